@@ -3,9 +3,8 @@
 
 namespace strata::bench {
 
-const KernelPeer eigen_peer{
-    "Eigen",    false,
-    false,      [](Work, const Operands&) { return std::function<void()>(); },
-    [](int) {}, [] { return std::string("Eigen absent"); }};
+const KernelPeer eigen_peer{"Eigen",    false,
+                            false,      [](Work, const Operands&) { return std::function<void()>(); },
+                            [](int) {}, [] { return std::string("Eigen absent"); }};
 
 }  // namespace strata::bench

@@ -3,9 +3,8 @@
 
 namespace strata::bench {
 
-const KernelPeer openblas_peer{
-    "OpenBLAS", false,
-    false,      [](Work, const Operands&) { return std::function<void()>(); },
-    [](int) {}, [] { return std::string("OpenBLAS absent"); }};
+const KernelPeer openblas_peer{"OpenBLAS", false,
+                               false,      [](Work, const Operands&) { return std::function<void()>(); },
+                               [](int) {}, [] { return std::string("OpenBLAS absent"); }};
 
 }  // namespace strata::bench

@@ -59,8 +59,8 @@ HandKernel hand_movement(Work work, const Operands& o);
 HandKernel hand_contraction(Work work, const Operands& o);
 
 /// c (m, n) = a (m, k) @ b (k, n), each with the length of its rows, nothing packed. @pre n is a multiple of 2 * kLanes
-void matmul_in_place(const float* a, std::int64_t a_row, const float* b, std::int64_t b_row,
-                     float* c, std::int64_t c_row, std::int64_t m, std::int64_t n, std::int64_t k);
+void matmul_in_place(const float* a, std::int64_t a_row, const float* b, std::int64_t b_row, float* c,
+                     std::int64_t c_row, std::int64_t m, std::int64_t n, std::int64_t k);
 
 /// The softmax of n elements. @pre n is a multiple of kLanes
 void softmax_row(const float* x, float scale, float* out, std::int64_t n);

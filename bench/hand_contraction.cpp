@@ -15,8 +15,8 @@ constexpr std::int64_t kTileColumns = 2 * kLanes;
 
 /// One tile: c = (kAdd ? c : 0) + a @ b. Element (r, p) of a is at a[r * a_row + p * a_column].
 template <int kCount, bool kAdd>
-void tile(const float* a, std::int64_t a_row, std::int64_t a_column, const float* b,
-          std::int64_t b_row, float* c, std::int64_t c_row, std::int64_t k) {
+void tile(const float* a, std::int64_t a_row, std::int64_t a_column, const float* b, std::int64_t b_row, float* c,
+          std::int64_t c_row, std::int64_t k) {
   Floats sums[kCount][2] = {};
   for (std::int64_t p = 0; p < k; ++p) {
     const Floats b0 = load(b + p * b_row), b1 = load(b + p * b_row + kLanes);
@@ -35,8 +35,8 @@ void tile(const float* a, std::int64_t a_row, std::int64_t a_column, const float
   }
 }
 
-using Tile = void (*)(const float*, std::int64_t, std::int64_t, const float*, std::int64_t, float*,
-                      std::int64_t, std::int64_t);
+using Tile = void (*)(const float*, std::int64_t, std::int64_t, const float*, std::int64_t, float*, std::int64_t,
+                      std::int64_t);
 template <bool kAdd, int... kCount>
 constexpr std::array<Tile, sizeof...(kCount)> tiles_of(std::integer_sequence<int, kCount...>) {
   return {tile<kCount + 1, kAdd>...};
@@ -49,9 +49,7 @@ Tile tile_of(std::int64_t rows, bool add) {
 }
 
 /// Rows cut into pieces of at most kRows that are as even as can be: the first row of piece i of `pieces`.
-std::int64_t piece(std::int64_t rows, std::int64_t pieces, std::int64_t i) {
-  return rows * i / pieces;
-}
+std::int64_t piece(std::int64_t rows, std::int64_t pieces, std::int64_t i) { return rows * i / pieces; }
 std::int64_t pieces_of(std::int64_t rows) { return (rows + kRows - 1) / kRows; }
 
 // --- large ones: both sides packed, so that every load of the inner loop is the next one ---
@@ -60,8 +58,7 @@ constexpr std::int64_t kDepth = 256;   // a panel of b is 32 KiB: with one of a 
 constexpr std::int64_t kWidth = 1024;  // a block of b is 1 MiB: in the cache behind it
 
 /// Rows [0, depth) of b as panels of kTileColumns columns.
-void pack_columns(const float* b, std::int64_t b_row, std::int64_t depth, std::int64_t width,
-                  float* to) {
+void pack_columns(const float* b, std::int64_t b_row, std::int64_t depth, std::int64_t width, float* to) {
   for (std::int64_t p = 0; p < depth; ++p)
     for (std::int64_t j = 0; j < width; j += kTileColumns) {
       float* const at = to + j * depth + p * kTileColumns;
@@ -76,10 +73,8 @@ void pack_rows(const float* a, std::int64_t a_row, std::int64_t rows, std::int64
 }
 
 /// Rows [top, bottom) and columns [left, right) of the product.
-void matmul_packed(const Operands& o, std::int64_t top, std::int64_t bottom, std::int64_t left,
-                   std::int64_t right) {
-  static thread_local std::vector<float> storage(
-      static_cast<std::size_t>(kDepth * kWidth + kRows * kDepth + kLanes));
+void matmul_packed(const Operands& o, std::int64_t top, std::int64_t bottom, std::int64_t left, std::int64_t right) {
+  static thread_local std::vector<float> storage(static_cast<std::size_t>(kDepth * kWidth + kRows * kDepth + kLanes));
   float* const b = storage.data();
   float* const a = b + kDepth * kWidth;
   const std::int64_t rows = bottom - top, pieces = pieces_of(rows);
@@ -93,8 +88,7 @@ void matmul_packed(const Operands& o, std::int64_t top, std::int64_t bottom, std
         pack_rows(o.in[0] + (top + first) * o.k + p, o.k, count, depth, a);
         const Tile run = tile_of(count, p > 0);
         for (std::int64_t t = 0; t < width; t += kTileColumns)
-          run(a, 1, count, b + t * depth, kTileColumns, o.out + (top + first) * o.n + j + t, o.n,
-              depth);
+          run(a, 1, count, b + t * depth, kTileColumns, o.out + (top + first) * o.n + j + t, o.n, depth);
       }
     }
   }
@@ -104,11 +98,9 @@ void matmul_packed(const Operands& o, std::int64_t top, std::int64_t bottom, std
 bool is_small(const Operands& o) { return o.n * o.k <= (1 << 16); }
 
 void matmul_rows(const Operands& o, std::int64_t begin, std::int64_t end) {
-  const std::int64_t pieces = pieces_of(o.m), top = piece(o.m, pieces, begin),
-                     bottom = piece(o.m, pieces, end);
+  const std::int64_t pieces = pieces_of(o.m), top = piece(o.m, pieces, begin), bottom = piece(o.m, pieces, end);
   if (is_small(o))
-    matmul_in_place(o.in[0] + top * o.k, o.k, o.in[1], o.n, o.out + top * o.n, o.n, bottom - top,
-                    o.n, o.k);
+    matmul_in_place(o.in[0] + top * o.k, o.k, o.in[1], o.n, o.out + top * o.n, o.n, bottom - top, o.n, o.k);
   else
     matmul_packed(o, top, bottom, 0, o.n);
 }
@@ -159,8 +151,7 @@ void start_conv(const Operands& o) {
   std::fill(s.image, s.image + o.m * kPlane, 0.0F);
   for (std::int64_t c = 0; c < o.m; ++c)
     for (std::int64_t i = 0; i < kImage; ++i)
-      std::copy_n(o.in[0] + (c * kImage + i) * kImage, kImage,
-                  s.image + c * kPlane + (i + 1) * kPadded + 1);
+      std::copy_n(o.in[0] + (c * kImage + i) * kImage, kImage, s.image + c * kPlane + (i + 1) * kPadded + 1);
   for (std::int64_t f = 0; f < o.n; ++f)
     for (std::int64_t t = 0; t < o.m * 9; ++t)
       s.weights[f / kMaps * kMaps * o.m * 9 + t * kMaps + f % kMaps] = o.in[1][f * o.m * 9 + t];
@@ -210,20 +201,18 @@ void attention(const Operands& o, std::int64_t begin, std::int64_t end) {
         keys[static_cast<std::size_t>(d * o.n + i)] = o.in[1][at + i * kHead + d];
     for (std::int64_t q = 0; q < o.n; q += kQueries) {
       const std::int64_t count = std::min(kQueries, o.n - q);
-      matmul_in_place(o.in[0] + at + q * kHead, kHead, keys.data(), o.n, scores.data(), o.n, count,
-                      o.n, kHead);
+      matmul_in_place(o.in[0] + at + q * kHead, kHead, keys.data(), o.n, scores.data(), o.n, count, o.n, kHead);
       for (std::int64_t r = 0; r < count; ++r)
         softmax_row(scores.data() + r * o.n, 0.125F, scores.data() + r * o.n, o.n);
-      matmul_in_place(scores.data(), o.n, o.in[2] + at, kHead, o.out + at + q * kHead, kHead, count,
-                      kHead, o.n);
+      matmul_in_place(scores.data(), o.n, o.in[2] + at, kHead, o.out + at + q * kHead, kHead, count, kHead, o.n);
     }
   }
 }
 
 }  // namespace
 
-void matmul_in_place(const float* a, std::int64_t a_row, const float* b, std::int64_t b_row,
-                     float* c, std::int64_t c_row, std::int64_t m, std::int64_t n, std::int64_t k) {
+void matmul_in_place(const float* a, std::int64_t a_row, const float* b, std::int64_t b_row, float* c,
+                     std::int64_t c_row, std::int64_t m, std::int64_t n, std::int64_t k) {
   const std::int64_t pieces = pieces_of(m);
   for (std::int64_t j = 0; j < n; j += kTileColumns)
     for (std::int64_t i = 0; i < pieces; ++i) {

@@ -37,9 +37,8 @@ void elements(const Operands& o, std::int64_t begin, std::int64_t end, F f) {
 
 void relu_chain(const Operands& o, std::int64_t begin, std::int64_t end) {
   const float *const a = o.in[0], *const b = o.in[1], *const c = o.in[2], *const d = o.in[3];
-  elements(o, begin, end, [=](std::int64_t i) {
-    return max(load(a + i) * load(b + i) + load(c + i), Floats{}) + load(d + i);
-  });
+  elements(o, begin, end,
+           [=](std::int64_t i) { return max(load(a + i) * load(b + i) + load(c + i), Floats{}) + load(d + i); });
 }
 
 Floats clamp(Floats x, float most) { return min(max(x, splat(-most)), splat(most)); }

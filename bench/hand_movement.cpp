@@ -11,11 +11,9 @@ namespace {
 /// The square at `from`, transposed to `to`, past the caches.
 void transpose_square(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
   Square square;
-  for (std::int64_t r = 0; r < kLanes; ++r)
-    square[static_cast<std::size_t>(r)] = load(from + r * from_row);
+  for (std::int64_t r = 0; r < kLanes; ++r) square[static_cast<std::size_t>(r)] = load(from + r * from_row);
   transpose(square);
-  for (std::int64_t r = 0; r < kLanes; ++r)
-    store_past_caches(to + r * to_row, square[static_cast<std::size_t>(r)]);
+  for (std::int64_t r = 0; r < kLanes; ++r) store_past_caches(to + r * to_row, square[static_cast<std::size_t>(r)]);
 }
 
 /// A turn is kLanes rows of the input, which are read in order: what is written past the caches may lie anywhere.
@@ -93,8 +91,7 @@ HandKernel hand_movement(Work work, const Operands& o) {
 }
 
 HandKernel hand_kernel(Work work, const Operands& o) {
-  if (work <= Work::tanh_chain || work == Work::broadcast_add || work >= Work::copy)
-    return hand_elements(work, o);
+  if (work <= Work::tanh_chain || work == Work::broadcast_add || work >= Work::copy) return hand_elements(work, o);
   if (work <= Work::layernorm) return hand_reduction(work, o);
   if (work <= Work::maxpool) return hand_movement(work, o);
   return hand_contraction(work, o);

@@ -21,8 +21,7 @@ Floats sum_vectors(std::int64_t n, F f) {
 #pragma GCC unroll 8
     for (int v = 0; v < 8; ++v) total[v] += f(i + v * kLanes);
   for (; i + kLanes <= n; i += kLanes) total[0] += f(i);
-  return ((total[0] + total[1]) + (total[2] + total[3])) +
-         ((total[4] + total[5]) + (total[6] + total[7]));
+  return ((total[0] + total[1]) + (total[2] + total[3])) + ((total[4] + total[5]) + (total[6] + total[7]));
 }
 
 void sum(const Operands& o, std::int64_t begin, std::int64_t end) {
@@ -84,8 +83,7 @@ void col_sum(const Operands& o, std::int64_t begin, std::int64_t end) {
       const float* const a = o.in[0] + i * o.n + j;
       Floats rows[8];
       for (int r = 0; r < 8; ++r) rows[r] = load(a + r * o.n);
-      const Floats total =
-          ((rows[0] + rows[1]) + (rows[2] + rows[3])) + ((rows[4] + rows[5]) + (rows[6] + rows[7]));
+      const Floats total = ((rows[0] + rows[1]) + (rows[2] + rows[3])) + ((rows[4] + rows[5]) + (rows[6] + rows[7]));
       store(o.out + j, load(o.out + j) + total);
     }
 }
@@ -116,8 +114,7 @@ void softmax_into(const float* x, float scale, float* out, std::int64_t n) {
 }
 
 void softmax(const Operands& o, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t i = begin; i < end; ++i)
-    softmax_into<true>(o.in[0] + i * o.n, 1, o.out + i * o.n, o.n);
+  for (std::int64_t i = begin; i < end; ++i) softmax_into<true>(o.in[0] + i * o.n, 1, o.out + i * o.n, o.n);
   fence();
 }
 
@@ -125,8 +122,7 @@ void logsumexp(const Operands& o, std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
     const float* const a = o.in[0] + i * o.n;
     const float most = largest(a, o.n);
-    const Floats total =
-        sum_vectors(o.n, [a, most](std::int64_t j) { return exp(load(a + j) - most); });
+    const Floats total = sum_vectors(o.n, [a, most](std::int64_t j) { return exp(load(a + j) - most); });
     o.out[i] = most + std::log(sum_lanes(total));
   }
 }
@@ -142,17 +138,14 @@ void layernorm(const Operands& o, std::int64_t begin, std::int64_t end) {
     });
     const float scale = 1 / std::sqrt(sum_lanes(squares) / count + 1e-5F);
     for (std::int64_t j = 0; j < o.n; j += kLanes)
-      store_past_caches(o.out + i * o.n + j,
-                        (load(a + j) - mean) * scale * load(o.in[1] + j) + load(o.in[2] + j));
+      store_past_caches(o.out + i * o.n + j, (load(a + j) - mean) * scale * load(o.in[1] + j) + load(o.in[2] + j));
   }
   fence();
 }
 
 }  // namespace
 
-void softmax_row(const float* x, float scale, float* out, std::int64_t n) {
-  softmax_into<false>(x, scale, out, n);
-}
+void softmax_row(const float* x, float scale, float* out, std::int64_t n) { softmax_into<false>(x, scale, out, n); }
 
 HandKernel hand_reduction(Work work, const Operands& o) {
   const std::int64_t iterations = (o.m + kIteration - 1) / kIteration;

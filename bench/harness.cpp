@@ -38,8 +38,7 @@ std::uint64_t batch_size(const Row& r) {
   for (;;) {
     const double t = std::min(seconds(r, n), seconds(r, n));
     if (t >= kBatchSeconds) return n;
-    const double grown =
-        static_cast<double>(n) * std::clamp(1.1 * kBatchSeconds / std::max(t, 1e-9), 1.5, 100.0);
+    const double grown = static_cast<double>(n) * std::clamp(1.1 * kBatchSeconds / std::max(t, 1e-9), 1.5, 100.0);
     n = static_cast<std::uint64_t>(std::ceil(grown));
   }
 }
@@ -65,10 +64,9 @@ std::vector<Timing> measure(const std::vector<Row>& rows, const Budget& budget) 
     batch.push_back(batch_size(r));
     turn += seconds(r, batch.back());
   }
-  const double wanted =
-      budget.seconds_per_row * static_cast<double>(rows.size()) / std::max(turn, 1e-9);
-  const int turns = static_cast<int>(std::clamp(wanted, static_cast<double>(budget.min_turns),
-                                                static_cast<double>(budget.max_turns)));
+  const double wanted = budget.seconds_per_row * static_cast<double>(rows.size()) / std::max(turn, 1e-9);
+  const int turns = static_cast<int>(
+      std::clamp(wanted, static_cast<double>(budget.min_turns), static_cast<double>(budget.max_turns)));
   for (int t = 0; t < turns; ++t)
     for (std::size_t i = 0; i < rows.size(); ++i)
       timings[i].samples_ns.push_back(1e9 * seconds(rows[i], batch[i]) / static_cast<double>(batch[i]));
@@ -81,8 +79,7 @@ std::vector<Timing> measure(const std::vector<Row>& rows, const Budget& budget) 
 
 double paired_ratio(const Timing& a, const Timing& b) {
   std::vector<double> ratios;
-  for (std::size_t i = 0; i < a.samples_ns.size(); ++i)
-    ratios.push_back(a.samples_ns[i] / b.samples_ns[i]);
+  for (std::size_t i = 0; i < a.samples_ns.size(); ++i) ratios.push_back(a.samples_ns[i] / b.samples_ns[i]);
   return median(std::move(ratios));
 }
 
@@ -98,8 +95,7 @@ void pin_to_one_processor() {
 void unpin() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i)
-    CPU_SET(static_cast<std::size_t>(i), &set);
+  for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) CPU_SET(static_cast<std::size_t>(i), &set);
   sched_setaffinity(0, sizeof set, &set);
 }
 #else
@@ -119,8 +115,8 @@ std::string describe_machine() {
   std::ifstream("/proc/loadavg") >> load;
   char load_text[32];
   std::snprintf(load_text, sizeof load_text, "%.2f", load);
-  return model + ", " + std::to_string(std::thread::hardware_concurrency()) + " processors, load " +
-         load_text + ", compiled by " STRATA_BENCH_COMPILER;
+  return model + ", " + std::to_string(std::thread::hardware_concurrency()) + " processors, load " + load_text +
+         ", compiled by " STRATA_BENCH_COMPILER;
 }
 
 std::string format_ns(double ns) {

@@ -1,8 +1,8 @@
 // A small timing harness for calls of a nanosecond to a millisecond, measured side by side.
 //
 // Rows that are to be compared are sampled in turn, A B C A B C ..., so that a noisy second of the machine meets all of
-// them, and a ratio is the median of the ratios within one turn. Each sample is a batch of about 0.2 ms. Both the median
-// and the minimum over the turns are kept: on a shared machine the minimum is the steadier figure.
+// them, and a ratio is the median of the ratios within one turn. Each sample is a batch of about 0.2 ms. Both the
+// median and the minimum over the turns are kept: on a shared machine the minimum is the steadier figure.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ void perturb(T& value) {
 struct Row {
   std::string name;
   std::function<void(std::uint64_t n)> run;  // does the measured thing n times
-  std::function<void()> before{};  // run in front of each batch, not measured; empty: nothing
+  std::function<void()> before{};            // run in front of each batch, not measured; empty: nothing
 };
 
 /// A row that calls `body` in a loop which the compiler sees.

@@ -80,9 +80,7 @@ double peak_rate(Executor& executor, bool quick) {
 
 Limits measure_limits(Executor& executor, bool quick) {
   Limits out;
-  const auto at = [&out](Limit limit) -> double& {
-    return out.rate[static_cast<std::size_t>(limit)];
-  };
+  const auto at = [&out](Limit limit) -> double& { return out.rate[static_cast<std::size_t>(limit)]; };
   at(Limit::l1) = cache_rate(3072, executor, quick);
   at(Limit::l2) = cache_rate(48 << 10, executor, quick);
   at(Limit::copy) = memory_rate(Work::copy, 2, executor, quick);
@@ -101,8 +99,7 @@ std::function<void()> hand_call(const HandKernel& hand, const Operands& o, Execu
     if (grain == hand.iterations)
       hand.run(o, 0, hand.iterations);
     else
-      executor.parallel_for(0, hand.iterations, grain,
-                            [&](std::int64_t b, std::int64_t e) { hand.run(o, b, e); });
+      executor.parallel_for(0, hand.iterations, grain, [&](std::int64_t b, std::int64_t e) { hand.run(o, b, e); });
     if (hand.finish != nullptr) hand.finish(o);
   };
 }

@@ -106,8 +106,8 @@ void check(const KernelCase& c, const Buffer& got, const Buffer& expected, std::
   const std::span<float> x = got.as<float>(), y = expected.as<float>();
   for (std::size_t i = 0; i < x.size(); ++i)
     if (!(std::abs(static_cast<double>(x[i]) - static_cast<double>(y[i])) <= c.tolerance))
-      throw std::runtime_error(c.name + ": element " + std::to_string(i) + " of " + std::string(who) +
-                               " is " + std::to_string(x[i]) + ", by hand " + std::to_string(y[i]));
+      throw std::runtime_error(c.name + ": element " + std::to_string(i) + " of " + std::string(who) + " is " +
+                               std::to_string(x[i]) + ", by hand " + std::to_string(y[i]));
 }
 
 struct Contestant {
@@ -127,8 +127,7 @@ struct Outcome {
 };
 
 /// Strata's kernel as a call without checks, for replays. What it needs between its own parts is behind the inputs.
-std::function<void()> strata_call(const CompiledKernel& kernel, const Memory& memory,
-                                  Executor& executor) {
+std::function<void()> strata_call(const CompiledKernel& kernel, const Memory& memory, Executor& executor) {
   std::vector<Buffer> slots = memory.slots();
   for (std::size_t i = slots.size(); i < kernel.kernel().buffers.size(); ++i) {
     const BufferUse& use = kernel.kernel().buffers[i];
@@ -143,8 +142,8 @@ std::function<void()> strata_call(const CompiledKernel& kernel, const Memory& me
 }
 
 /// Runs and checks each of them, then measures them in turn.
-Outcome race(const KernelCase& c, const CompiledKernel& kernel, const Memory& memory,
-             Executor& executor, const Limits& limits, bool quick) {
+Outcome race(const KernelCase& c, const CompiledKernel& kernel, const Memory& memory, Executor& executor,
+             const Limits& limits, bool quick) {
   const Operands by_hand = memory.operands(c, memory.hand());
   const Operands by_peer = memory.operands(c, memory.peer());
   const HandKernel hand = hand_kernel(c.work, by_hand);
@@ -164,10 +163,8 @@ Outcome race(const KernelCase& c, const CompiledKernel& kernel, const Memory& me
     rows.push_back(row(peer->name, call));
   }
   // A library's own threads go on spinning when its call is over, on the processors of whoever is next.
-  if (!one && rows.size() > 2)
-    rows[0].before = [] { std::this_thread::sleep_for(std::chrono::milliseconds(40)); };
-  const std::vector<Timing> timings =
-      measure(rows, quick ? Budget{0.05, 3, 100} : Budget{1.0, 9, 500});
+  if (!one && rows.size() > 2) rows[0].before = [] { std::this_thread::sleep_for(std::chrono::milliseconds(40)); };
+  const std::vector<Timing> timings = measure(rows, quick ? Budget{0.05, 3, 100} : Budget{1.0, 9, 500});
   Outcome out;
   for (std::size_t i = 0; i < rows.size(); ++i) out.who.push_back({rows[i].name, timings[i]});
   out.rate = c.amount / timings[0].median_ns;
@@ -195,8 +192,7 @@ void print_limits(const char* name, const Limits& l) {
 std::string cells(const KernelCase& c, const Outcome& o) {
   const Timing &ours = o.who[0].timing, &hand = o.who[1].timing;
   std::string out = format_ns(ours.median_ns) + " | " + number(o.rate) + " " + unit(c) + " | " +
-                    number(100 * o.of_limit) + " % | " + format_ratio(paired_ratio(ours, hand)) +
-                    " | ";
+                    number(100 * o.of_limit) + " % | " + format_ratio(paired_ratio(ours, hand)) + " | ";
   const Contestant* const peer = o.best_peer();
   if (peer == nullptr) return out + "| |";
   return out + peer->name + " " + format_ns(peer->timing.median_ns) + " | " +
@@ -204,8 +200,8 @@ std::string cells(const KernelCase& c, const Outcome& o) {
 }
 
 void print_json(const KernelCase& c, int threads, const Outcome& o) {
-  std::printf(R"({"kernel": "%s", "threads": %d, "rate": %.4g, "unit": "%s", "of_limit": %.4g)",
-              c.name.c_str(), threads, o.rate, unit(c), o.of_limit);
+  std::printf(R"({"kernel": "%s", "threads": %d, "rate": %.4g, "unit": "%s", "of_limit": %.4g)", c.name.c_str(),
+              threads, o.rate, unit(c), o.of_limit);
   for (const Contestant& w : o.who)
     std::printf(R"(, "%s": {"median_ns": %.6g, "min_ns": %.6g, "strata_ratio": %.4g})", w.name.c_str(),
                 w.timing.median_ns, w.timing.min_ns, paired_ratio(o.who[0].timing, w.timing));
@@ -219,8 +215,8 @@ struct Team {
 };
 
 /// One row on all teams; the text that it failed with, or none.
-std::optional<std::string> run_case(const KernelCase& c, const Device& device,
-                                    const std::vector<Team>& teams, const Options& options) {
+std::optional<std::string> run_case(const KernelCase& c, const Device& device, const std::vector<Team>& teams,
+                                    const Options& options) {
   if (!options.json) std::printf("| %s | ", c.name.c_str());
   try {
     const CompiledKernel kernel = compile(parse_kernel(c.text).kernel, device);
@@ -265,16 +261,13 @@ std::vector<Team> make_teams(const Options& options) {
 void print_head(const std::vector<Team>& teams, const Device& device) {
   std::printf("%s; %s", describe_machine().c_str(), std::string(device.name()).c_str());
   for (const KernelPeer* p : kPeers) std::printf("; %s", p->version().c_str());
-  std::printf(
-      "\n\n| threads | L1 GB/s | L2 GB/s | copy GB/s | read GB/s | fill GB/s | peak GFLOP/s |\n");
+  std::printf("\n\n| threads | L1 GB/s | L2 GB/s | copy GB/s | read GB/s | fill GB/s | peak GFLOP/s |\n");
   std::printf("|---|---|---|---|---|---|---|\n");
-  for (const Team& t : teams)
-    print_limits(std::to_string(t.executor->concurrency()).c_str(), t.limits);
+  for (const Team& t : teams) print_limits(std::to_string(t.executor->concurrency()).c_str(), t.limits);
   std::printf("\n| kernel | ");
   for (const Team& t : teams) {
     const int threads = t.executor->concurrency();
-    std::printf("%d thread%s | rate | of limit | / by hand | best peer | / peer | ", threads,
-                threads == 1 ? "" : "s");
+    std::printf("%d thread%s | rate | of limit | / by hand | best peer | / peer | ", threads, threads == 1 ? "" : "s");
   }
   std::printf("\n|---|");
   for (std::size_t i = 0; i < teams.size(); ++i) std::printf("---|---|---|---|---|---|");

@@ -80,19 +80,16 @@ float fold_lanes(Floats v, auto op) {
     const auto rotated = [&]<std::size_t... I>(std::index_sequence<I...>) {
       return __builtin_shufflevector(v, v, ((I + kWidth / 2) % static_cast<std::size_t>(kLanes))...);
     };
-    return fold_lanes<kWidth / 2>(
-        op(v, rotated(std::make_index_sequence<static_cast<std::size_t>(kLanes)>())), op);
+    return fold_lanes<kWidth / 2>(op(v, rotated(std::make_index_sequence<static_cast<std::size_t>(kLanes)>())), op);
   }
 }
 }  // namespace detail
 
 inline float sum_lanes(Floats v) {
-  return detail::fold_lanes<static_cast<std::size_t>(kLanes)>(
-      v, [](Floats a, Floats b) { return a + b; });
+  return detail::fold_lanes<static_cast<std::size_t>(kLanes)>(v, [](Floats a, Floats b) { return a + b; });
 }
 inline float max_lanes(Floats v) {
-  return detail::fold_lanes<static_cast<std::size_t>(kLanes)>(
-      v, [](Floats a, Floats b) { return max(a, b); });
+  return detail::fold_lanes<static_cast<std::size_t>(kLanes)>(v, [](Floats a, Floats b) { return max(a, b); });
 }
 
 /// The lanes in reverse order.
@@ -127,10 +124,8 @@ using Square = std::array<Floats, static_cast<std::size_t>(kLanes)>;
 /// Its transpose: log2(kLanes) rounds of perfect shuffles.
 inline void transpose(Square& rows) {
   constexpr auto lanes = static_cast<std::size_t>(kLanes);
-  const auto interleave = []<std::size_t... I>(Floats a, Floats b, auto high,
-                                               std::index_sequence<I...>) {
-    return __builtin_shufflevector(a, b,
-                                   (I / 2 + (high ? lanes / 2 : 0) + (I % 2 == 1 ? lanes : 0))...);
+  const auto interleave = []<std::size_t... I>(Floats a, Floats b, auto high, std::index_sequence<I...>) {
+    return __builtin_shufflevector(a, b, (I / 2 + (high ? lanes / 2 : 0) + (I % 2 == 1 ? lanes : 0))...);
   };
   for (std::size_t width = 1; width < lanes; width *= 2) {
     Square next;

@@ -35,8 +35,7 @@ double percentile(const std::vector<double>& sorted, double part) {
 }
 
 void print_wait(const Wait& w, const std::vector<double>& sorted, bool json) {
-  const double median = percentile(sorted, 0.5), p90 = percentile(sorted, 0.9),
-               p99 = percentile(sorted, 0.99);
+  const double median = percentile(sorted, 0.5), p90 = percentile(sorted, 0.9), p99 = percentile(sorted, 0.99);
   if (json) {
     std::printf(R"({"wait": "%s", "median_ns": %.6g, "p90_ns": %.6g, "p99_ns": %.6g, "min_ns": %.6g, "rounds": %zu})"
                 "\n",
@@ -44,11 +43,9 @@ void print_wait(const Wait& w, const std::vector<double>& sorted, bool json) {
     return;
   }
   const std::string target =
-      w.target_ns == 0 ? ""
-                       : "< " + format_ns(w.target_ns) + (median < w.target_ns ? "" : " **missed**");
-  std::printf("| %s | %s | %s | %s | %s | %s |\n", w.name.c_str(), format_ns(median).c_str(),
-              format_ns(p90).c_str(), format_ns(p99).c_str(), format_ns(sorted[0]).c_str(),
-              target.c_str());
+      w.target_ns == 0 ? "" : "< " + format_ns(w.target_ns) + (median < w.target_ns ? "" : " **missed**");
+  std::printf("| %s | %s | %s | %s | %s | %s |\n", w.name.c_str(), format_ns(median).c_str(), format_ns(p90).c_str(),
+              format_ns(p99).c_str(), format_ns(sorted[0]).c_str(), target.c_str());
 }
 
 int run(int argc, char** argv) {
@@ -56,8 +53,8 @@ int run(int argc, char** argv) {
   std::vector<const Group*> wanted;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    const Group* const group = std::find_if(std::begin(kGroups), std::end(kGroups),
-                                            [&](const Group& g) { return word == g.name; });
+    const Group* const group =
+        std::find_if(std::begin(kGroups), std::end(kGroups), [&](const Group& g) { return word == g.name; });
     if (group != std::end(kGroups))
       wanted.push_back(group);
     else if (word == "--quick")
@@ -71,15 +68,13 @@ int run(int argc, char** argv) {
   }
   if (!options.json) std::printf("%s\n", describe_machine().c_str());
   for (const Group& g : kGroups)
-    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), &g) != wanted.end())
-      g.run(options);
+    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), &g) != wanted.end()) g.run(options);
   return 0;
 }
 
 }  // namespace
 
-void print_waits(std::string_view title, const std::vector<Wait>& all, int rounds,
-                 const LatencyOptions& options) {
+void print_waits(std::string_view title, const std::vector<Wait>& all, int rounds, const LatencyOptions& options) {
   std::vector<Wait> waits;
   for (const Wait& w : all)
     if (w.name.find(options.filter) != std::string::npos) waits.push_back(w);
@@ -110,8 +105,7 @@ const std::vector<FreshKernel>& fresh_kernels() {
     std::string lines = "a: f32[4096]; b: f32[4096]; t0 = a*";
     std::string rest = " + b\n";
     for (int i = 1; i < 18; ++i)
-      rest += strata::detail::message("t", i, " = t", i - 1,
-                                      i % 3 == 0 ? "*a - b" : " + relu(b)*0.5", "\n");
+      rest += strata::detail::message("t", i, " = t", i - 1, i % 3 == 0 ? "*a - b" : " + relu(b)*0.5", "\n");
     rest += "y = exp2(t17) + sqrt(abs(t17))";
     return std::vector<FreshKernel>{
         {"tiny: one element, a + b", "a: f32[1]; b: f32[1]; c = a + b*", "", 1.5e6},

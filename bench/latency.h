@@ -25,8 +25,7 @@ struct LatencyOptions {
 };
 
 /// Measures the waits in turn and prints: what, median, 90 %, 99 %, minimum, target.
-void print_waits(std::string_view title, const std::vector<Wait>& waits, int rounds,
-                 const LatencyOptions& options);
+void print_waits(std::string_view title, const std::vector<Wait>& waits, int rounds, const LatencyOptions& options);
 
 /// A kernel that no process has ever seen: its text, with a constant that is another one at each call.
 struct FreshKernel {
@@ -42,8 +41,7 @@ double nanoseconds_of(const std::function<void()>& f);
 
 /// Starts a program and waits for its end. `environment`: NAME=VALUE on top of this process's own.
 /// @throws std::runtime_error unless it exits with 0
-void run_program(const std::vector<std::string>& words,
-                 const std::vector<std::string>& environment = {},
+void run_program(const std::vector<std::string>& words, const std::vector<std::string>& environment = {},
                  const std::string& input = "/dev/null");
 
 /// An empty folder of this process, which is deleted at its end.

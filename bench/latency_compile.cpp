@@ -29,8 +29,7 @@ CompiledKernel compile_text(const std::string& text, const Device& device) {
 /// Whether `device` can be used; says so where it cannot.
 bool is_here(const Device& device) {
   const std::string missing = device.missing();
-  if (!missing.empty())
-    std::printf("\n%s: not measured, %s\n", std::string(device.name()).c_str(), missing.c_str());
+  if (!missing.empty()) std::printf("\n%s: not measured, %s\n", std::string(device.name()).c_str(), missing.c_str());
   return missing.empty();
 }
 
@@ -84,10 +83,8 @@ PassTimes passes_of(const std::string& text, const Device& device, const LlvmLib
   out.emplace_back("LLVM: parse", static_cast<double>(times.parse));
   out.emplace_back("LLVM: passes", static_cast<double>(times.passes));
   out.emplace_back("LLVM: code", static_cast<double>(times.codegen));
-  out.emplace_back("LLVM: the rest",
-                   compiled - static_cast<double>(times.parse + times.passes + times.codegen));
-  out.emplace_back("LLVM: load",
-                   nanoseconds_of([&] { llvm.load(object).find(kernel->name + "_entry"); }));
+  out.emplace_back("LLVM: the rest", compiled - static_cast<double>(times.parse + times.passes + times.codegen));
+  out.emplace_back("LLVM: load", nanoseconds_of([&] { llvm.load(object).find(kernel->name + "_entry"); }));
   return out;
 }
 
@@ -100,8 +97,8 @@ double median(std::vector<double> values) {
 /// Medians by the names of passes, which not all kernels have.
 using PassMedians = std::map<std::string, double>;
 
-PassMedians measure_passes(const FreshKernel& k, const Device& device, const LlvmLibrary& llvm,
-                           int rounds, std::vector<std::string>& names) {
+PassMedians measure_passes(const FreshKernel& k, const Device& device, const LlvmLibrary& llvm, int rounds,
+                           std::vector<std::string>& names) {
   std::map<std::string, std::vector<double>> samples;
   for (int round = -2; round < rounds; ++round)
     for (const auto& [name, time] : passes_of(k.text(), device, llvm)) {
@@ -154,15 +151,13 @@ namespace {
 /// The compiler and the linker alone, on a file that is there, with the flags of the CLANG device.
 class CompilerAlone {
  public:
-  CompilerAlone(const Device& device, const std::string& name)
-      : base_(scratch_folder() + "/" + name) {
+  CompilerAlone(const Device& device, const std::string& name) : base_(scratch_folder() + "/" + name) {
     CompileOptions options;
     options.deterministic = !device.target().contract;
     if (device.target().vector_bytes == 64) options.extra.emplace_back("-mprefer-vector-width=512");
     compile_ = {HostCompiler::find()->path(), "-x", "c", "-c", "-", "-o", base_ + ".o"};
     for (std::string& flag : HostCompiler::flags(options)) compile_.push_back(std::move(flag));
-    link_ = {"ld", "-shared",     "-z",        "defs", "-z", "noseparate-code",
-             "-o", base_ + ".so", base_ + ".o"};
+    link_ = {"ld", "-shared", "-z", "defs", "-z", "noseparate-code", "-o", base_ + ".so", base_ + ".o"};
   }
   void write(const std::string& source) const { std::ofstream(base_ + ".c") << source; }
   void operator()() const {
@@ -179,8 +174,7 @@ class CompilerAlone {
 std::string c_source(const std::string& text, const Device& device) {
   CStyleOptions style;
   style.entry = true;
-  return uops_to_cstyle(CLanguage(), "k",
-                        compile_kernel(parse_kernel(text).kernel, device.target()).uops, style);
+  return uops_to_cstyle(CLanguage(), "k", compile_kernel(parse_kernel(text).kernel, device.target()).uops, style);
 }
 
 }  // namespace
@@ -192,8 +186,7 @@ void bench_clang(const LatencyOptions& options) {
   std::vector<Wait> waits;
   for (const FreshKernel& k : fresh_kernels()) {
     const auto alone = std::make_shared<const CompilerAlone>(clang, std::to_string(waits.size()));
-    const auto last =
-        std::make_shared<double>(0);  // of the compiler alone, on the same source, just before
+    const auto last = std::make_shared<double>(0);  // of the compiler alone, on the same source, just before
     waits.push_back({k.name + ": the compiler and linker alone", [&k, &clang, alone, last] {
                        alone->write(c_source(k.text(), clang));
                        return *last = nanoseconds_of(*alone);
@@ -205,8 +198,8 @@ void bench_clang(const LatencyOptions& options) {
                      },
                      5e6});
     // The same without processes: steadier, and what is left when they cost nothing.
-    const auto object = std::make_shared<const std::vector<std::byte>>(
-        HostCompiler::find()->compile(c_source(k.text(), clang)));
+    const auto object =
+        std::make_shared<const std::vector<std::byte>>(HostCompiler::find()->compile(c_source(k.text(), clang)));
     waits.push_back({k.name + ": to C, and loading the object",
                      [&k, &clang, object] {
                        const std::string text = k.text();
@@ -217,8 +210,7 @@ void bench_clang(const LatencyOptions& options) {
                      },
                      5e6});
   }
-  print_waits("a new kernel on CLANG, warm process, no cache", waits,
-              std::max(options.rounds / 5, 5), options);
+  print_waits("a new kernel on CLANG, warm process, no cache", waits, std::max(options.rounds / 5, 5), options);
 }
 
 // --- from the disk cache ---
@@ -233,17 +225,14 @@ void bench_cache(const LatencyOptions& options) {
     for (const FreshKernel& k : fresh_kernels()) {
       const std::string text = k.text();
       compile_text(text, device);
-      waits.push_back(
-          {k.name + ", " + name,
-           [text, &device] { return nanoseconds_of([&] { compile_text(text, device); }); },
-           &k == &fresh_kernels().front() ? 0.3e6 : 0});
+      waits.push_back({k.name + ", " + name,
+                       [text, &device] { return nanoseconds_of([&] { compile_text(text, device); }); },
+                       &k == &fresh_kernels().front() ? 0.3e6 : 0});
     }
   }
   const std::uint64_t hits = DiskCache::shared()->statistics().hits;
-  print_waits("a kernel from the disk cache, from its text, warm process", waits, options.rounds,
-              options);
-  if (!waits.empty() && DiskCache::shared()->statistics().hits == hits)
-    std::printf("\n**the cache was not hit**\n");
+  print_waits("a kernel from the disk cache, from its text, warm process", waits, options.rounds, options);
+  if (!waits.empty() && DiskCache::shared()->statistics().hits == hits) std::printf("\n**the cache was not hit**\n");
 }
 
 // --- calls ---
@@ -261,13 +250,12 @@ void bench_replay(const LatencyOptions& options) {
   for (const char* name : {"LLVM", "CLANG"}) {
     const Device& device = Device::get(name);
     if (!is_here(device)) continue;
-    const auto add = std::make_shared<const CompiledKernel>(
-        compile_text("a: f32[1]; b: f32[1]; c = a + b", device));
+    const auto add = std::make_shared<const CompiledKernel>(compile_text("a: f32[1]; b: f32[1]; c = a + b", device));
     const std::vector<Buffer> slots = buffers(1);
     std::vector<void*> addresses;
     for (const Buffer& b : slots) addresses.push_back(b.data());
-    rows.push_back(row(std::string("replay() of one element, ") + name,
-                       [add, slots, addresses] { add->replay(addresses, {}); }));
+    rows.push_back(
+        row(std::string("replay() of one element, ") + name, [add, slots, addresses] { add->replay(addresses, {}); }));
     rows.push_back(row(std::string("run() of one element, all checks, ") + name,
                        [add, slots] { add->run(std::span<const Buffer>(slots)); }));
   }
@@ -278,13 +266,11 @@ void bench_replay(const LatencyOptions& options) {
   std::vector<Wait> waits;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto next = std::make_shared<std::size_t>(0);
-    waits.push_back(
-        {rows[i].name,
-         [next, samples = timings[i].samples_ns] { return samples[(*next)++ % samples.size()]; },
-         rows[i].name.starts_with("replay") ? 100.0 : 0});
+    waits.push_back({rows[i].name,
+                     [next, samples = timings[i].samples_ns] { return samples[(*next)++ % samples.size()]; },
+                     rows[i].name.starts_with("replay") ? 100.0 : 0});
   }
-  print_waits("a call, a batch of 0.2 ms a sample", waits,
-              static_cast<int>(timings[0].samples_ns.size()), options);
+  print_waits("a call, a batch of 0.2 ms a sample", waits, static_cast<int>(timings[0].samples_ns.size()), options);
 }
 
 }  // namespace strata::bench

@@ -56,16 +56,15 @@ void run_program(const std::vector<std::string>& words, const std::vector<std::s
   std::vector<std::string> all = environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry, name = text.substr(0, text.find('=') + 1);
-    if (std::none_of(environment.begin(), environment.end(),
-                     [&](const std::string& e) { return e.starts_with(name); }))
+    if (std::none_of(environment.begin(), environment.end(), [&](const std::string& e) { return e.starts_with(name); }))
       all.push_back(text);
   }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, input.c_str(), O_RDONLY, 0);
   pid_t child = 0;
-  const int error = posix_spawnp(&child, words[0].c_str(), &actions, nullptr,
-                                 pointers(words).data(), pointers(all).data());
+  const int error =
+      posix_spawnp(&child, words[0].c_str(), &actions, nullptr, pointers(words).data(), pointers(all).data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error("cannot start " + words[0]);
   int status = 0;
@@ -78,16 +77,12 @@ void bench_start(const LatencyOptions& options) {
   const std::string cache = "STRATA_CACHE_DIR=" + scratch_folder() + "/start";
   const auto wait = [&](const char* name, const char* device, bool cached, double target) {
     std::vector<std::string> environment{cached ? "STRATA_DISK_CACHE=1" : "STRATA_DISK_CACHE=0", cache};
-    return Wait{name,
-                [=] { return nanoseconds_of([&] { run_program({program, device}, environment); }); },
-                target};
+    return Wait{name, [=] { return nanoseconds_of([&] { run_program({program, device}, environment); }); }, target};
   };
   print_waits("from the start of a process that computes 2 + 3 to its end",
-              {wait("a program that computes nothing", "NONE", false, 0),
-               wait("INTERP", "INTERP", false, 5e6), wait("LLVM, no cache", "LLVM", false, 30e6),
-               wait("LLVM, from the disk cache", "LLVM", true, 0),
-               wait("CLANG, no cache", "CLANG", false, 0),
-               wait("CLANG, from the disk cache", "CLANG", true, 0)},
+              {wait("a program that computes nothing", "NONE", false, 0), wait("INTERP", "INTERP", false, 5e6),
+               wait("LLVM, no cache", "LLVM", false, 30e6), wait("LLVM, from the disk cache", "LLVM", true, 0),
+               wait("CLANG, no cache", "CLANG", false, 0), wait("CLANG, from the disk cache", "CLANG", true, 0)},
               options.rounds, options);
 }
 

@@ -45,7 +45,8 @@ std::int64_t opaque(std::int64_t n) {
   return read;
 }
 
-/// Calls f(i, j) for i < rows, j < columns, in that order: the compiler may not exchange the two loops, nor know the sizes.
+/// Calls f(i, j) for i < rows, j < columns, in that order: the compiler may not exchange the two loops, nor know the
+/// sizes.
 template <class F>
 void by_hand(std::int64_t rows, std::int64_t columns, F f) {
   rows = opaque(rows);
@@ -62,9 +63,7 @@ std::vector<Pair> matrix_pairs(std::vector<float>& storage) {
   const TiledTensor<float> t = tiled(storage, {kSize, kSize});
   const double bytes = 2.0 * sizeof(float) * kSize * kSize;
   const auto hand = [m](auto f) {
-    return row("", [m, f] {
-      by_hand(kSize, kSize, [m, f](std::int64_t i, std::int64_t j) { f(m, i, j); });
-    });
+    return row("", [m, f] { by_hand(kSize, kSize, [m, f](std::int64_t i, std::int64_t j) { f(m, i, j); }); });
   };
   const auto ours = [t, m](const char* first, const char* second, auto f) {
     return row("", [=] {
@@ -75,20 +74,15 @@ std::vector<Pair> matrix_pairs(std::vector<float>& storage) {
   const auto scale = [](float& x) { x *= 1.5F; };
   const auto increment = [](float& x) { x += 1; };
   return {
-      {"x *= 1.5, row by row", bytes,
-       hand([](float* x, std::int64_t i, std::int64_t j) { x[i * kSize + j] *= 1.5F; }),
+      {"x *= 1.5, row by row", bytes, hand([](float* x, std::int64_t i, std::int64_t j) { x[i * kSize + j] *= 1.5F; }),
        ours("_0", "_1", scale)},
-      {"x *= 1.5, transposed", bytes,
-       hand([](float* x, std::int64_t i, std::int64_t j) { x[j * kSize + i] *= 1.5F; }),
+      {"x *= 1.5, transposed", bytes, hand([](float* x, std::int64_t i, std::int64_t j) { x[j * kSize + i] *= 1.5F; }),
        ours("_1", "_0", scale)},
-      {"x = i - j, with offsets", bytes / 2, hand([](float* x, std::int64_t i, std::int64_t j) {
-         x[i * kSize + j] = static_cast<float>(i - j);
-       }),
+      {"x = i - j, with offsets", bytes / 2,
+       hand([](float* x, std::int64_t i, std::int64_t j) { x[i * kSize + j] = static_cast<float>(i - j); }),
        ours("_0", "_1", [](float& x, auto at) { x = static_cast<float>(at[0] - at[1]); })},
       {"x = i - j, transposed, with offsets", bytes / 2,
-       hand([](float* x, std::int64_t i, std::int64_t j) {
-         x[j * kSize + i] = static_cast<float>(j - i);
-       }),
+       hand([](float* x, std::int64_t i, std::int64_t j) { x[j * kSize + i] = static_cast<float>(j - i); }),
        ours("_1", "_0", [](float& x, auto at) { x = static_cast<float>(at[0] - at[1]); })},
       {"x += 1, columns j // 64 * 64", bytes,
        hand([](float* x, std::int64_t i, std::int64_t j) { x[i * kSize + j / 64 * 64] += 1; }),
@@ -158,8 +152,7 @@ std::vector<Pair> row_pairs(std::vector<float>& storage, Executor& executor) {
              t.parallelLoops(0, scale);
              keep(m);
            })},
-      {"rows, " + std::to_string(executor.concurrency()) + " threads, beside one memcpy of the bytes",
-       bytes,
+      {"rows, " + std::to_string(executor.concurrency()) + " threads, beside one memcpy of the bytes", bytes,
        row("",
            [m] {
              std::memcpy(m, m + half, sizeof(float) * half);

@@ -46,10 +46,9 @@ void print_goals(const std::string& title, const std::vector<Goal>& goals) {
   std::printf("\n| %s | median | minimum | target |\n|---|---|---|---|\n", title.c_str());
   for (std::size_t i = 0; i < goals.size(); ++i) {
     const Timing& t = timings[i];
-    const std::string target = goals[i].target_ns == 0
-                                   ? ""
-                                   : "< " + format_ns(goals[i].target_ns) +
-                                         (t.median_ns < goals[i].target_ns ? "" : " **missed**");
+    const std::string target = goals[i].target_ns == 0 ? ""
+                                                       : "< " + format_ns(goals[i].target_ns) +
+                                                             (t.median_ns < goals[i].target_ns ? "" : " **missed**");
     std::printf("| %s | %s | %s | %s |\n", rows[i].name.c_str(), format_ns(t.median_ns).c_str(),
                 format_ns(t.min_ns).c_str(), target.c_str());
   }

@@ -40,26 +40,23 @@ void bench_nodes() {
                   existing("x < y", [=] { return x < y; }),
                   existing("min(x, y)", [=] { return min(x, y); }),
               });
-  print_goals(
-      "larger operands, no target",
-      {
-          {row("(512*x+8*y+z) + x, exists", [=, alive = index + x] { keep((index + x).node()); })},
-          {row("(512*x+8*y+z) // 8", [=, alive = index / 8] { keep((index / 8).node()); })},
-          {row("(512*x+8*y+z) % 512", [=, alive = index % 512] { keep((index % 512).node()); })},
-          {row("(512*x+8*y+z) // 5, irreducible",
-               [=, alive = index / 5] { keep((index / 5).node()); })},
-          {row("(512*x+8*y+z) % 5, irreducible", [=, alive = index % 5] { keep((index % 5).node()); })},
-      });
-  print_goals("a node that is made and dies",
+  print_goals("larger operands, no target",
               {
-                  fresh("Expr(1000033)", [] { return Expr(1000033); }),
-                  fresh("Variable(\"t\", 0, 99)", [] { return Variable("t", 0, 99); }),
-                  fresh("x + y", [=] { return x + y; }),
-                  fresh("x * 3 + 1", [=] { return x * 3 + 1; }),
-                  fresh("x // 7", [=] { return x / 7; }),
-                  fresh("x % 7", [=] { return x % 7; }),
-                  fresh("min(x, z)", [=] { return min(x, z); }),
+                  {row("(512*x+8*y+z) + x, exists", [=, alive = index + x] { keep((index + x).node()); })},
+                  {row("(512*x+8*y+z) // 8", [=, alive = index / 8] { keep((index / 8).node()); })},
+                  {row("(512*x+8*y+z) % 512", [=, alive = index % 512] { keep((index % 512).node()); })},
+                  {row("(512*x+8*y+z) // 5, irreducible", [=, alive = index / 5] { keep((index / 5).node()); })},
+                  {row("(512*x+8*y+z) % 5, irreducible", [=, alive = index % 5] { keep((index % 5).node()); })},
               });
+  print_goals("a node that is made and dies", {
+                                                  fresh("Expr(1000033)", [] { return Expr(1000033); }),
+                                                  fresh("Variable(\"t\", 0, 99)", [] { return Variable("t", 0, 99); }),
+                                                  fresh("x + y", [=] { return x + y; }),
+                                                  fresh("x * 3 + 1", [=] { return x * 3 + 1; }),
+                                                  fresh("x // 7", [=] { return x / 7; }),
+                                                  fresh("x % 7", [=] { return x % 7; }),
+                                                  fresh("min(x, z)", [=] { return min(x, z); }),
+                                              });
 }
 
 }  // namespace strata::bench

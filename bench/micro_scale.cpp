@@ -47,29 +47,26 @@ std::vector<Expr> many_variables() {
 void bench_sums() {
   const std::vector<Expr> variables = many_variables();
   std::vector<Expr> terms;
-  for (int i = 0; i < kTerms; ++i)
-    terms.push_back(variables[static_cast<std::size_t>(i)] * (i + 1));
-  print_goals(
-      "sums of 1000 terms",
-      {
-          {row("sum(span)", [=] { keep(sum(terms).node()); })},
-          {row("sum(span), exists already", [=, alive = sum(terms)] { keep(sum(terms).node()); })},
-          {row("one += after the other",
-               [=] {
-                 Expr total;
-                 for (const Expr& t : terms) total += t;
-                 keep(total.node());
-               })},
-          {row("whole * 3", [=, whole = sum(terms)] { keep((whole * 3).node()); })},
-          {row("whole - whole", [=, whole = sum(terms)] { keep((whole - whole).node()); })},
-          {row("whole // 7", [=, whole = sum(terms)] { keep((whole / 7).node()); })},
-          {row("whole.render()", [=, whole = sum(terms)] { keep(whole.render().size()); })},
-      });
+  for (int i = 0; i < kTerms; ++i) terms.push_back(variables[static_cast<std::size_t>(i)] * (i + 1));
+  print_goals("sums of 1000 terms",
+              {
+                  {row("sum(span)", [=] { keep(sum(terms).node()); })},
+                  {row("sum(span), exists already", [=, alive = sum(terms)] { keep(sum(terms).node()); })},
+                  {row("one += after the other",
+                       [=] {
+                         Expr total;
+                         for (const Expr& t : terms) total += t;
+                         keep(total.node());
+                       })},
+                  {row("whole * 3", [=, whole = sum(terms)] { keep((whole * 3).node()); })},
+                  {row("whole - whole", [=, whole = sum(terms)] { keep((whole - whole).node()); })},
+                  {row("whole // 7", [=, whole = sum(terms)] { keep((whole / 7).node()); })},
+                  {row("whole.render()", [=, whole = sum(terms)] { keep(whole.render().size()); })},
+              });
 }
 
 void print_per_node(const char* what, double ns) {
-  std::printf("| %s | %s | %s |\n", what, format_ns(ns).c_str(),
-              format_ns(ns / static_cast<double>(kMillion)).c_str());
+  std::printf("| %s | %s | %s |\n", what, format_ns(ns).c_str(), format_ns(ns / static_cast<double>(kMillion)).c_str());
 }
 
 /// A million sums x*k + y over two variables: made, made again, dropped.
@@ -87,8 +84,7 @@ void bench_million() {
   const double found = nanoseconds([&] { make(again); });
   again.clear();
   const double dropped = nanoseconds([&] { all.clear(); });
-  std::printf(
-      "\n| a million sums x*k+y alive (two constructors each) | whole | each |\n|---|---|---|\n");
+  std::printf("\n| a million sums x*k+y alive (two constructors each) | whole | each |\n|---|---|---|\n");
   print_per_node("made", made);
   print_per_node("made again, existing", found);
   print_per_node("dropped", dropped);
@@ -107,8 +103,7 @@ void bench_chain() {
       chain = (chain + v * i) / (i % 2 == 0 ? 7 : 5);
     }
   });
-  std::printf("\n| a chain %d deep | whole |\n|---|---|\n| made | %s |\n", kDepth,
-              format_ns(made).c_str());
+  std::printf("\n| a chain %d deep | whole |\n|---|---|\n| made | %s |\n", kDepth, format_ns(made).c_str());
   const double dropped = nanoseconds([&] { chain = Expr(); });
   std::printf("| dropped | %s |\n", format_ns(dropped).c_str());
   std::fflush(stdout);

@@ -49,8 +49,7 @@ void bench_threads() {
   const Variable x("x", 0, 4095), y("y", 0, 4095);
   const Variable own[2] = {Variable("p", 0, 4095), Variable("q", 0, 4095)};
   const Expr alive[] = {x + y, own[0] + 1, own[1] + 1};
-  std::printf(
-      "\n| million constructors a second | 1 thread | 2 threads | scaling |\n|---|---|---|---|\n");
+  std::printf("\n| million constructors a second | 1 thread | 2 threads | scaling |\n|---|---|---|---|\n");
   compare("the same existing node, x + y", [&](unsigned) {
     for (int i = 0; i < kCalls; ++i) keep((x + y).node());
   });

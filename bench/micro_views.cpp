@@ -45,11 +45,8 @@ void bench_views() {
   print_goals(
       "Views",
       {
-          {row("8 ops, simplify: one View throughout",
-               [] { keep(chain_of_8().simplify().views().size()); }),
-           2000},
-          {row("8 ops, simplify: two Views on the way",
-               [] { keep(chain_through_2().simplify().views().size()); }),
+          {row("8 ops, simplify: one View throughout", [] { keep(chain_of_8().simplify().views().size()); }), 2000},
+          {row("8 ops, simplify: two Views on the way", [] { keep(chain_through_2().simplify().views().size()); }),
            2000},
           {row("8 ops, simplify, index expression, text",
                [] { keep(chain_of_8().simplify().expr_idxs().index.render().size()); }),
@@ -57,13 +54,10 @@ void bench_views() {
           {row("8 ops through two Views, index expression, text",
                [] { keep(chain_through_2().simplify().expr_idxs().index.render().size()); }),
            20000},
-          {row("transpose + split of 4096x4096",
-               [=] { keep(transposed.reshape(tiles).views().size()); }),
-           2000},
+          {row("transpose + split of 4096x4096", [=] { keep(transposed.reshape(tiles).views().size()); }), 2000},
           {row("the same, two Views merged", [=] { keep((split[0] + split[1]).has_value()); }), 2000},
           {row("sliding window: refused", [] { keep(window().simplify().views().size()); })},
-          {row("its index expression and text",
-               [] { keep(window().expr_idxs().index.render().size()); })},
+          {row("its index expression and text", [] { keep(window().expr_idxs().index.render().size()); })},
       });
 }
 

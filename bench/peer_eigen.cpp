@@ -74,25 +74,18 @@ std::function<void()> table_call(Work work, const Operands& o) {
         Table out(to, m, m);
         out.topRows(8).setZero();
         out.leftCols(8).setZero();
-        out.bottomRightCorner(m - 8, m - 8) =
-            ConstTable(a, m, m).bottomRightCorner(m - 8, m - 8).reverse();
+        out.bottomRightCorner(m - 8, m - 8) = ConstTable(a, m, m).bottomRightCorner(m - 8, m - 8).reverse();
       };
     case Work::broadcast_add:
-      return [=] {
-        Table(to, m, n) = ConstLine(a, m).replicate(1, n) + ConstTable(b, 1, n).replicate(m, 1);
-      };
+      return [=] { Table(to, m, n) = ConstLine(a, m).replicate(1, n) + ConstTable(b, 1, n).replicate(m, 1); };
     case Work::to_nhwc:
       return [=] {
         constexpr std::int64_t channels = 64, pixels = 56 * 56, image = channels * pixels;
         for (std::int64_t i = 0; i < m; ++i)
-          Table(to + i * image, pixels, channels) =
-              ConstTable(a + i * image, channels, pixels).transpose();
+          Table(to + i * image, pixels, channels) = ConstTable(a + i * image, channels, pixels).transpose();
       };
     case Work::matmul:
-      return [=] {
-        Table(to, m, n).matrix().noalias() =
-            ConstTable(a, m, k).matrix() * ConstTable(b, k, n).matrix();
-      };
+      return [=] { Table(to, m, n).matrix().noalias() = ConstTable(a, m, k).matrix() * ConstTable(b, k, n).matrix(); };
     default: return {};
   }
 }
@@ -104,8 +97,8 @@ std::function<void()> call(Work work, const Operands& o) {
 }
 
 std::string version() {
-  return "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) +
-         "." + std::to_string(EIGEN_MINOR_VERSION) + " (" + Eigen::SimdInstructionSetsInUse() + ")";
+  return "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
+         std::to_string(EIGEN_MINOR_VERSION) + " (" + Eigen::SimdInstructionSetsInUse() + ")";
 }
 
 }  // namespace

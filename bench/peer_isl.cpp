@@ -57,22 +57,16 @@ class Isl : public Peer {
   }
   isl_aff* value(const Step& s) const {
     switch (s.op) {
-      case 'c':
-        return isl_aff_val_on_domain(isl_local_space_copy(space_),
-                                     isl_val_int_from_si(context_, s.value));
-      case 'v':
-        return isl_aff_var_on_domain(isl_local_space_copy(space_), isl_dim_set,
-                                     static_cast<unsigned>(s.value));
+      case 'c': return isl_aff_val_on_domain(isl_local_space_copy(space_), isl_val_int_from_si(context_, s.value));
+      case 'v': return isl_aff_var_on_domain(isl_local_space_copy(space_), isl_dim_set, static_cast<unsigned>(s.value));
       case '+': return isl_aff_add(isl_aff_copy(slots_[s.left]), isl_aff_copy(slots_[s.right]));
       case '*': return isl_aff_scale_val(isl_aff_copy(slots_[s.left]), constant(s.right));
-      case '/':
-        return isl_aff_floor(isl_aff_scale_down_val(isl_aff_copy(slots_[s.left]), constant(s.right)));
+      case '/': return isl_aff_floor(isl_aff_scale_down_val(isl_aff_copy(slots_[s.left]), constant(s.right)));
       default: return isl_aff_mod_val(isl_aff_copy(slots_[s.left]), constant(s.right));
     }
   }
   isl_val* constant(std::size_t step) const {
-    if (steps_[step].op != 'c')
-      throw std::runtime_error("isl: the right operand of * // % has to be a constant");
+    if (steps_[step].op != 'c') throw std::runtime_error("isl: the right operand of * // % has to be a constant");
     return isl_val_int_from_si(context_, steps_[step].value);
   }
 

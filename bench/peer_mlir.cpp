@@ -17,9 +17,7 @@ using mlir::AffineExpr;
 class MlirBuilder {
  public:
   explicit MlirBuilder(const Program& program)
-      : steps_(program.steps),
-        dims_(static_cast<unsigned>(program.variables.size())),
-        slots_(steps_.size()) {}
+      : steps_(program.steps), dims_(static_cast<unsigned>(program.variables.size())), slots_(steps_.size()) {}
 
   AffineExpr build(mlir::MLIRContext& context) {
     for (std::size_t i = 0; i < steps_.size(); ++i) slots_[i] = value(steps_[i], context);
@@ -85,11 +83,7 @@ class ColdMlir : public Peer {
 
 }  // namespace
 
-std::unique_ptr<Peer> make_mlir_warm(const Program& program) {
-  return std::make_unique<WarmMlir>(program);
-}
-std::unique_ptr<Peer> make_mlir_cold(const Program& program) {
-  return std::make_unique<ColdMlir>(program);
-}
+std::unique_ptr<Peer> make_mlir_warm(const Program& program) { return std::make_unique<WarmMlir>(program); }
+std::unique_ptr<Peer> make_mlir_cold(const Program& program) { return std::make_unique<ColdMlir>(program); }
 
 }  // namespace strata::bench

@@ -26,8 +26,7 @@ Expr value(const Step& s, const std::vector<Expr>& slots, const std::vector<Expr
   }
 }
 
-Expr run_steps(const std::vector<Step>& steps, const std::vector<Expr>& variables,
-               std::vector<Expr>& slots) {
+Expr run_steps(const std::vector<Step>& steps, const std::vector<Expr>& variables, std::vector<Expr>& slots) {
   for (std::size_t i = 0; i < steps.size(); ++i) slots[i] = value(steps[i], slots, variables);
   return simplify(slots.back());
 }
@@ -79,32 +78,25 @@ std::string differing_point(const Program& program, const Expr& result, int poin
       where += v.name + "=" + std::to_string(point.back()) + " ";
     }
     const std::int64_t got = evaluate(result, values), want = run_program(program.steps, point);
-    if (got != want)
-      return where + "gives " + std::to_string(got) + ", not " + std::to_string(want);
+    if (got != want) return where + "gives " + std::to_string(got) + ", not " + std::to_string(want);
   }
   return {};
 }
 
 }  // namespace
 
-std::unique_ptr<Peer> make_strata_warm(const Program& program) {
-  return std::make_unique<WarmStrata>(program);
-}
-std::unique_ptr<Peer> make_strata_cold(const Program& program) {
-  return std::make_unique<ColdStrata>(program);
-}
+std::unique_ptr<Peer> make_strata_warm(const Program& program) { return std::make_unique<WarmStrata>(program); }
+std::unique_ptr<Peer> make_strata_cold(const Program& program) { return std::make_unique<ColdStrata>(program); }
 
 std::string verify_strata(const Program& program, int points) {
   const std::vector<Expr> variables = make_variables(program);
   std::vector<Expr> slots(program.steps.size());
   const Expr result = run_steps(program.steps, variables, slots);
-  if (const std::string wrong = differing_point(program, result, points); !wrong.empty())
-    return "WRONG: " + wrong;
+  if (const std::string wrong = differing_point(program, result, points); !wrong.empty()) return "WRONG: " + wrong;
   const std::string text = result.render();
   if (program.ideal == "affine") return affine_form(result) ? "" : "not affine: " + text;
   if (program.ideal == "as is")
-    return count_div_mod(text) <= count_div_mod(program.text) ? ""
-                                                              : "more // and % than written: " + text;
+    return count_div_mod(text) <= count_div_mod(program.text) ? "" : "more // and % than written: " + text;
   const std::vector<Step> ideal = parse_steps(program.ideal, program.variables);
   slots.assign(ideal.size(), Expr());
   const std::string wanted = run_steps(ideal, variables, slots).render();

@@ -21,8 +21,7 @@ int precedence(char op) { return op == '+' ? 1 : op == '(' ? 0 : 2; }
 
 class StepParser {
  public:
-  StepParser(std::string_view text, const std::vector<Range>& variables)
-      : text_(text), variables_(variables) {}
+  StepParser(std::string_view text, const std::vector<Range>& variables) : text_(text), variables_(variables) {}
 
   std::vector<Step> parse() {
     while (at_ < text_.size()) {
@@ -41,8 +40,7 @@ class StepParser {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw std::runtime_error(what + " at column " + std::to_string(at_ + 1) + " of " +
-                             std::string(text_));
+    throw std::runtime_error(what + " at column " + std::to_string(at_ + 1) + " of " + std::string(text_));
   }
   void push(Step step) {
     values_.push_back(steps_.size());
@@ -106,8 +104,7 @@ std::vector<Range> parse_ranges(const std::string& text) {
   for (std::string item; in >> item;) {
     const std::size_t first = item.find(':'), second = item.find(':', first + 1);
     if (second == std::string::npos) throw std::runtime_error("expected name:min:max, not " + item);
-    ranges.push_back({item.substr(0, first), std::stoll(item.substr(first + 1)),
-                      std::stoll(item.substr(second + 1))});
+    ranges.push_back({item.substr(0, first), std::stoll(item.substr(first + 1)), std::stoll(item.substr(second + 1))});
   }
   return ranges;
 }
@@ -164,9 +161,7 @@ std::int64_t run_program(const std::vector<Step>& steps, const std::vector<std::
 int count_div_mod(std::string_view text) {
   int n = 0;
   for (const std::string_view word : {"//", "%", "floordiv", "ceildiv", "mod", "floor("})
-    for (std::size_t at = text.find(word); at != std::string_view::npos;
-         at = text.find(word, at + word.size()))
-      ++n;
+    for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + word.size())) ++n;
   return n;
 }
 

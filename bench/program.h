@@ -16,8 +16,8 @@ struct Range {
 
 /// One step of a postfix program; its value goes to the slot with its own position.
 struct Step {
-  char op;             // 'c' constant, 'v' variable, '+' '*', '/' floor division, '%' its modulus
-  std::int64_t value;  // the constant, or the variable's position in `variables`
+  char op;                          // 'c' constant, 'v' variable, '+' '*', '/' floor division, '%' its modulus
+  std::int64_t value;               // the constant, or the variable's position in `variables`
   std::size_t left = 0, right = 0;  // slots of the operands
 };
 

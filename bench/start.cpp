@@ -15,8 +15,7 @@ namespace {
 float two_plus_three(std::string_view device) {
   if (device == "NONE") return 5;
   using namespace strata;
-  const CompiledKernel add =
-      compile(parse_kernel("a: f32[1]; b: f32[1]; c = a + b").kernel, Device::get(device));
+  const CompiledKernel add = compile(parse_kernel("a: f32[1]; b: f32[1]; c = a + b").kernel, Device::get(device));
   const Buffer sum = Buffer::allocate(1, dtypes::float32);
   add.run({sum, Buffer::fromCPU(std::vector<float>{2}), Buffer::fromCPU(std::vector<float>{3})});
   return sum.as<float>()[0];

@@ -101,9 +101,7 @@ int print_table(const std::vector<Program>& programs) {
               programs.size() - static_cast<std::size_t>(short_of_ideal), programs.size());
   if (has_mlir) std::printf("; slower than MLIR's warm context on %d", slower);
   std::printf(".\n");
-  if (!has_mlir)
-    std::printf(
-        "Absent: MLIR (libmlir-19-dev and llvm-19-dev were not found at configure time).\n");
+  if (!has_mlir) std::printf("Absent: MLIR (libmlir-19-dev and llvm-19-dev were not found at configure time).\n");
   if (!has_isl) std::printf("Absent: isl (libisl-dev was not found at configure time).\n");
   return short_of_ideal == 0 ? 0 : 1;
 }
@@ -112,8 +110,7 @@ int print_results(const std::vector<Program>& programs) {
   for (const Program& p : programs) {
     std::printf("%s\n", p.name.c_str());
     for (const PeerKind& kind : kPeers)
-      if (const auto peer = kind.make(p))
-        std::printf("  %-17s %s\n", kind.title, peer->result().c_str());
+      if (const auto peer = kind.make(p)) std::printf("  %-17s %s\n", kind.title, peer->result().c_str());
   }
   return 0;
 }
@@ -131,13 +128,11 @@ int loop(const std::vector<Program>& programs, const char* key, const char* name
 }
 
 int run(int argc, char** argv) {
-  if (argc < 2)
-    throw std::runtime_error("usage: bench_symbolic FILE [--results | --loop PEER NAME COUNT]");
+  if (argc < 2) throw std::runtime_error("usage: bench_symbolic FILE [--results | --loop PEER NAME COUNT]");
   const std::vector<Program> programs = read_programs(argv[1]);
   if (argc == 2) return print_table(programs);
   if (argc == 3 && std::strcmp(argv[2], "--results") == 0) return print_results(programs);
-  if (argc == 6 && std::strcmp(argv[2], "--loop") == 0)
-    return loop(programs, argv[3], argv[4], std::stol(argv[5]));
+  if (argc == 6 && std::strcmp(argv[2], "--loop") == 0) return loop(programs, argv[3], argv[4], std::stol(argv[5]));
   throw std::runtime_error("unknown arguments");
 }
 

@@ -48,8 +48,7 @@ int run() {
       op("softmax(1)", [&] { return x.softmax(1); }),
       op("x @ w", [&] { return x.matmul(w); }),
   };
-  std::printf("%s\n\n| one lazy operation, from C++ | median | minimum |\n|---|---|---|\n",
-              describe_machine().c_str());
+  std::printf("%s\n\n| one lazy operation, from C++ | median | minimum |\n|---|---|---|\n", describe_machine().c_str());
   pin_to_one_processor();
   const std::vector<Timing> timings = measure(rows);
   for (std::size_t k = 0; k < rows.size(); ++k)

@@ -34,8 +34,7 @@ struct Picture {
 /// Reads a PPM file's bytes, front to back.
 class PpmReader {
  public:
-  PpmReader(std::string name, std::string bytes)
-      : name_(std::move(name)), bytes_(std::move(bytes)) {}
+  PpmReader(std::string name, std::string bytes) : name_(std::move(name)), bytes_(std::move(bytes)) {}
 
   Picture read() {
     check(bytes_.starts_with("P6"), "this is no P6 file");
@@ -44,8 +43,7 @@ class PpmReader {
     out.width = number("width", 32768);
     out.height = number("height", 32768);
     const std::int64_t most = number("largest value", 65535);
-    check(at_ < bytes_.size() && is_space(bytes_[at_++]),
-          "white space is missing behind the header");
+    check(at_ < bytes_.size() && is_space(bytes_[at_++]), "white space is missing behind the header");
     const std::size_t count = static_cast<std::size_t>(out.width * out.height) * 3;
     const std::size_t size = most < 256 ? 1 : 2;
     check((bytes_.size() - at_) / size >= count, "it ends before its last pixel");
@@ -53,8 +51,7 @@ class PpmReader {
     for (std::size_t k = 0; k < count; ++k) {  // pixel by pixel, three channels each
       unsigned value = byte();
       if (size == 2) value = value << 8 | byte();
-      out.elements[k % 3 * (count / 3) + k / 3] =
-          std::min(static_cast<float>(value) / static_cast<float>(most), 1.0F);
+      out.elements[k % 3 * (count / 3) + k / 3] = std::min(static_cast<float>(value) / static_cast<float>(most), 1.0F);
     }
     return out;
   }
@@ -75,8 +72,8 @@ class PpmReader {
     const std::size_t begin = at_;
     for (; at_ < bytes_.size() && '0' <= bytes_[at_] && bytes_[at_] <= '9' && value <= most; ++at_)
       value = value * 10 + (bytes_[at_] - '0');
-    STRATA_CHECK(at_ > begin && 1 <= value && value <= most, parse, "[convolve] ", name_, ", byte ",
-                 begin, ": the ", what, " has to be a number from 1 to ", most);
+    STRATA_CHECK(at_ > begin && 1 <= value && value <= most, parse, "[convolve] ", name_, ", byte ", begin, ": the ",
+                 what, " has to be a number from 1 to ", most);
     return value;
   }
 
@@ -122,8 +119,7 @@ Picture drawn() {
 
 using Stencil = std::array<float, 9>;
 constexpr Stencil kSharpen = {0, -1, 0, -1, 5, -1, 0, -1, 0};
-constexpr Stencil kSobelX = {-1, 0, 1, -2, 0, 2, -1, 0, 1},
-                  kSobelY = {-1, -2, -1, 0, 0, 0, 1, 2, 1};
+constexpr Stencil kSobelX = {-1, 0, 1, -2, 0, 2, -1, 0, 1}, kSobelY = {-1, -2, -1, 0, 0, 0, 1, 2, 1};
 
 /// Of each channel by itself, as many elements as before.
 Tensor convolved(const Tensor& x, const Stencil& s) {
@@ -133,8 +129,7 @@ Tensor convolved(const Tensor& x, const Stencil& s) {
 }
 float convolved(const Picture& p, const Stencil& s, std::int64_t c, std::int64_t y, std::int64_t x) {
   float sum = 0;
-  for (std::int64_t k = 0; k < 9; ++k)
-    sum += s[static_cast<std::size_t>(k)] * p.at(c, y + k / 3 - 1, x + k % 3 - 1);
+  for (std::int64_t k = 0; k < 9; ++k) sum += s[static_cast<std::size_t>(k)] * p.at(c, y + k / 3 - 1, x + k % 3 - 1);
   return sum;
 }
 
@@ -146,8 +141,7 @@ float sharpened(const Picture& p, std::int64_t c, std::int64_t y, std::int64_t x
   return std::clamp(convolved(p, kSharpen, c, y, x), 0.0F, 1.0F);
 }
 float edges(const Picture& p, std::int64_t c, std::int64_t y, std::int64_t x) {
-  return std::clamp(std::hypot(convolved(p, kSobelX, c, y, x), convolved(p, kSobelY, c, y, x)),
-                    0.0F, 1.0F);
+  return std::clamp(std::hypot(convolved(p, kSobelX, c, y, x), convolved(p, kSobelY, c, y, x)), 0.0F, 1.0F);
 }
 
 /// Runs an operation on the tensor and on each pixel, prints how they compare, gives what the tensor says.
@@ -168,8 +162,7 @@ Picture compared(const char* name, const Picture& p, F operation) {
         const double apart = found[k] - std::clamp(operation(p, c, y, x_at), 0.0F, 1.0F);
         if (!(std::abs(apart) <= worst)) worst = std::isnan(apart) ? HUGE_VAL : std::abs(apart);
       }
-  std::printf("%s: %.2f ms, %.0f megapixels a second, at most %.1e beside the loops\n", name,
-              seconds.count() * 1e3,
+  std::printf("%s: %.2f ms, %.0f megapixels a second, at most %.1e beside the loops\n", name, seconds.count() * 1e3,
               static_cast<double>(p.height * p.width) / seconds.count() * 1e-6, worst);
   STRATA_CHECK(worst < 1e-4, domain, "[convolve] ", name, " is wrong by ", worst);
   return {p.height, p.width, found};
@@ -178,15 +171,14 @@ Picture compared(const char* name, const Picture& p, F operation) {
 int run(int argc, char** argv) {
   const Picture p = argc > 1 ? read_ppm(argv[1]) : drawn();
   const std::string prefix = argc > 2 ? argv[2] : "convolve_";
-  std::printf("%lld x %lld pixels, on %s\n", static_cast<long long>(p.width),
-              static_cast<long long>(p.height), std::string(Device::default_device().name()).c_str());
+  std::printf("%lld x %lld pixels, on %s\n", static_cast<long long>(p.width), static_cast<long long>(p.height),
+              std::string(Device::default_device().name()).c_str());
   const Picture sharp = compared("sharpened", p, [](const auto&... a) { return sharpened(a...); });
   const Picture lines = compared("edges", p, [](const auto&... a) { return edges(a...); });
   write_ppm(prefix + "input.ppm", p);
   write_ppm(prefix + "sharp.ppm", sharp);
   write_ppm(prefix + "edges.ppm", lines);
-  std::printf("wrote %sinput.ppm, %ssharp.ppm, %sedges.ppm\n", prefix.c_str(), prefix.c_str(),
-              prefix.c_str());
+  std::printf("wrote %sinput.ppm, %ssharp.ppm, %sedges.ppm\n", prefix.c_str(), prefix.c_str(), prefix.c_str());
   return 0;
 }
 

@@ -47,8 +47,8 @@ Digits read_digits(const std::string& path) {
     float value = 0;
     for (std::int64_t k = 0; k < kPixels && in >> value; ++k) out.pixels.push_back(value / 16);
     std::int64_t label = -1;
-    STRATA_CHECK(in >> label && 0 <= label && label < kClasses, parse, "[digits] ", path, ", line ",
-                 out.count() + 1, ": 64 pixels and a digit are expected");
+    STRATA_CHECK(in >> label && 0 <= label && label < kClasses, parse, "[digits] ", path, ", line ", out.count() + 1,
+                 ": 64 pixels and a digit are expected");
     out.labels.push_back(label);
   }
   return out;
@@ -98,17 +98,14 @@ std::vector<RecordedTime> train(Net& net, const Digits& digits, std::int64_t epo
   std::vector<std::size_t> order(digits.labels.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::uint64_t state = 1;
-  const auto next = [&] {
-    return state = state * 6364136223846793005U + 1442695040888963407U, state >> 33;
-  };
+  const auto next = [&] { return state = state * 6364136223846793005U + 1442695040888963407U, state >> 33; };
   Progress progress("training", epochs * batches);
   double mean = 0;
   for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
     for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[next() % k]);
     for (std::int64_t b = 0; b < batches; ++b) {
       Digits batch;
-      for (std::int64_t k = 0; k < kBatch; ++k)
-        batch.add(digits, order[static_cast<std::size_t>(b * kBatch + k)]);
+      for (std::int64_t k = 0; k < kBatch; ++k) batch.add(digits, order[static_cast<std::size_t>(b * kBatch + k)]);
       optimizer.set_lr(nn::cosine_schedule(4e-3, epoch * batches + b, epochs * batches));
       const auto move = [&] { return static_cast<std::int64_t>(next() % 3) - 1; };
       const Tensor x = epoch + 4 < epochs ? shifted(batch.images(), move(), move()) : batch.images();
@@ -136,14 +133,11 @@ void print_kernels(const std::vector<RecordedTime>& times, const Device& device)
   for (const RecordedTime& t : times) {
     const KernelCost cost = cost_of(t.kernel->kernel().ast);
     const double least =
-        roof.peak > 0
-            ? roof.seconds(tools::KernelWork{.operations = cost.operations, .bytes = cost.bytes})
-            : 0;
+        roof.peak > 0 ? roof.seconds(tools::KernelWork{.operations = cost.operations, .bytes = cost.bytes}) : 0;
     const double percent = 100 * least / t.seconds;
-    std::printf("  %-28s %10.1f %9.2f %8.2f", t.kernel->kernel().name.substr(0, 28).c_str(),
-                t.seconds * 1e6, cost.operations / t.seconds * 1e-9, cost.bytes / t.seconds * 1e-9);
-    percent <= 100 ? std::printf(" %8.0f %%\n", percent)
-                   : std::printf("   in cache\n");  // faster than memory is
+    std::printf("  %-28s %10.1f %9.2f %8.2f", t.kernel->kernel().name.substr(0, 28).c_str(), t.seconds * 1e6,
+                cost.operations / t.seconds * 1e-9, cost.bytes / t.seconds * 1e-9);
+    percent <= 100 ? std::printf(" %8.0f %%\n", percent) : std::printf("   in cache\n");  // faster than memory is
     total += t.seconds;
   }
   std::printf("  %-28s %10.1f\n", "all", total * 1e6);
@@ -185,9 +179,8 @@ int run(const Options& options) {
   manual_seed(1);
   const Device& device = Device::default_device();
   const auto [training, held_out] = split(read_digits(options.data));
-  std::printf("%lld digits to learn from, %lld held out, on %s\n",
-              static_cast<long long>(training.count()), static_cast<long long>(held_out.count()),
-              std::string(device.name()).c_str());
+  std::printf("%lld digits to learn from, %lld held out, on %s\n", static_cast<long long>(training.count()),
+              static_cast<long long>(held_out.count()), std::string(device.name()).c_str());
   Net net;
   std::vector<RecordedTime> times = train(net, training, options.epochs);
   print_kernels(times, device);
@@ -198,8 +191,7 @@ int run(const Options& options) {
   std::printf("\nweights: %s\n", options.save.c_str());
   std::int64_t right = 0;
   for (std::size_t k = 0; k < found.size(); ++k) right += found[k] == held_out.labels[k] ? 1 : 0;
-  std::printf("test accuracy: %.2f %%\n",
-              100.0 * static_cast<double>(right) / static_cast<double>(held_out.count()));
+  std::printf("test accuracy: %.2f %%\n", 100.0 * static_cast<double>(right) / static_cast<double>(held_out.count()));
   return 0;
 }
 

@@ -3,8 +3,8 @@
 //   fir [IN.wav [OUT.wav]]
 //
 // Reads a WAV file (PCM of 16 bits), or makes one of a low and a high tone where none is given (fir_input.wav); writes
-// what passes (fir_output.wav). The filter's last samples are a state that each block hands to the next. For the tones of
-// its own it measures what is left of each; the exit status is 1 where that is not what a low-pass leaves.
+// what passes (fir_output.wav). The filter's last samples are a state that each block hands to the next. For the tones
+// of its own it measures what is left of each; the exit status is 1 where that is not what a low-pass leaves.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -58,20 +58,18 @@ Audio read_wav(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   STRATA_CHECK(file.good(), request, "[fir] cannot open ", path);
   const std::string bytes(std::istreambuf_iterator<char>(file), {});
-  STRATA_CHECK(bytes.size() >= 12 && bytes.starts_with("RIFF") && bytes.substr(8, 4) == "WAVE",
-               parse, "[fir] ", path, " is no WAV file");
+  STRATA_CHECK(bytes.size() >= 12 && bytes.starts_with("RIFF") && bytes.substr(8, 4) == "WAVE", parse, "[fir] ", path,
+               " is no WAV file");
   Audio format{0, 1, {}};
   for (std::size_t at = 12; at + 8 <= bytes.size();) {
     const std::string chunk = bytes.substr(at, 4);
-    const std::size_t stated = little(bytes, at + 4, 4), body = at + 8,
-                      size = std::min(stated, bytes.size() - body);
+    const std::size_t stated = little(bytes, at + 4, 4), body = at + 8, size = std::min(stated, bytes.size() - body);
     if (chunk == "fmt " && size >= 16) {
       const std::uint32_t kind = little(bytes, body, 2), bits = little(bytes, body + 14, 2);
       format.channels = little(bytes, body + 2, 2), format.rate = little(bytes, body + 4, 4);
-      STRATA_CHECK(kind == 1 && bits == 16 && 1 <= format.channels && format.channels <= 32 &&
-                       format.rate > 0,
-                   parse, "[fir] ", path, ": format ", kind, " of ", bits, " bits, ",
-                   format.channels, " channels: only PCM of 16 bits is read");
+      STRATA_CHECK(kind == 1 && bits == 16 && 1 <= format.channels && format.channels <= 32 && format.rate > 0, parse,
+                   "[fir] ", path, ": format ", kind, " of ", bits, " bits, ", format.channels,
+                   " channels: only PCM of 16 bits is read");
     } else if (chunk == "data") {
       STRATA_CHECK(format.rate > 0, parse, "[fir] ", path, ": samples come before their format");
       return decoded(path, bytes, body, size, format);
@@ -83,8 +81,7 @@ Audio read_wav(const std::string& path) {
 
 void write_wav(const std::string& path, const Audio& audio) {
   const auto size = static_cast<std::uint32_t>(audio.samples.size() * 2);
-  const auto frame = static_cast<std::uint32_t>(audio.channels * 2),
-             rate = static_cast<std::uint32_t>(audio.rate);
+  const auto frame = static_cast<std::uint32_t>(audio.channels * 2), rate = static_cast<std::uint32_t>(audio.rate);
   std::string bytes = "RIFF";
   append_little(bytes, 36 + size, 4);
   bytes += "WAVEfmt ";
@@ -95,8 +92,7 @@ void write_wav(const std::string& path, const Audio& audio) {
   for (std::int64_t t = 0; t < audio.length(); ++t)
     for (std::int64_t c = 0; c < audio.channels; ++c) {
       const float v = audio.samples[static_cast<std::size_t>(c * audio.length() + t)];
-      append_little(bytes,
-                    static_cast<std::uint32_t>(std::lround(std::clamp(v, -1.0F, 1.0F) * 32767)), 2);
+      append_little(bytes, static_cast<std::uint32_t>(std::lround(std::clamp(v, -1.0F, 1.0F) * 32767)), 2);
     }
   std::ofstream file(path, std::ios::binary);
   STRATA_CHECK(file << bytes << std::flush, request, "[fir] cannot write ", path);
@@ -106,8 +102,7 @@ Audio tones() {
   Audio out;
   for (std::int64_t t = 0; t < 4 * out.rate; ++t) {
     const double turn = 2 * std::numbers::pi * static_cast<double>(t) / static_cast<double>(out.rate);
-    out.samples.push_back(
-        static_cast<float>(0.4 * std::sin(kLow * turn) + 0.4 * std::sin(kHigh * turn)));
+    out.samples.push_back(static_cast<float>(0.4 * std::sin(kLow * turn) + 0.4 * std::sin(kHigh * turn)));
   }
   return out;
 }
@@ -138,8 +133,7 @@ Audio filtered(const Audio& in, const Tensor& weights) {
     for (std::int64_t c = 0; c < in.channels; ++c)
       std::copy_n(in.samples.begin() + c * in.length() + from, count, block.begin() + c * kBlock);
     const auto begin = std::chrono::steady_clock::now();
-    const std::vector<float> y =
-        filter(Tensor::from(block, {in.channels, 1, kBlock})).to_vector<float>();
+    const std::vector<float> y = filter(Tensor::from(block, {in.channels, 1, kBlock})).to_vector<float>();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     if (from >= 2 * kBlock) slowest = std::max(slowest, took.count()), total += took.count();
     for (std::int64_t c = 0; c < in.channels; ++c)
@@ -156,8 +150,7 @@ Audio filtered(const Audio& in, const Tensor& weights) {
 double amplitude(const Audio& audio, double hertz) {
   double re = 0, im = 0;
   for (std::int64_t t = audio.rate; t < 3 * audio.rate; ++t) {
-    const double turn =
-        2 * std::numbers::pi * hertz * static_cast<double>(t) / static_cast<double>(audio.rate);
+    const double turn = 2 * std::numbers::pi * hertz * static_cast<double>(t) / static_cast<double>(audio.rate);
     re += audio.samples[static_cast<std::size_t>(t)] * std::cos(turn);
     im += audio.samples[static_cast<std::size_t>(t)] * std::sin(turn);
   }
@@ -168,16 +161,15 @@ int run(int argc, char** argv) {
   if (argc <= 1) write_wav("fir_input.wav", tones());
   const Audio in = read_wav(argc > 1 ? argv[1] : "fir_input.wav");
   std::printf("%.2f s of %lld channels at %lld Hz, %lld taps, on %s\n",
-              static_cast<double>(in.length()) / static_cast<double>(in.rate),
-              static_cast<long long>(in.channels), static_cast<long long>(in.rate),
-              static_cast<long long>(kTaps), std::string(Device::default_device().name()).c_str());
+              static_cast<double>(in.length()) / static_cast<double>(in.rate), static_cast<long long>(in.channels),
+              static_cast<long long>(in.rate), static_cast<long long>(kTaps),
+              std::string(Device::default_device().name()).c_str());
   const Tensor weights = lowpass(kCutoff / static_cast<double>(in.rate));
   const Audio out = filtered(in, weights);
   write_wav(argc > 2 ? argv[2] : "fir_output.wav", out);
 
-  const Tensor whole = conv1d(
-      Tensor::from(in.samples, {in.channels, 1, in.length()}).pad({{0, 0}, {0, 0}, {kTaps - 1, 0}}),
-      weights);
+  const Tensor whole =
+      conv1d(Tensor::from(in.samples, {in.channels, 1, in.length()}).pad({{0, 0}, {0, 0}, {kTaps - 1, 0}}), weights);
   const Tensor apart = (whole - Tensor::from(out.samples, whole.shape())).abs().max();
   std::printf("beside the whole at once: at most %.1e\n", apart.item());
   bool right = apart.item() < 1e-5;

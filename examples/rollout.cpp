@@ -3,8 +3,8 @@
 //   rollout [--rollouts N] [--seconds S] [--seed N]
 //
 // Model predictive path integral control (Williams et al., 2017): each twentieth of a second, every rollout tries the
-// plan with noise of its own; the plan becomes the mean of what they tried, weighted by softmax(-cost). The motor is too
-// weak to lift the pendulum at once. The exit status is 1 unless it stands at the end.
+// plan with noise of its own; the plan becomes the mean of what they tried, weighted by softmax(-cost). The motor is
+// too weak to lift the pendulum at once. The exit status is 1 unless it stands at the end.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -53,8 +53,7 @@ Tensor price(const Pendulum<Tensor>& p, const Tensor& torque) {
 
 /// The plan's torques, improved. Of `state` (angle, speed) and `plan` (horizon).
 Tensor improved(const Tensor& state, const Tensor& plan, std::int64_t rollouts) {
-  const Tensor tried =
-      (plan + randn({rollouts, kHorizon}) * kNoise).clip(-kMotor, kMotor).contiguous();
+  const Tensor tried = (plan + randn({rollouts, kHorizon}) * kNoise).clip(-kMotor, kMotor).contiguous();
   Pendulum<Tensor> p{state[0].expand({rollouts}), state[1].expand({rollouts})};
   Tensor cost = Tensor::zeros({rollouts});
   for (std::int64_t t = 0; t < kHorizon; ++t) {
@@ -77,13 +76,10 @@ void print_pendulum(double time, const Pendulum<double>& p, double torque) {
 }
 
 int run(const Options& options) {
-  STRATA_CHECK(options.rollouts >= 1 && options.seconds >= 1 && options.seconds <= 3600, request,
-               "[rollout] ", options.rollouts, " rollouts over ", options.seconds,
-               " s: at least one rollout, and 1 to 3600 s");
+  STRATA_CHECK(options.rollouts >= 1 && options.seconds >= 1 && options.seconds <= 3600, request, "[rollout] ",
+               options.rollouts, " rollouts over ", options.seconds, " s: at least one rollout, and 1 to 3600 s");
   manual_seed(options.seed);
-  auto improve = jit([&](const Tensor& state, const Tensor& plan) {
-    return improved(state, plan, options.rollouts);
-  });
+  auto improve = jit([&](const Tensor& state, const Tensor& plan) { return improved(state, plan, options.rollouts); });
   Pendulum<double> p{3.1415926, 0};  // hangs
   std::vector<float> plan(kHorizon, 0.0F);
   const auto steps = static_cast<std::int64_t>(options.seconds / kStep);
@@ -103,14 +99,13 @@ int run(const Options& options) {
     if (static_cast<double>(steps - k) * kStep <= 1) lowest = std::min(lowest, std::cos(p.angle));
   }
   const double each = seconds / static_cast<double>(std::max<std::int64_t>(steps - 2, 1));
-  std::printf(
-      "%lld rollouts of %lld steps in %.2f ms on %s: %.1f million steps of a pendulum a second\n",
-      static_cast<long long>(options.rollouts), static_cast<long long>(kHorizon), each * 1e3,
-      std::string(Device::default_device().name()).c_str(),
-      static_cast<double>(options.rollouts * kHorizon) / each * 1e-6);
+  std::printf("%lld rollouts of %lld steps in %.2f ms on %s: %.1f million steps of a pendulum a second\n",
+              static_cast<long long>(options.rollouts), static_cast<long long>(kHorizon), each * 1e3,
+              std::string(Device::default_device().name()).c_str(),
+              static_cast<double>(options.rollouts * kHorizon) / each * 1e-6);
   const bool is_up = lowest > 0.95;
-  std::printf("the pendulum %s: its height was %.3f at least in the last second\n",
-              is_up ? "is up" : "is not up", lowest);
+  std::printf("the pendulum %s: its height was %.3f at least in the last second\n", is_up ? "is up" : "is not up",
+              lowest);
   return is_up ? 0 : 1;
 }
 

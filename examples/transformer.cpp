@@ -54,8 +54,7 @@ Sequences random_sequences(std::mt19937& random, std::int64_t count, std::int64_
 
 struct Sorter : nn::Module {
   nn::Embedding digits{kDigits, kFeatures}, places;
-  nn::TransformerBlock first{kFeatures, kHeads, 2 * kFeatures},
-      second{kFeatures, kHeads, 2 * kFeatures};
+  nn::TransformerBlock first{kFeatures, kHeads, 2 * kFeatures}, second{kFeatures, kHeads, 2 * kFeatures};
   nn::LayerNorm norm{{kFeatures}};
   nn::Linear out{kFeatures, kDigits};
 
@@ -64,9 +63,7 @@ struct Sorter : nn::Module {
     add("norm", norm), add("out", out);
   }
   /// (batch, length) to scores (batch, length, digits)
-  Tensor operator()(const Tensor& x) const {
-    return out(norm(second(first(digits(x) + places.weight))));
-  }
+  Tensor operator()(const Tensor& x) const { return out(norm(second(first(digits(x) + places.weight)))); }
 };
 
 void train(Sorter& net, const Options& options, std::mt19937& random) {
@@ -90,17 +87,15 @@ void train(Sorter& net, const Options& options, std::mt19937& random) {
   }
 }
 
-void print_sequence(const char* label, const std::vector<std::int64_t>& all, std::int64_t row,
-                    std::int64_t length) {
+void print_sequence(const char* label, const std::vector<std::int64_t>& all, std::int64_t row, std::int64_t length) {
   std::printf("  %s", label);
   for (std::int64_t k = 0; k < length; ++k)
     std::printf(" %lld", static_cast<long long>(all[static_cast<std::size_t>(row * length + k)]));
 }
 
 int run(const Options& options) {
-  STRATA_CHECK(options.steps >= 1 && options.length >= 1 && options.length <= 64, request,
-               "[transformer] ", options.steps, " steps, length ", options.length,
-               ": at least one step, and a length from 1 to 64");
+  STRATA_CHECK(options.steps >= 1 && options.length >= 1 && options.length <= 64, request, "[transformer] ",
+               options.steps, " steps, length ", options.length, ": at least one step, and a length from 1 to 64");
   manual_seed(options.seed);
   std::mt19937 random(options.seed);
   Sorter net(options.length);
@@ -124,8 +119,7 @@ int run(const Options& options) {
   std::size_t right = 0;
   for (std::size_t k = 0; k < found.size(); ++k) right += found[k] == test.sorted[k] ? 1 : 0;
   const double share = static_cast<double>(right) / static_cast<double>(found.size());
-  std::printf("%.1f s of training, held-out digits in their place: %.2f %%\n", seconds.count(),
-              100 * share);
+  std::printf("%.1f s of training, held-out digits in their place: %.2f %%\n", seconds.count(), 100 * share);
   return share >= 0.99 ? 0 : 1;
 }
 

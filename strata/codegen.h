@@ -1,4 +1,5 @@
-// The kernel compiler: compile_kernel() lowers a kernel of LazyOps to a list of UOps whose memory accesses are proven in bounds.
+// The kernel compiler: compile_kernel() lowers a kernel of LazyOps to a list of UOps whose memory accesses are proven
+// in bounds.
 #pragma once
 
 #include "strata/base/standard.h"

@@ -1,4 +1,5 @@
-// The intermediate representation of kernels: the table of ops, and lists of UOps with their text form, checks and interpreter.
+// The intermediate representation of kernels: the table of ops, and lists of UOps with their text form, checks and
+// interpreter.
 #pragma once
 
 #include "strata/base/standard.h"

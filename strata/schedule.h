@@ -1,5 +1,5 @@
-// The scheduler: cuts a graph into kernels in execution order (schedule()), and plans the memory of intermediate results
-// (plan_memory()).
+// The scheduler: cuts a graph into kernels in execution order (schedule()), and plans the memory of intermediate
+// results (plan_memory()).
 #pragma once
 
 #include "strata/base/standard.h"

@@ -1,4 +1,5 @@
-// Tensors for users: operations, gradients, random numbers, captured functions (jit), memory shared with other libraries.
+// Tensors for users: operations, gradients, random numbers, captured functions (jit), memory shared with other
+// libraries.
 #pragma once
 
 #include "strata/base/standard.h"

@@ -5,14 +5,12 @@
 namespace strata::tools {
 namespace {
 
-constexpr std::string_view kRemedy =
-    ", and Strata was built without zlib: build with it (Debian: zlib1g-dev)";
+constexpr std::string_view kRemedy = ", and Strata was built without zlib: build with it (Debian: zlib1g-dev)";
 
 }  // namespace
 
 std::string gunzip(std::string_view what, std::string_view, std::size_t) {
-  throw Error(ErrorKind::undefined,
-              detail::message("[gzip] ", what, ": the data is compressed", kRemedy));
+  throw Error(ErrorKind::undefined, detail::message("[gzip] ", what, ": the data is compressed", kRemedy));
 }
 
 std::string gzip(std::string_view) {

@@ -47,8 +47,7 @@ class TextValues {
  public:
   explicit TextValues(const ExprQuestion& question)
       : question_(question), program_(compile(question.text, names_of(question.variables))) {
-    for (std::size_t i = 0; i < question.variables.size(); ++i)
-      index_[question.variables[i].name()] = i;
+    for (std::size_t i = 0; i < question.variables.size(); ++i) index_[question.variables[i].name()] = i;
   }
 
   std::int64_t at(std::size_t entry) {
@@ -67,14 +66,14 @@ class TextValues {
     STRATA_CHECK(found != index_.end(), parse, "[", name_of(entry), "] unknown name ", in_quotes(name));
     const Variable& v = question_.variables[found->second];
     const bool inside = v.min() <= value && value <= v.max();
-    STRATA_CHECK(inside, domain, "[", name_of(entry), "] ", in_quotes(name), " is ", value,
-                 ", outside ", v.min(), "..", v.max());
+    STRATA_CHECK(inside, domain, "[", name_of(entry), "] ", in_quotes(name), " is ", value, ", outside ", v.min(), "..",
+                 v.max());
     values_[found->second] = value;
     given_.push_back(name);
   }
 
-  /// The value at a point that does not name all variables. That is legal if the text does not contain the others: then it compiles without
-  /// them.
+  /// The value at a point that does not name all variables. That is legal if the text does not contain the others: then
+  /// it compiles without them.
   std::int64_t without_the_others(std::size_t entry) {
     std::vector<std::int64_t> values;
     for (const std::string& name : given_) values.push_back(values_[index_.at(name)]);
@@ -82,8 +81,8 @@ class TextValues {
       return compile(question_.text, given_).evaluate(values);
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::parse) throw;
-      throw Error(ErrorKind::parse,
-                  "[" + name_of(entry) + "] a name of the text has no value: " + e.what(), e.column());
+      throw Error(ErrorKind::parse, "[" + name_of(entry) + "] a name of the text has no value: " + e.what(),
+                  e.column());
     }
   }
 
@@ -132,16 +131,14 @@ Values completed(const Values& found, const std::vector<Variable>& variables) {
 void Work::charge(std::uint64_t amount) {
   const auto limit = static_cast<std::uint64_t>(std::max<std::int64_t>(left_, 0));
   if (amount > limit) {
-    throw Error(ErrorKind::budget, "[budget] the request needs more than " +
-                                       std::to_string(budget_) + " units of work");
+    throw Error(ErrorKind::budget,
+                "[budget] the request needs more than " + std::to_string(budget_) + " units of work");
   }
   left_ -= static_cast<std::int64_t>(amount);
 }
 
 TextError::TextError(const Error& error, std::string_view text, std::string_view where)
-    : Error(error.kind(),
-            where.empty() ? error.what()
-                          : std::string(error.what()) + " (in " + std::string(where) + ")",
+    : Error(error.kind(), where.empty() ? error.what() : std::string(error.what()) + " (in " + std::string(where) + ")",
             error.column()),
       text_(text) {}
 
@@ -150,8 +147,8 @@ ExprAnswer ask_expr(const ExprQuestion& question, Work& work) {
   const Expr e = parse_text(question.text, parser, "", work);
   const Expr assumption = parse_assumptions(question, parser, work);
   ExprAnswer answer;
-  answer.simplified = question.assume.empty() ? simplify(e, question.effort)
-                                              : simplify_under(e, assumption, question.effort);
+  answer.simplified =
+      question.assume.empty() ? simplify(e, question.effort) : simplify_under(e, assumption, question.effort);
   answer.facts = answer.simplified.facts(question.effort);
   require_bounds(answer.facts, answer.simplified);
   answer.values = evaluate_all(question, work);
@@ -163,22 +160,20 @@ Proof ask_prove(const ExprQuestion& question, Work& work) {
   const Expr condition = parse_text(question.text, parser, "", work);
   const Expr assumption = parse_assumptions(question, parser, work);
   Proof proof = prove(condition, assumption);
-  if (proof.answer == Answer::no)
-    proof.counterexample = completed(proof.counterexample, question.variables);
+  if (proof.answer == Answer::no) proof.counterexample = completed(proof.counterexample, question.variables);
   return proof;
 }
 
-std::optional<Values> ask_equal(std::string_view a, std::string_view b,
-                                const std::vector<Variable>& variables, Work& work) {
+std::optional<Values> ask_equal(std::string_view a, std::string_view b, const std::vector<Variable>& variables,
+                                Work& work) {
   const Parser parser(variables);
   const Expr left = parse_text(a, parser, "a", work);
   const Expr right = parse_text(b, parser, "b", work);
   const Proof proof = prove_equal(left, right);
   if (proof.answer == Answer::yes) return std::nullopt;
   if (proof.answer == Answer::no) return completed(proof.counterexample, variables);
-  throw Error(ErrorKind::budget,
-              "[equal_expr] neither proven equal nor found to differ: " + in_quotes(left.render()) +
-                  " and " + in_quotes(right.render()) + "; a larger budget looks further");
+  throw Error(ErrorKind::budget, "[equal_expr] neither proven equal nor found to differ: " + in_quotes(left.render()) +
+                                     " and " + in_quotes(right.render()) + "; a larger budget looks further");
 }
 
 }  // namespace strata::tools

@@ -1,5 +1,5 @@
-// Questions about expressions, for `strata expr` and the requests `expr`, `prove`, `equal_expr` and `affine` of `strata batch`: texts in,
-// values out. Work, the budget of a request, is declared here for all ask_*.h.
+// Questions about expressions, for `strata expr` and the requests `expr`, `prove`, `equal_expr` and `affine` of `strata
+// batch`: texts in, values out. Work, the budget of a request, is declared here for all ask_*.h.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace strata::tools {
 
-/// The budget of one request, in units of work. A unit is about the work for one byte of text that is parsed, or evaluated at one point.
+/// The budget of one request, in units of work. A unit is about the work for one byte of text that is parsed, or
+/// evaluated at one point.
 class Work {
  public:
   explicit Work(std::int64_t budget) : left_(budget), budget_(budget) {}
@@ -30,7 +31,8 @@ class Work {
 
 inline constexpr std::int64_t default_budget = std::int64_t{1} << 26;
 
-/// An error inside a text of the request. It has the text, so that a caret can be printed below the column; `where` names the text.
+/// An error inside a text of the request. It has the text, so that a caret can be printed below the column; `where`
+/// names the text.
 class TextError : public Error {
  public:
   TextError(const Error& error, std::string_view text, std::string_view where);
@@ -58,16 +60,18 @@ struct ExprAnswer {
   std::vector<std::int64_t> values;  ///< of the unsimplified text, one for each point
 };
 
-/// Simplifies and evaluates the text. @throws Error (overflow) if a bound or a value exceeds 64 bits, TextError if a text cannot be parsed,
+/// Simplifies and evaluates the text. @throws Error (overflow) if a bound or a value exceeds 64 bits, TextError if a
+/// text cannot be parsed,
 ///   Error (parse, domain) for a point with an unknown name or a value outside the bounds, (budget)
 ExprAnswer ask_expr(const ExprQuestion& question, Work& work);
 
 /// Whether the condition `text` holds wherever the assumptions hold. A counterexample has a value for every variable.
 Proof ask_prove(const ExprQuestion& question, Work& work);
 
-/// A point where the two texts differ; nothing if they are equal. @throws Error (budget) if neither was proven within the budget
-std::optional<Values> ask_equal(std::string_view a, std::string_view b,
-                                const std::vector<Variable>& variables, Work& work);
+/// A point where the two texts differ; nothing if they are equal. @throws Error (budget) if neither was proven within
+/// the budget
+std::optional<Values> ask_equal(std::string_view a, std::string_view b, const std::vector<Variable>& variables,
+                                Work& work);
 
 /// The values of the text at the points, computed by the affine primitives (affine/).
 std::vector<std::int64_t> ask_affine(std::string_view text, const std::vector<Point>& at, Work& work);

@@ -23,8 +23,7 @@ void assign(const Point& point, std::map<std::string, std::int64_t*>& places, st
   const std::string where = "[at[" + std::to_string(entry) + "]] ";
   for (const auto& [name, value] : point) {
     const auto place = places.find(name);
-    STRATA_CHECK(place != places.end(), parse, where, "unknown name ", in_quotes(name),
-                 ": the text does not hold it");
+    STRATA_CHECK(place != places.end(), parse, where, "unknown name ", in_quotes(name), ": the text does not hold it");
     *place->second = value;
   }
   if (point.size() == places.size()) return;

@@ -8,21 +8,19 @@ namespace {
 
 constexpr std::size_t kMostAxes = 16;  // the most axes and buffers with candidates
 constexpr std::int64_t kAmounts[] = {2, 4, 8, 16};
-constexpr Opt::Kind kByAmount[] = {Opt::Kind::SPLIT, Opt::Kind::UPCAST, Opt::Kind::UNROLL,
-                                   Opt::Kind::LANES, Opt::Kind::PADTO};
+constexpr Opt::Kind kByAmount[] = {Opt::Kind::SPLIT, Opt::Kind::UPCAST, Opt::Kind::UNROLL, Opt::Kind::LANES,
+                                   Opt::Kind::PADTO};
 
 /// The list of candidates for a kernel, before any is tried.
 class Menu {
  public:
-  explicit Menu(const KernelRecord& record, const Kernel& kernel)
-      : axes_(*record.axes), kernel_(kernel) {}
+  explicit Menu(const KernelRecord& record, const Kernel& kernel) : axes_(*record.axes), kernel_(kernel) {}
 
   std::vector<Opt> run() {
     const std::size_t count = std::min(axes_.axes().size(), kMostAxes);
     for (std::size_t a = 0; a < count; ++a) of_axis(a);
     reorders();
-    for (std::size_t slot = 0; slot < kernel_.buffers.size() && slot < kMostAxes; ++slot)
-      of_buffer(slot);
+    for (std::size_t slot = 0; slot < kernel_.buffers.size() && slot < kMostAxes; ++slot) of_buffer(slot);
     return std::move(out_);
   }
 
@@ -44,8 +42,7 @@ class Menu {
     if (axis.group >= 0)
       for (const std::int64_t n : {4, 16}) out_.push_back({Opt::Kind::SPLITREDUCE, a, n, 0, {}});
     for (std::size_t slot = 0; slot < kernel_.buffers.size() && axis.group < 0; ++slot)
-      if (kernel_.buffers[slot].read)
-        out_.push_back({Opt::Kind::STAGE, a, static_cast<std::int64_t>(slot), 0, {}});
+      if (kernel_.buffers[slot].read) out_.push_back({Opt::Kind::STAGE, a, static_cast<std::int64_t>(slot), 0, {}});
   }
   /// For each pair of neighbouring axes, the order in which they are swapped.
   void reorders() {

@@ -1,4 +1,5 @@
-// ask_candidates(): the Opts that could be added to a kernel, for the page's menu of optimizations (the request `kernel`).
+// ask_candidates(): the Opts that could be added to a kernel, for the page's menu of optimizations (the request
+// `kernel`).
 #pragma once
 
 #include <string>
@@ -14,8 +15,8 @@ struct OptCandidate {
   std::string refusal;  ///< the compiler's message; empty if the Opt is legal
 };
 
-/// Candidates for each axis and each buffer of the kernel. Each is tried by compiling the kernel with the candidate appended to its Opts,
-/// or prepended if it is a SPLITREDUCE.
+/// Candidates for each axis and each buffer of the kernel. Each is tried by compiling the kernel with the candidate
+/// appended to its Opts, or prepended if it is a SPLITREDUCE.
 /// @throws Error (budget) if the compilations exceed the request's budget
 std::vector<OptCandidate> ask_candidates(const KernelQuestion& question, const KernelAnswer& answer);
 

@@ -23,24 +23,21 @@ struct BoxFunction {
 };
 
 /// A name that no text can have, because names in texts begin with a letter or a single `_`.
-std::string made_up_name(std::size_t axis, std::string_view suffix) {
-  return detail::message("__axis", axis, suffix);
-}
+std::string made_up_name(std::size_t axis, std::string_view suffix) { return detail::message("__axis", axis, suffix); }
 
 const Layout& layout_in(const Box& box) {
-  STRATA_CHECK(box.layout->answer.layout, request, "[check] ", box.layout->function->name,
-               " does not give a layout");
+  STRATA_CHECK(box.layout->answer.layout, request, "[check] ", box.layout->function->name, " does not give a layout");
   return *box.layout->answer.layout;
 }
 
 /// @throws Error (undefined) unless every size is known to be at least 1
 void require_elements(const ShapeTracker& stack) {
   for (const Int& size : stack.shape())
-    STRATA_CHECK(size.vmin() >= 1, undefined, "[check] the shape ", render(stack.shape()),
-                 " may have no elements");
+    STRATA_CHECK(size.vmin() >= 1, undefined, "[check] the shape ", render(stack.shape()), " may have no elements");
 }
 
-/// Sets f to the index of its stack at `axes`. A variable of an axis may have values beyond a symbolic size; f.given excludes them.
+/// Sets f to the index of its stack at `axes`. A variable of an axis may have values beyond a symbolic size; f.given
+/// excludes them.
 void look_at(BoxFunction& f, std::vector<Variable> axes, Work& work) {
   const ShapeTracker& stack = *f.stack;
   work.charge(std::uint64_t{1024} * stack.views().size() * stack.views().size() * (1 + stack.rank()));
@@ -72,8 +69,7 @@ BoxFunction function_in(const Box& box) {
     out.sizes = box.variables;
     return out;
   }
-  STRATA_CHECK(box.expr->unbound.empty(), parse, "[check] ", in_quotes(box.expr->unbound[0]),
-               " has no bounds");
+  STRATA_CHECK(box.expr->unbound.empty(), parse, "[check] ", in_quotes(box.expr->unbound[0]), " has no bounds");
   const Parser parser(box.variables);
   out.axes = box.variables;
   out.index = parser(box.expr->text);
@@ -83,8 +79,7 @@ BoxFunction function_in(const Box& box) {
 }
 
 /// The answer of a proof, with its counterexample split into `axes` and `sizes`.
-CheckAnswer told(const Proof& proof, const std::vector<Variable>& axes,
-                 const std::vector<Variable>& sizes) {
+CheckAnswer told(const Proof& proof, const std::vector<Variable>& axes, const std::vector<Variable>& sizes) {
   CheckAnswer out{proof.answer};
   if (proof.answer != Answer::no) return out;
   std::unordered_map<std::string_view, std::int64_t> known;
@@ -110,10 +105,7 @@ std::string axes_text(const std::vector<Variable>& axes) {
 
 CheckAnswer equal_stacks(const ShapeTracker& a, const ShapeTracker& b, Work& work) {
   if (a.rank() != b.rank())
-    return {Answer::no,
-            {},
-            {},
-            detail::message("the shapes are ", render(a.shape()), " and ", render(b.shape()))};
+    return {Answer::no, {}, {}, detail::message("the shapes are ", render(a.shape()), " and ", render(b.shape()))};
   if (!a.is_concrete() || !b.is_concrete()) {
     const StackProof proof = equal(a, b, std::min(kEqualBudget, work.left()));
     CheckAnswer out{proof.answer};
@@ -124,10 +116,7 @@ CheckAnswer equal_stacks(const ShapeTracker& a, const ShapeTracker& b, Work& wor
   const auto differ = ask_equal_view(a, b, work);
   if (!differ) return {Answer::yes};
   if (!differ->at)
-    return {Answer::no,
-            {},
-            {},
-            detail::message("the shapes are ", render(a.shape()), " and ", render(b.shape()))};
+    return {Answer::no, {}, {}, detail::message("the shapes are ", render(a.shape()), " and ", render(b.shape()))};
   return {Answer::no, {*differ->at}};
 }
 
@@ -147,7 +136,8 @@ CheckAnswer equal_functions(const BoxFunction& a, const BoxFunction& b) {
   return told(prove(both || (!a.valid && !b.valid), a.given && b.given), a.axes, sizes);
 }
 
-/// Reads a stack at the variables of an expression, in order. Variables that occur in the stack's sizes are not coordinates.
+/// Reads a stack at the variables of an expression, in order. Variables that occur in the stack's sizes are not
+/// coordinates.
 CheckAnswer equal_mixed(BoxFunction stack, BoxFunction expr, Work& work) {
   std::set<std::string_view> taken;
   for (const Variable& v : stack.sizes) taken.insert(v.name());
@@ -158,8 +148,8 @@ CheckAnswer equal_mixed(BoxFunction stack, BoxFunction expr, Work& work) {
   bool fits = axes.size() == stack.stack->rank();
   for (std::size_t k = 0; fits && k < axes.size(); ++k)
     fits = axes[k].min() == 0 && axes[k].max() == stack.stack->shape()[k].vmax() - 1;
-  STRATA_CHECK(fits, shape, "[check] the variables ", axes_text(axes),
-               " are not coordinates of the shape ", render(stack.stack->shape()));
+  STRATA_CHECK(fits, shape, "[check] the variables ", axes_text(axes), " are not coordinates of the shape ",
+               render(stack.stack->shape()));
   look_at(stack, axes, work);
   expr.axes = std::move(axes);
   return equal_functions(stack, expr);
@@ -180,9 +170,8 @@ CheckAnswer equal_exprs(const BoxFunction& a, BoxFunction b) {
   const auto same_bounds = [](const Variable& x, const Variable& y) {
     return x.min() == y.min() && x.max() == y.max();
   };
-  STRATA_CHECK(std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end(), same_bounds),
-               shape, "[check] the variables ", axes_text(a.axes), " and ", axes_text(b.axes),
-               " have different bounds");
+  STRATA_CHECK(std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end(), same_bounds), shape,
+               "[check] the variables ", axes_text(a.axes), " and ", axes_text(b.axes), " have different bounds");
   Substitution map;
   for (std::size_t k = 0; k < ours.size(); ++k) map.emplace_back(theirs[k], ours[k]);
   b.index = substitute(b.index, map);
@@ -195,9 +184,8 @@ CheckAnswer equal_exprs(const BoxFunction& a, BoxFunction b) {
 void require_same_bounds(const Box& a, const Box& b) {
   for (const Variable& x : a.variables)
     for (const Variable& y : b.variables)
-      STRATA_CHECK(x.name() != y.name() || (x.min() == y.min() && x.max() == y.max()), shape,
-                   "[check] ", x.name(), " is ", x.min(), "..", x.max(), " in a and ", y.min(),
-                   "..", y.max(), " in b");
+      STRATA_CHECK(x.name() != y.name() || (x.min() == y.min() && x.max() == y.max()), shape, "[check] ", x.name(),
+                   " is ", x.min(), "..", x.max(), " in a and ", y.min(), "..", y.max(), " in b");
 }
 
 }  // namespace
@@ -256,8 +244,7 @@ CheckAnswer check_contiguous(const Box& a, Work& work) {
     return out;
   }
   Expr number = 0;
-  for (const Variable& v : f.axes)
-    number = number * (Expr(v.max()) - v.min() + 1) + (v - Expr(v.min()));
+  for (const Variable& v : f.axes) number = number * (Expr(v.max()) - v.min() + 1) + (v - Expr(v.min()));
   return told(prove(f.valid && f.index == number, f.given), f.axes, {});
 }
 

@@ -1,5 +1,5 @@
-// ask_kernel(): compiles the text of a kernel, for `strata kernel` and the request `kernel`. The target is that of a language, not of the
-// processor that answers, so every machine gives the same answer.
+// ask_kernel(): compiles the text of a kernel, for `strata kernel` and the request `kernel`. The target is that of a
+// language, not of the processor that answers, so every machine gives the same answer.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,7 @@
 namespace strata::tools {
 
 /// The sections that can be shown of a kernel, in the order in which they are printed.
-inline constexpr std::string_view kKernelSections[] = {"ast", "axes",  "uops",  "source",
-                                                       "asm", "proof", "passes"};
+inline constexpr std::string_view kKernelSections[] = {"ast", "axes", "uops", "source", "asm", "proof", "passes"};
 /// The sections that are shown by default.
 inline constexpr std::string_view kShownSections = "axes,uops,source,proof";
 
@@ -35,7 +34,8 @@ struct KernelAnswer {
 
 /// Parses the text of a kernel (ops/kernel_text.h). @throws TextError with the column
 KernelText read_kernel(const std::string& text);
-/// Parses Opts: "auto" gives nothing, "none" an empty list, else Opts separated by commas. `where` is their name in errors.
+/// Parses Opts: "auto" gives nothing, "none" an empty list, else Opts separated by commas. `where` is their name in
+/// errors.
 /// @throws TextError with the column
 std::optional<std::vector<Opt>> read_opts(const std::string& text, std::string_view where);
 

@@ -30,17 +30,16 @@ double KernelSizes::elements(const Ints& shape) const {
 }
 
 std::int64_t KernelSizes::value(const Variable& v) const {
-  const auto it = std::find_if(values_.begin(), values_.end(),
-                               [&](const auto& known) { return known.first == v.name(); });
-  STRATA_CHECK(it != values_.end(), domain, "[run] the variable ", v.name(),
-               " has no value: --values ", v.name(), "=", v.max());
-  STRATA_CHECK(v.min() <= it->second && it->second <= v.max(), domain, "[run] ", v.name(), " = ",
-               it->second, " is outside of its bounds [", v.min(), ", ", v.max(), "]");
+  const auto it =
+      std::find_if(values_.begin(), values_.end(), [&](const auto& known) { return known.first == v.name(); });
+  STRATA_CHECK(it != values_.end(), domain, "[run] the variable ", v.name(), " has no value: --values ", v.name(), "=",
+               v.max());
+  STRATA_CHECK(v.min() <= it->second && it->second <= v.max(), domain, "[run] ", v.name(), " = ", it->second,
+               " is outside of its bounds [", v.min(), ", ", v.max(), "]");
   return it->second;
 }
 
-KernelWork work_of(const LazyOp& kernel, std::span<const BufferUse> buffers,
-                   const VariableValues& values) {
+KernelWork work_of(const LazyOp& kernel, std::span<const BufferUse> buffers, const VariableValues& values) {
   const KernelSizes sizes(values);
   KernelWork out;
   for (const LazyNode* n : postorder(kernel)) {
@@ -56,8 +55,7 @@ KernelWork work_of(const LazyOp& kernel, std::span<const BufferUse> buffers,
   for (const BufferUse& use : buffers) {
     if (use.dtype.is_none()) continue;
     const int ways = (use.read ? 1 : 0) + (use.written ? 1 : 0);
-    out.bytes +=
-        ways * static_cast<double>(sizes(use.size)) * static_cast<double>(use.dtype.itemsize());
+    out.bytes += ways * static_cast<double>(sizes(use.size)) * static_cast<double>(use.dtype.itemsize());
   }
   return out;
 }
@@ -76,16 +74,15 @@ Scalar RandomValues::next(DType dtype) {
   return Scalar::of(dtype, dtype.is_unsigned() && n < 0 ? -n : n);
 }
 
-KernelMemory random_memory(std::span<const BufferUse> buffers, std::size_t given,
-                           const KernelSizes& sizes, std::uint64_t seed) {
+KernelMemory random_memory(std::span<const BufferUse> buffers, std::size_t given, const KernelSizes& sizes,
+                           std::uint64_t seed) {
   RandomValues random(seed);
   KernelMemory out;
   for (std::size_t slot = 0; slot < buffers.size(); ++slot) {
     const BufferUse& use = buffers[slot];
     const std::int64_t size = use.dtype.is_none() ? 0 : sizes(use.size);
     const std::size_t width = use.dtype.is_none() ? 0 : use.dtype.itemsize();
-    std::vector<std::byte>& bytes =
-        out.bytes.emplace_back(static_cast<std::size_t>(size) * width, std::byte{0});
+    std::vector<std::byte>& bytes = out.bytes.emplace_back(static_cast<std::size_t>(size) * width, std::byte{0});
     for (std::size_t at = 0; slot < given && at < bytes.size(); at += width)
       store_scalar(random.next(use.dtype), bytes.data() + at);
     out.buffers.push_back({bytes.data(), size});

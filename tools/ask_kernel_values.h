@@ -1,5 +1,5 @@
-// The inputs of a run of a kernel, for `strata kernel --run` and the requests `order` and `evaluate`: values of its variables, numeric
-// sizes, random memory, and an estimate of the work.
+// The inputs of a run of a kernel, for `strata kernel --run` and the requests `order` and `evaluate`: values of its
+// variables, numeric sizes, random memory, and an estimate of the work.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,9 @@ struct KernelWork {
   bool floats = false;         ///< true iff some operation is on floats
   bool doubles = false;        ///< true iff some operation is on f64
 };
-/// The work of a kernel's AST on `buffers`. @throws Error (domain) for a variable without a value, or with one outside its bounds
-KernelWork work_of(const LazyOp& kernel, std::span<const BufferUse> buffers,
-                   const VariableValues& values);
+/// The work of a kernel's AST on `buffers`. @throws Error (domain) for a variable without a value, or with one outside
+/// its bounds
+KernelWork work_of(const LazyOp& kernel, std::span<const BufferUse> buffers, const VariableValues& values);
 inline KernelWork work_of(const Kernel& kernel, const VariableValues& values) {
   return work_of(kernel.ast, kernel.buffers, values);
 }
@@ -52,7 +52,8 @@ class KernelSizes {
 class RandomValues {
  public:
   explicit RandomValues(std::uint64_t seed = 2026) : state_(seed) {}
-  /// The next scalar of `dtype`: a float in [-1, 1), a signed integer in [-100, 100], an unsigned one in [0, 100], or a bool.
+  /// The next scalar of `dtype`: a float in [-1, 1), a signed integer in [-100, 100], an unsigned one in [0, 100], or a
+  /// bool.
   Scalar next(DType dtype);
 
  private:
@@ -66,8 +67,9 @@ struct KernelMemory {
   std::vector<std::vector<std::byte>> bytes;  ///< by slot
   std::vector<Memory> buffers;                ///< pointers into `bytes`, for interpret()
 };
-/// Memory for all buffers, by slot: random elements in the first `given` ones, zeros in the others. A buffer that is not used is empty.
-KernelMemory random_memory(std::span<const BufferUse> buffers, std::size_t given,
-                           const KernelSizes& sizes, std::uint64_t seed);
+/// Memory for all buffers, by slot: random elements in the first `given` ones, zeros in the others. A buffer that is
+/// not used is empty.
+KernelMemory random_memory(std::span<const BufferUse> buffers, std::size_t given, const KernelSizes& sizes,
+                           std::uint64_t seed);
 
 }  // namespace strata::tools

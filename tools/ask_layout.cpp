@@ -137,17 +137,11 @@ LayoutAnswer call_crd2idx(const LayoutArguments& args) {
   return {{}, {}, Coordinate(crd2idx(a, args.coordinate(1)))};
 }
 
-LayoutAnswer call_idx2crd(const LayoutArguments& args) {
-  return {{}, {}, idx2crd(args.layout(0), args.integer(1))};
-}
+LayoutAnswer call_idx2crd(const LayoutArguments& args) { return {{}, {}, idx2crd(args.layout(0), args.integer(1))}; }
 
-LayoutAnswer call_size(const LayoutArguments& args) {
-  return {{}, {}, Coordinate(args.layout(0).size())};
-}
+LayoutAnswer call_size(const LayoutArguments& args) { return {{}, {}, Coordinate(args.layout(0).size())}; }
 
-LayoutAnswer call_cosize(const LayoutArguments& args) {
-  return {{}, {}, Coordinate(args.layout(0).cosize())};
-}
+LayoutAnswer call_cosize(const LayoutArguments& args) { return {{}, {}, Coordinate(args.layout(0).cosize())}; }
 
 // clang-format off
 constexpr LayoutFunction functions[] = {
@@ -177,18 +171,13 @@ constexpr LayoutFunction functions[] = {
 
 }  // namespace
 
-LayoutArguments::LayoutArguments(std::vector<std::string> texts, std::string_view where,
-                                 bool numbered, std::vector<Variable> variables, Work& work)
-    : texts_(std::move(texts)),
-      where_(where),
-      numbered_(numbered),
-      variables_(std::move(variables)),
-      work_(work) {}
+LayoutArguments::LayoutArguments(std::vector<std::string> texts, std::string_view where, bool numbered,
+                                 std::vector<Variable> variables, Work& work)
+    : texts_(std::move(texts)), where_(where), numbered_(numbered), variables_(std::move(variables)), work_(work) {}
 
 std::uint64_t LayoutArguments::decision_budget() const {
-  return work_.left() <= static_cast<std::uint64_t>(default_budget)
-             ? std::min(kMergeBudget, work_.left())
-             : std::max(kMergeBudget, work_.left());
+  return work_.left() <= static_cast<std::uint64_t>(default_budget) ? std::min(kMergeBudget, work_.left())
+                                                                    : std::max(kMergeBudget, work_.left());
 }
 
 template <class Read>
@@ -219,9 +208,7 @@ std::vector<Layout> LayoutArguments::tiler(std::size_t i) const {
       const std::string item = text.substr(begin, length);
       try {
         const auto n = integer_text(item);
-        tiles.push_back(n                    ? Layout(Int(*n))
-                        : variables_.empty() ? parse_layout(item)
-                                             : parse_layout(item, variables_));
+        tiles.push_back(n ? Layout(Int(*n)) : variables_.empty() ? parse_layout(item) : parse_layout(item, variables_));
       } catch (const Error& e) {
         throw Error(e.kind(), e.what(), begin + std::max<std::size_t>(e.column(), 1));
       }
@@ -251,9 +238,8 @@ const LayoutFunction* find_layout_function(std::string_view name) {
 }
 
 LayoutAnswer ask_layout(const LayoutFunction& function, const LayoutArguments& arguments) {
-  STRATA_CHECK(arguments.size() >= function.least && arguments.size() <= function.most, request,
-               "[", function.name, "] takes ", function.arguments, ", not ", arguments.size(),
-               " arguments");
+  STRATA_CHECK(arguments.size() >= function.least && arguments.size() <= function.most, request, "[", function.name,
+               "] takes ", function.arguments, ", not ", arguments.size(), " arguments");
   return function.call(arguments);
 }
 

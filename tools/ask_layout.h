@@ -1,5 +1,5 @@
-// Calls of the layout algebra by name, for `strata layout`, the box and the request `layout`: the name of a function and texts in; a
-// layout, a table or a value out.
+// Calls of the layout algebra by name, for `strata layout`, the box and the request `layout`: the name of a function
+// and texts in; a layout, a table or a value out.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class LayoutArguments {
   std::int64_t integer(std::size_t i) const;
   Coordinate coordinate(std::size_t i) const;
   Work& work() const { return work_; }
-  /// The budget for one decision of the layout algebra. It is smaller than the algebra's default if less work is left, and larger if the
-  /// request has a larger budget than the default.
+  /// The budget for one decision of the layout algebra. It is smaller than the algebra's default if less work is left,
+  /// and larger if the request has a larger budget than the default.
   std::uint64_t decision_budget() const;
 
  private:
@@ -64,10 +64,12 @@ struct LayoutFunction {
 std::span<const LayoutFunction> layout_functions();
 const LayoutFunction* find_layout_function(std::string_view name);
 
-/// Calls the function. @throws Error (request) for a wrong number of arguments, (budget) before the work is done, and as the function
+/// Calls the function. @throws Error (request) for a wrong number of arguments, (budget) before the work is done, and
+/// as the function
 LayoutAnswer ask_layout(const LayoutFunction& function, const LayoutArguments& arguments);
 
-/// The values of a layout without symbolic sizes, over its whole domain. @throws Error (budget) before they are computed
+/// The values of a layout without symbolic sizes, over its whole domain. @throws Error (budget) before they are
+/// computed
 std::vector<std::int64_t> charged_table(const Layout& layout, Work& work);
 
 }  // namespace strata::tools

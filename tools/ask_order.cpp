@@ -12,9 +12,7 @@ constexpr double kUnitsOfAnElement = 16;  // units of work for an element that t
 constexpr std::uint64_t kUnitsOfAnAccess = 16;
 constexpr std::uint64_t kSeed = 2026;
 
-void charge_work(double units, Work& work) {
-  work.charge(static_cast<std::size_t>(std::min(std::ceil(units), 9e18)));
-}
+void charge_work(double units, Work& work) { work.charge(static_cast<std::size_t>(std::min(std::ceil(units), 9e18))); }
 
 std::vector<std::int64_t> numbers_of(const std::vector<BufferUse>& buffers, const KernelSizes& sizes) {
   std::vector<std::int64_t> out;
@@ -25,8 +23,7 @@ std::vector<std::int64_t> numbers_of(const std::vector<BufferUse>& buffers, cons
 /// Counts and records accesses, up to a limit.
 class Accesses {
  public:
-  Accesses(std::vector<std::int64_t>& triples, std::int64_t limit)
-      : triples_(triples), limit_(limit) {}
+  Accesses(std::vector<std::int64_t>& triples, std::int64_t limit) : triples_(triples), limit_(limit) {}
 
   void note(UOp access, std::int64_t element) {
     STRATA_CHECK(count() < limit_, budget, "[order] the kernel makes more than ", limit_,
@@ -55,13 +52,13 @@ VariableValues values_in_list(const Kernel& kernel, const KernelSizes& sizes, Va
 
 VariableValues all_values(const KernelText& text, const VariableValues& given) {
   for (const auto& [name, value] : given)
-    STRATA_CHECK(std::any_of(text.variables.begin(), text.variables.end(),
-                             [&](const Variable& v) { return v.name() == name; }),
-                 domain, "[values] the kernel has no variable ", name);
+    STRATA_CHECK(
+        std::any_of(text.variables.begin(), text.variables.end(), [&](const Variable& v) { return v.name() == name; }),
+        domain, "[values] the kernel has no variable ", name);
   VariableValues out;
   for (const Variable& v : text.variables) {
-    const auto it = std::find_if(given.begin(), given.end(),
-                                 [&](const auto& known) { return known.first == v.name(); });
+    const auto it =
+        std::find_if(given.begin(), given.end(), [&](const auto& known) { return known.first == v.name(); });
     const std::int64_t value = it == given.end() ? v.max() : it->second;
     STRATA_CHECK(v.min() <= value && value <= v.max(), domain, "[values] ", v.name(), " = ", value,
                  " is outside of its bounds [", v.min(), ", ", v.max(), "]");
@@ -70,8 +67,7 @@ VariableValues all_values(const KernelText& text, const VariableValues& given) {
   return out;
 }
 
-OrderAnswer ask_order(const KernelAnswer& asked, const VariableValues& values, std::int64_t limit,
-                      Work& work) {
+OrderAnswer ask_order(const KernelAnswer& asked, const VariableValues& values, std::int64_t limit, Work& work) {
   const Kernel& kernel = asked.kernel;
   OrderAnswer out;
   out.values = all_values(asked.text, values);
@@ -93,8 +89,7 @@ OrderAnswer ask_order(const KernelAnswer& asked, const VariableValues& values, s
   return out;
 }
 
-EvaluateAnswer ask_evaluate(const KernelText& text, const VariableValues& values,
-                            std::uint64_t seed, Work& work) {
+EvaluateAnswer ask_evaluate(const KernelText& text, const VariableValues& values, std::uint64_t seed, Work& work) {
   EvaluateAnswer out;
   out.values = all_values(text, values);
   out.buffers = buffers_of(text.kernel);

@@ -53,13 +53,12 @@ std::vector<std::string> default_names(std::size_t rank) {
 }
 
 void require_names(const std::vector<std::string>& names, const ShapeTracker& stack) {
-  STRATA_CHECK(names.size() == stack.rank(), shape, "[idxs] ", names.size(), " names for ",
-               stack.rank(), " dimensions");
+  STRATA_CHECK(names.size() == stack.rank(), shape, "[idxs] ", names.size(), " names for ", stack.rank(),
+               " dimensions");
   std::set<std::string_view> seen;
   for (const Variable& v : stack.vars()) seen.insert(v.name());
   for (const std::string& name : names)
-    STRATA_CHECK(seen.insert(name).second, parse, "[idxs] the name ", in_quotes(name),
-                 " is given twice");
+    STRATA_CHECK(seen.insert(name).second, parse, "[idxs] the name ", in_quotes(name), " is given twice");
 }
 
 std::vector<Expr> variables_named(const ShapeTracker& stack, const std::vector<std::string>& names) {
@@ -83,8 +82,7 @@ void charge_elements(const ShapeTracker& stack, std::uint64_t each, Work& work) 
 class Elements {
  public:
   /// Charges a visit of all elements. @throws Error (budget)
-  Elements(const ShapeTracker& stack, Work& work)
-      : size_(stack.size().value()), shape_(*numbers(stack.shape())) {
+  Elements(const ShapeTracker& stack, Work& work) : size_(stack.size().value()), shape_(*numbers(stack.shape())) {
     charge_elements(stack, 2 * weight(stack.views()), work);
     for (const View& v : stack.views()) views_.push_back(to_strided(v));
   }
@@ -144,8 +142,8 @@ std::optional<Int> symbolic_real_size(const ShapeTracker& stack) {
   }
 }
 
-/// Sets real_strides and real_size. For a concrete stack they come from its decomposition into pieces, which has a budget of its own; the
-/// work that it took is charged.
+/// Sets real_strides and real_size. For a concrete stack they come from its decomposition into pieces, which has a
+/// budget of its own; the work that it took is charged.
 void ask_memory(const ShapeTracker& stack, Work& work, ViewAnswer& out) {
   if (!stack.is_concrete()) {
     out.real_strides = stack.real_strides();
@@ -155,8 +153,7 @@ void ask_memory(const ShapeTracker& stack, Work& work, ViewAnswer& out) {
   const std::uint64_t budget = std::min(kPieceBudget, work.left());
   PieceFacts facts = piece_facts(stack, false, budget);
   work.charge(facts.work);
-  if (!facts.complete && budget < kPieceBudget)
-    work.charge(kPieceBudget);  // throws: more than is left
+  if (!facts.complete && budget < kPieceBudget) work.charge(kPieceBudget);  // throws: more than is left
   out.real_strides = std::move(facts.real_strides);
   out.real_size = facts.complete ? real_size_of(facts.range) : real_size_by_elements(stack, work);
 }
@@ -203,17 +200,16 @@ const MovementOp* find_movement(std::string_view name) {
 }
 
 void check_window(const Window& window, const Index& shape) {
-  STRATA_CHECK(window.size() == shape.size(), shape, "[window] has ", window.size(),
-               " dimensions, shape ", render(shape), " has ", shape.size());
+  STRATA_CHECK(window.size() == shape.size(), shape, "[window] has ", window.size(), " dimensions, shape ",
+               render(shape), " has ", shape.size());
   for (std::size_t j = 0; j < shape.size(); ++j) {
     const auto [begin, end] = window[j];
-    STRATA_CHECK(0 <= begin && begin <= end && end <= shape[j], shape, "[window] ", begin, "..",
-                 end, " is not a part of dimension ", j, " of ", render(shape));
+    STRATA_CHECK(0 <= begin && begin <= end && end <= shape[j], shape, "[window] ", begin, "..", end,
+                 " is not a part of dimension ", j, " of ", render(shape));
   }
 }
 
-ShapeTracker apply_movement(const ShapeTracker& stack, const MovementOp& op,
-                            const Movement& movement, Work& work) {
+ShapeTracker apply_movement(const ShapeTracker& stack, const MovementOp& op, const Movement& movement, Work& work) {
   // The work for a copy of the stack, and for every pair among the dimensions of the top View and of the argument.
   constexpr std::uint64_t copied = 8;
   const std::uint64_t top = 1 + stack.rank() + movement.numbers.size() + movement.pairs.size();
@@ -229,8 +225,7 @@ ShapeTracker simplified(const ShapeTracker& stack, Work& work) {
 
 ViewAnswer ask_view(const ViewQuestion& question, Work& work) {
   charge_decisions(question.stack.views(), work);
-  ViewAnswer out{
-      question.simplify ? question.stack.simplify() : question.stack, {}, {}, {}, {}, {}, {}};
+  ViewAnswer out{question.simplify ? question.stack.simplify() : question.stack, {}, {}, {}, {}, {}, {}};
   const ShapeTracker& stack = out.stack;
   out.names = question.idxs ? *question.idxs : default_names(stack.rank());
   require_names(out.names, stack);
@@ -240,13 +235,11 @@ ViewAnswer ask_view(const ViewQuestion& question, Work& work) {
   work.charge(count_nodes(out.index.valid));
   ask_memory(stack, work, out);
   if (question.addresses)
-    out.addresses = addresses_of(question.window ? windowed(stack, *question.window) : stack,
-                                 question.invalid, work);
+    out.addresses = addresses_of(question.window ? windowed(stack, *question.window) : stack, question.invalid, work);
   return out;
 }
 
-std::optional<std::pair<Index, Index>> ask_same_address(const ShapeTracker& stack, const Index& at,
-                                                        const Work& work) {
+std::optional<std::pair<Index, Index>> ask_same_address(const ShapeTracker& stack, const Index& at, const Work& work) {
   if (!stack.is_concrete()) return std::nullopt;
   Work own(static_cast<std::int64_t>(std::min<std::uint64_t>(work.left(), default_budget)));
   try {
@@ -271,8 +264,7 @@ std::optional<ViewsDiffer> ask_equal_view(const ShapeTracker& a, const ShapeTrac
   if (proof.answer == Answer::yes) return std::nullopt;
   if (proof.answer == Answer::no) return ViewsDiffer{proof.witness};
   STRATA_CHECK(a.is_concrete() && b.is_concrete(), budget,
-               "[equal_view] neither shown equal nor found to differ: ", a.render(), " and ",
-               b.render());
+               "[equal_view] neither shown equal nor found to differ: ", a.render(), " and ", b.render());
   return differ_by_elements(a, b, work);
 }
 

@@ -1,5 +1,5 @@
-// Questions about stacks of Views, for `strata view`, the box, and the requests `view` and `equal_view`: movement operations, the index
-// expression, real strides and size, addresses, equality.
+// Questions about stacks of Views, for `strata view`, the box, and the requests `view` and `equal_view`: movement
+// operations, the index expression, real strides and size, addresses, equality.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,7 @@ std::span<const MovementOp> movement_ops();
 const MovementOp* find_movement(std::string_view name);
 
 /// `stack` after one operation. @throws as the operation; Error (budget)
-ShapeTracker apply_movement(const ShapeTracker& stack, const MovementOp& op,
-                            const Movement& movement, Work& work);
+ShapeTracker apply_movement(const ShapeTracker& stack, const MovementOp& op, const Movement& movement, Work& work);
 
 /// stack.simplify(): the same function in as few Views as can be found. @throws Error (budget)
 ShapeTracker simplified(const ShapeTracker& stack, Work& work);
@@ -53,8 +52,8 @@ struct ViewQuestion {
   bool simplify = true;
   bool addresses = false;
   std::optional<std::vector<std::string>> idxs = {};  ///< names of the indices; ridx0, ... by default
-  std::optional<Window> window = {};  ///< the part whose addresses are wanted; nothing: all
-  std::int64_t invalid = -1;          ///< the number that marks a masked index
+  std::optional<Window> window = {};                  ///< the part whose addresses are wanted; nothing: all
+  std::int64_t invalid = -1;                          ///< the number that marks a masked index
 };
 
 struct ViewAnswer {
@@ -67,13 +66,14 @@ struct ViewAnswer {
   std::vector<std::int64_t> addresses;  ///< of the window, in row-major order
 };
 
-/// Answers the question. @throws Error (shape) if the number of names is not that of dimensions, (parse) for an illegal or repeated name,
+/// Answers the question. @throws Error (shape) if the number of names is not that of dimensions, (parse) for an illegal
+/// or repeated name,
 ///   (budget) before the work is done
 ViewAnswer ask_view(const ViewQuestion& question, Work& work);
 
-/// The pair of `at` and another valid index with the same address; nothing if none is found within the budget, or sizes are symbolic.
-std::optional<std::pair<Index, Index>> ask_same_address(const ShapeTracker& stack, const Index& at,
-                                                        const Work& work);
+/// The pair of `at` and another valid index with the same address; nothing if none is found within the budget, or sizes
+/// are symbolic.
+std::optional<std::pair<Index, Index>> ask_same_address(const ShapeTracker& stack, const Index& at, const Work& work);
 
 /// A witness that two stacks differ.
 struct ViewsDiffer {

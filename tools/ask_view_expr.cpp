@@ -7,8 +7,7 @@
 namespace strata::tools {
 namespace {
 
-Expr parse_named(const std::string& text, std::string_view name,
-                 const std::vector<Variable>& variables, Work& work) {
+Expr parse_named(const std::string& text, std::string_view name, const std::vector<Variable>& variables, Work& work) {
   work.charge(text.size());
   try {
     return parse(text, variables);
@@ -27,8 +26,7 @@ IndexExprs simplified_where_valid(const IndexExprs& exprs) {
 /// Runs over the points of the window in row-major order; without a window over all points.
 class WindowPoints {
  public:
-  WindowPoints(const std::vector<Variable>& variables, const Index& shape,
-               const std::optional<Window>& window) {
+  WindowPoints(const std::vector<Variable>& variables, const Index& shape, const std::optional<Window>& window) {
     if (window) check_window(*window, shape);
     for (std::size_t j = 0; j < shape.size(); ++j) {
       const auto [begin, end] = window ? (*window)[j] : std::pair(std::int64_t{0}, shape[j]);
@@ -59,12 +57,10 @@ class WindowPoints {
   std::vector<std::int64_t> first_, extent_, values_;
 };
 
-std::vector<std::int64_t> addresses_of_texts(const ViewExprQuestion& question, const Index& shape,
-                                             Work& work) {
+std::vector<std::int64_t> addresses_of_texts(const ViewExprQuestion& question, const Index& shape, Work& work) {
   constexpr std::uint64_t printed = 8;  // about the bytes of an address in the answer
   WindowPoints at(question.variables, shape, question.window);
-  const std::uint64_t each =
-      printed + question.index.size() + question.valid.size() + question.variables.size();
+  const std::uint64_t each = printed + question.index.size() + question.valid.size() + question.variables.size();
   const auto count = at.count();
   std::int64_t units = 0;
   const bool fits = count && try_mul(*count, static_cast<std::int64_t>(each), units);

@@ -27,8 +27,8 @@ std::uint64_t size_of(const RewriteEvent& event) {
 }
 
 void answer_expr(const Request& request, Work& work, JsonWriter& json) {
-  const ExprQuestion question{request.text("text"), request.variables(), request.assumptions(),
-                              request.points(), Effort::exact};
+  const ExprQuestion question{request.text("text"), request.variables(), request.assumptions(), request.points(),
+                              Effort::exact};
   constexpr std::size_t most_events = 1 << 16;
   const bool traced = request.flag("trace", false);
   std::vector<RewriteEvent> events;
@@ -42,15 +42,13 @@ void answer_expr(const Request& request, Work& work, JsonWriter& json) {
   write_expr_answer(json, answer, request.find("at").has_value());
   if (request.flag("notations", false)) write_notations(json, answer.simplified, work);
   if (!traced) return;
-  STRATA_CHECK(events.size() <= most_events, budget, "[trace] more than ", most_events,
-               " rules fired");
+  STRATA_CHECK(events.size() <= most_events, budget, "[trace] more than ", most_events, " rules fired");
   for (const RewriteEvent& event : events) work.charge(size_of(event));
   write_trace(json, events);
 }
 
 void answer_prove(const Request& request, Work& work, JsonWriter& json) {
-  const ExprQuestion question{
-      request.text("text"), request.variables(), request.assumptions(), {}, Effort::exact};
+  const ExprQuestion question{request.text("text"), request.variables(), request.assumptions(), {}, Effort::exact};
   const Proof proof = ask_prove(question, work);
   json.member("answer", answer_word(proof.answer));
   if (proof.answer != Answer::no) return;
@@ -114,13 +112,12 @@ void dispatch(const Request& request, Work& work, JsonWriter& json) {
     request.refuse_unknown(kind.keys, {"id", "do"});
     return kind.answer(request, work, json);
   }
-  throw Error(ErrorKind::request,
-              "[request] \"do\" is " + in_quotes(name) + ", which is not a kind of request",
+  throw Error(ErrorKind::request, "[request] \"do\" is " + in_quotes(name) + ", which is not a kind of request",
               named.column());
 }
 
-/// The budget of the exact step of simplification, in node evaluations: the default, but at most the units of a request's budget that is
-/// below the default budget, and at least the units of one that is above.
+/// The budget of the exact step of simplification, in node evaluations: the default, but at most the units of a
+/// request's budget that is below the default budget, and at least the units of one that is above.
 std::uint64_t exact_step_budget(std::int64_t budget) {
   const auto units = static_cast<std::uint64_t>(std::max<std::int64_t>(budget, 0));
   return budget < default_budget ? std::min(exact_budget(), units) : std::max(exact_budget(), units);
@@ -132,8 +129,8 @@ std::uint64_t step_budget(std::int64_t budget) {
   return static_cast<std::uint64_t>(std::max(budget, least));
 }
 
-std::string error_answer(const std::optional<std::string>& id, ErrorKind kind,
-                         std::string_view message, std::size_t column) {
+std::string error_answer(const std::optional<std::string>& id, ErrorKind kind, std::string_view message,
+                         std::size_t column) {
   JsonWriter json;
   json.begin_object();
   if (id) json.key("id").raw(*id);

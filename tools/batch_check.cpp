@@ -19,8 +19,7 @@ Box read_boxed(const Request& request, std::string_view key, Work& work) {
 
 void refuse_key(const Request& request, std::string_view key, std::string_view what) {
   if (const auto found = request.find(key))
-    throw Error(ErrorKind::request,
-                detail::message("[request] the key '", key, "' does not go with ", in_quotes(what)),
+    throw Error(ErrorKind::request, detail::message("[request] the key '", key, "' does not go with ", in_quotes(what)),
                 found->column());
 }
 

@@ -37,8 +37,7 @@ void write_facts(const ShapeTracker& stack, Work& work, JsonWriter& json) {
   charge_facts(stack, work);
   const StackProof injective = is_injective(stack);
   json.begin_object().member("injective", answer_word(injective.answer)).key("injective_witness");
-  const auto pair =
-      injective.witness ? ask_same_address(stack, *injective.witness, work) : std::nullopt;
+  const auto pair = injective.witness ? ask_same_address(stack, *injective.witness, work) : std::nullopt;
   if (pair) {
     json.begin_array();
     write_index(json, pair->first);
@@ -59,8 +58,8 @@ std::string_view answer_word(Answer answer) {
   return answer == Answer::yes ? "true" : answer == Answer::no ? "false" : "unknown";
 }
 
-void write_view_extras(const Request& request, const ViewQuestion& question,
-                       const ViewAnswer& answer, Work& work, JsonWriter& json) {
+void write_view_extras(const Request& request, const ViewQuestion& question, const ViewAnswer& answer, Work& work,
+                       JsonWriter& json) {
   if (request.flag("why", false)) {
     charge_facts(question.stack, work);
     json.member("why", question.stack.why_not_merged());

@@ -24,8 +24,8 @@ std::string text_or(const Request& request, std::string_view key, std::string_vi
 const KernelLanguage& language_asked(const Request& request) {
   const std::string word = text_or(request, "target", "c");
   const KernelLanguage* const language = find_kernel_language(word);
-  STRATA_CHECK(language != nullptr, request, "[request] there is no target ", in_quotes(word),
-               ": there are ", kernel_language_words());
+  STRATA_CHECK(language != nullptr, request, "[request] there is no target ", in_quotes(word), ": there are ",
+               kernel_language_words());
   return *language;
 }
 
@@ -35,10 +35,9 @@ Target target_asked(const Request& request, const KernelLanguage& language) {
   if (!bytes) return out;
   const std::int64_t n = bytes->as_integer("vector_bytes");
   if (n != 16 && n != 32 && n != 64)
-    throw Error(
-        ErrorKind::request,
-        detail::message("[request] vector_bytes is ", n, ": vectors are of 16, 32 or 64 bytes"),
-        bytes->column());
+    throw Error(ErrorKind::request,
+                detail::message("[request] vector_bytes is ", n, ": vectors are of 16, 32 or 64 bytes"),
+                bytes->column());
   out.vector_bytes = static_cast<int>(n);
   return out;
 }
@@ -58,11 +57,9 @@ std::vector<std::string_view> sections_asked(std::string_view list) {
                    [](std::string_view section) { return section != "passes"; });
       continue;
     }
-    const bool is_known = word == kCandidates ||
-                          std::find(std::begin(kKernelSections), std::end(kKernelSections), word) !=
-                              std::end(kKernelSections);
-    STRATA_CHECK(is_known, request, "[request] there is nothing to show that is called ",
-                 in_quotes(word));
+    const bool is_known = word == kCandidates || std::find(std::begin(kKernelSections), std::end(kKernelSections),
+                                                           word) != std::end(kKernelSections);
+    STRATA_CHECK(is_known, request, "[request] there is nothing to show that is called ", in_quotes(word));
     out.push_back(word);
   }
   return out;
@@ -107,8 +104,7 @@ void write_values(JsonWriter& json, const VariableValues& values) {
 /// Writes a list of integers: to `memory` as 32-bit integers, if it is not null and they fit; else by write_numbers().
 void write_triples(JsonWriter& json, const std::vector<std::int64_t>& triples, NumberLists* memory) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  if (memory == nullptr ||
-      std::any_of(triples.begin(), triples.end(), [](std::int64_t n) { return n > most; }))
+  if (memory == nullptr || std::any_of(triples.begin(), triples.end(), [](std::int64_t n) { return n > most; }))
     return write_numbers(json, triples, memory);
   std::vector<std::int32_t> list;
   list.reserve(triples.size());
@@ -134,8 +130,7 @@ bool is_double(const Scalar& value) {
   return -most <= value.as_int() && value.as_int() <= most;
 }
 
-void write_elements(JsonWriter& json, DType dtype, const std::vector<std::byte>& bytes,
-                    NumberLists* memory) {
+void write_elements(JsonWriter& json, DType dtype, const std::vector<std::byte>& bytes, NumberLists* memory) {
   std::vector<Scalar> values;
   for (std::size_t at = 0; at < bytes.size(); at += dtype.itemsize())
     values.push_back(load_scalar(dtype, bytes.data() + at));
@@ -157,18 +152,17 @@ void answer_kernel(const Request& request, Work& work, JsonWriter& json) {
   const KernelQuestion question = read_kernel_question(request);
   const KernelAnswer answer = ask_kernel(question, work);
   const KernelLanguage& language = *question.language;
-  write_kernel(
-      json, {answer.text.names, answer.kernel, answer.record, language.device, language.word,
-             question.target.vector_bytes, sections, holds(sections, "passes"),
-             [&](const Kernel& k, SourceLines* lines) { return language.source(k, k.name, lines); },
-             [](const Kernel&) { return std::nullopt; }});
+  write_kernel(json, {answer.text.names, answer.kernel, answer.record, language.device, language.word,
+                      question.target.vector_bytes, sections, holds(sections, "passes"),
+                      [&](const Kernel& k, SourceLines* lines) { return language.source(k, k.name, lines); },
+                      [](const Kernel&) { return std::nullopt; }});
   if (holds(sections, kCandidates)) write_candidates(json, ask_candidates(question, answer));
 }
 
 void answer_order(const Request& request, Work& work, JsonWriter& json) {
   const std::int64_t limit = integer_or(request, "limit", default_accesses);
-  STRATA_CHECK(0 <= limit && limit <= most_accesses, request, "[request] limit is ", limit,
-               ", not from 0 to ", most_accesses);
+  STRATA_CHECK(0 <= limit && limit <= most_accesses, request, "[request] limit is ", limit, ", not from 0 to ",
+               most_accesses);
   const KernelAnswer asked = ask_kernel(read_kernel_question(request), work);
   const OrderAnswer answer = ask_order(asked, values_asked(request), limit, work);
   json.key("buffers").begin_array();
@@ -199,10 +193,8 @@ void answer_evaluate(const Request& request, Work& work, JsonWriter& json) {
     json.begin_object().member("name", name_of_buffer(kernel.names, slot));
     json.member("dtype", use.dtype.name()).member("size", answer.sizes[slot]);
     json.member("read", use.read).member("written", use.written);
-    if (use.read)
-      write_elements(json.key("input"), use.dtype, answer.before.bytes[slot], request.memory());
-    if (use.written)
-      write_elements(json.key("output"), use.dtype, answer.after.bytes[slot], request.memory());
+    if (use.read) write_elements(json.key("input"), use.dtype, answer.before.bytes[slot], request.memory());
+    if (use.written) write_elements(json.key("output"), use.dtype, answer.after.bytes[slot], request.memory());
     json.end_object();
   }
   json.end_array();

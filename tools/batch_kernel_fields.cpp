@@ -66,8 +66,7 @@ void write_axis(JsonWriter& json, const KernelRecord& record, std::size_t a) {
   for (const Segment& segment : axis.segments) write_segment(json, segment);
   json.end_array().key("counters").begin_array();
   for (const KernelRecord::Counter& c : record.counters)
-    if (c.axis == a)
-      json.begin_object().member("name", c.variable.name()).member("op", number(c.uop)).end_object();
+    if (c.axis == a) json.begin_object().member("name", c.variable.name()).member("op", number(c.uop)).end_object();
   json.end_array().end_object();
 }
 
@@ -168,8 +167,7 @@ void write_access(JsonWriter& json, const KernelRecord::ProvenAccess& proven) {
   json.member("by", proven.by == ProvenBy::bounds ? "bounds" : "algebra").end_object();
 }
 
-void write_proof(JsonWriter& json, const KernelTold& told, const Kernel& kernel,
-                 const KernelRecord& record) {
+void write_proof(JsonWriter& json, const KernelTold& told, const Kernel& kernel, const KernelRecord& record) {
   const BoundsProof& proof = kernel.proof;
   json.key("proof").begin_object().member("accesses", number(proof.accesses));
   json.member("by_bounds", number(proof.by_bounds)).member("by_algebra", number(proof.by_algebra));
@@ -179,8 +177,7 @@ void write_proof(JsonWriter& json, const KernelTold& told, const Kernel& kernel,
   json.end_array();
 }
 
-void write_sections(JsonWriter& json, const KernelTold& told, const Kernel& kernel,
-                    const KernelRecord& record) {
+void write_sections(JsonWriter& json, const KernelTold& told, const Kernel& kernel, const KernelRecord& record) {
   const auto shows = [&](std::string_view section) {
     return std::find(told.sections.begin(), told.sections.end(), section) != told.sections.end();
   };
@@ -226,8 +223,6 @@ std::string name_of_buffer(std::span<const std::string> names, std::size_t slot)
   return slot < names.size() ? names[slot] : "(temporary)";
 }
 
-std::string opts_text(const Kernel& kernel) {
-  return kernel.opts.empty() ? "none" : text_of(kernel.opts);
-}
+std::string opts_text(const Kernel& kernel) { return kernel.opts.empty() ? "none" : text_of(kernel.opts); }
 
 }  // namespace strata::tools

@@ -1,5 +1,5 @@
-// write_kernel(): the JSON fields that describe a compiled kernel, in the output of `strata kernel --json` and in the answer to the request
-// `kernel` of `strata batch`.
+// write_kernel(): the JSON fields that describe a compiled kernel, in the output of `strata kernel --json` and in the
+// answer to the request `kernel` of `strata batch`.
 #pragma once
 
 #include <functional>
@@ -33,7 +33,8 @@ struct KernelTold {
 /// Writes the fields into the open JSON object.
 void write_kernel(JsonWriter& json, const KernelTold& told);
 
-/// The name of a buffer: names[slot]; "(temporary)", which no text can have, for buffers with the results of kernels that run before.
+/// The name of a buffer: names[slot]; "(temporary)", which no text can have, for buffers with the results of kernels
+/// that run before.
 std::string name_of_buffer(std::span<const std::string> names, std::size_t slot);
 /// The Opts of a kernel in the notation of parse_opts(); "none" if there are none.
 std::string opts_text(const Kernel& kernel);

@@ -50,8 +50,7 @@ void write_coordinate(JsonWriter& json, const Coordinate& c) {
 
 }  // namespace
 
-void write_layout_answer(JsonWriter& json, const LayoutAnswer& answer, Work& work, bool table,
-                         NumberLists* memory) {
+void write_layout_answer(JsonWriter& json, const LayoutAnswer& answer, Work& work, bool table, NumberLists* memory) {
   if (answer.layout) json.member("layout", render(*answer.layout));
   if (answer.layout && table && answer.layout->is_concrete())
     write_numbers(json.key("table"), charged_table(*answer.layout, work), memory);
@@ -60,13 +59,12 @@ void write_layout_answer(JsonWriter& json, const LayoutAnswer& answer, Work& wor
 }
 
 void answer_layout(const Request& request, Work& work, JsonWriter& json) {
-  const LayoutArguments arguments(argument_texts(request.need("args")), "args", true,
-                                  request.variables(), work);
+  const LayoutArguments arguments(argument_texts(request.need("args")), "args", true, request.variables(), work);
   const bool with_table = request.flag("table", true);
   const auto named = request.find("fn");
   if (!named) {
-    STRATA_CHECK(arguments.size() == 1, request,
-                 "[request] without the key 'fn' there is one layout in args, not ", arguments.size());
+    STRATA_CHECK(arguments.size() == 1, request, "[request] without the key 'fn' there is one layout in args, not ",
+                 arguments.size());
     return write_layout_answer(json, {arguments.layout(0), {}, {}}, work, with_table, request.memory());
   }
   const std::string_view name = named->as_string("fn");

@@ -1,4 +1,5 @@
-// The request `read`: reads a text in the notation of the box, and answers with the equivalent request and with all forms of the text.
+// The request `read`: reads a text in the notation of the box, and answers with the equivalent request and with all
+// forms of the text.
 #include "tools/batch_rows.h"
 #include "tools/box_forms.h"
 
@@ -30,8 +31,7 @@ void write_texts(JsonWriter& json, const std::vector<std::string>& texts) {
 
 void write_bounds(JsonWriter& json, const std::vector<Variable>& variables) {
   json.begin_object();
-  for (const Variable& v : variables)
-    json.key(v.name()).begin_array().value(v.min()).value(v.max()).end_array();
+  for (const Variable& v : variables) json.key(v.name()).begin_array().value(v.min()).value(v.max()).end_array();
   json.end_object();
 }
 
@@ -86,8 +86,7 @@ void write_request(JsonWriter& json, const BoxKernel& kernel) {
 
 /// Writes the equivalent request, with the bounds of variables if there are any.
 template <class Part>
-void write_kind(JsonWriter& json, std::string_view kind, const Part& part,
-                const std::vector<Variable>& variables) {
+void write_kind(JsonWriter& json, std::string_view kind, const Part& part, const std::vector<Variable>& variables) {
   json.member("kind", kind);
   write_bounds(json.key("vars"), variables);
   write_request(json.key("request").begin_object(), part);

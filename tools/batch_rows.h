@@ -1,5 +1,5 @@
-// The answers to requests of `strata batch`, one function for each kind of request (batch.cpp has the table), and the writers of answers
-// that commands with --json share. Each function writes its fields into the open JSON object.
+// The answers to requests of `strata batch`, one function for each kind of request (batch.cpp has the table), and the
+// writers of answers that commands with --json share. Each function writes its fields into the open JSON object.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 namespace strata::tools {
 
 /// The members of the request `view`.
-inline constexpr std::array<std::string_view, 7> view_keys = {
-    "shape", "views", "ops", "simplify", "addresses", "idxs", "vars"};
+inline constexpr std::array<std::string_view, 7> view_keys = {"shape",     "views", "ops", "simplify",
+                                                              "addresses", "idxs",  "vars"};
 void answer_view(const Request& request, Work& work, JsonWriter& json);
 /// The request `view` with the member `expr`: an index expression in place of Views.
 void answer_view_expr(const Request& request, Work& work, JsonWriter& json);
@@ -29,8 +29,7 @@ void answer_read(const Request& request, Work& work, JsonWriter& json);
 std::optional<Window> read_window(const Request& request, Work& work);
 
 /// The members that all requests about kernels have.
-inline constexpr std::array<std::string_view, 4> kernel_keys = {"text", "target", "vector_bytes",
-                                                                "opts"};
+inline constexpr std::array<std::string_view, 4> kernel_keys = {"text", "target", "vector_bytes", "opts"};
 void answer_kernel(const Request& request, Work& work, JsonWriter& json);
 void answer_order(const Request& request, Work& work, JsonWriter& json);
 void answer_evaluate(const Request& request, Work& work, JsonWriter& json);
@@ -44,11 +43,11 @@ std::vector<View> read_views(const JsonValue& views, Work& work);
 void write_view_answer(JsonWriter& json, const ViewQuestion& question, const ViewAnswer& answer,
                        NumberLists* memory = nullptr);
 /// The fields of the answer about an index expression.
-void write_view_expr_answer(JsonWriter& json, const ViewExprQuestion& question,
-                            const ViewExprAnswer& answer, NumberLists* memory = nullptr);
+void write_view_expr_answer(JsonWriter& json, const ViewExprQuestion& question, const ViewExprAnswer& answer,
+                            NumberLists* memory = nullptr);
 /// The fields for the members `why`, `facts` and `latex` of a request `view`.
-void write_view_extras(const Request& request, const ViewQuestion& question,
-                       const ViewAnswer& answer, Work& work, JsonWriter& json);
+void write_view_extras(const Request& request, const ViewQuestion& question, const ViewAnswer& answer, Work& work,
+                       JsonWriter& json);
 /// The fields of an index and its validity in LaTeX.
 void write_latex(JsonWriter& json, const IndexExprs& exprs);
 /// The fields of a row of the table of rules.
@@ -59,9 +58,9 @@ std::string_view rule_section(char letter);
 void write_trace(JsonWriter& json, std::span<const RewriteEvent> events);
 /// "true", "false" or "unknown".
 std::string_view answer_word(Answer answer);
-/// The fields of the answer to `layout`. `table`: also the table of the layout's values, unless the layout is symbolic. An answer that is a
-/// table itself always has it.
-void write_layout_answer(JsonWriter& json, const LayoutAnswer& answer, Work& work,
-                         bool table = true, NumberLists* memory = nullptr);
+/// The fields of the answer to `layout`. `table`: also the table of the layout's values, unless the layout is symbolic.
+/// An answer that is a table itself always has it.
+void write_layout_answer(JsonWriter& json, const LayoutAnswer& answer, Work& work, bool table = true,
+                         NumberLists* memory = nullptr);
 
 }  // namespace strata::tools

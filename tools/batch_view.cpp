@@ -28,8 +28,7 @@ class NumberReader {
     Ints out;
     const auto items = list.as_array(what);
     work_.charge(items.size());
-    for (const JsonValue& item : items)
-      out.push_back(number(item, detail::message("an item of ", what)));
+    for (const JsonValue& item : items) out.push_back(number(item, detail::message("an item of ", what)));
     return out;
   }
   Padding pairs(const JsonValue& list, std::string_view what) const {
@@ -39,8 +38,7 @@ class NumberReader {
     const std::string pair = detail::message("an item of ", what);
     for (const JsonValue& item : items) {
       const auto ends = item.as_array(pair);
-      if (ends.size() != 2)
-        throw Error(ErrorKind::request, "[request] " + pair + " is not a pair", item.column());
+      if (ends.size() != 2) throw Error(ErrorKind::request, "[request] " + pair + " is not a pair", item.column());
       out.push_back({number(ends[0], pair), number(ends[1], pair)});
     }
     return out;
@@ -66,8 +64,7 @@ View read_view(const JsonValue& value, const NumberReader& numbers) {
   std::optional<Ints> strides;
   if (const auto given = view.find("strides")) strides = numbers.numbers(*given, "strides");
   const auto offset = view.find("offset");
-  return View::create(std::move(shape), std::move(strides),
-                      offset ? numbers.number(*offset, "offset") : Int(0),
+  return View::create(std::move(shape), std::move(strides), offset ? numbers.number(*offset, "offset") : Int(0),
                       read_mask(view.find("mask"), numbers));
 }
 
@@ -99,8 +96,7 @@ ShapeTracker read_and_move(const ShapeTracker& stack, const JsonValue& op, const
     return simplified(stack, numbers.work());
   }
   const MovementOp* row = find_movement(name);
-  if (row == nullptr)
-    throw Error(ErrorKind::request, "[request] there is no op " + in_quotes(name), parts[0].column());
+  if (row == nullptr) throw Error(ErrorKind::request, "[request] there is no op " + in_quotes(name), parts[0].column());
   Movement movement;
   if (row->takes_pairs) {
     movement.pairs = numbers.pairs(parts[1], name);
@@ -112,16 +108,13 @@ ShapeTracker read_and_move(const ShapeTracker& stack, const JsonValue& op, const
 
 ViewQuestion read_question(const Request& request, Work& work) {
   const NumberReader numbers(request.variables(), work);
-  ViewQuestion question{read_start(request, numbers), request.flag("simplify", true),
-                        request.flag("addresses", false)};
+  ViewQuestion question{read_start(request, numbers), request.flag("simplify", true), request.flag("addresses", false)};
   if (const auto idxs = request.find("idxs")) {
     auto& names = question.idxs.emplace();
-    for (const JsonValue& name : idxs->as_array("idxs"))
-      names.emplace_back(name.as_string("an item of idxs"));
+    for (const JsonValue& name : idxs->as_array("idxs")) names.emplace_back(name.as_string("an item of idxs"));
   }
   if (const auto ops = request.find("ops")) {
-    for (const JsonValue& op : ops->as_array("ops"))
-      question.stack = read_and_move(question.stack, op, numbers);
+    for (const JsonValue& op : ops->as_array("ops")) question.stack = read_and_move(question.stack, op, numbers);
   }
   return question;
 }
@@ -186,8 +179,7 @@ std::vector<View> read_views(const JsonValue& views, Work& work) {
   return read_views_of(views, NumberReader({}, work));
 }
 
-void write_view_answer(JsonWriter& json, const ViewQuestion& question, const ViewAnswer& answer,
-                       NumberLists* memory) {
+void write_view_answer(JsonWriter& json, const ViewQuestion& question, const ViewAnswer& answer, NumberLists* memory) {
   const ShapeTracker& stack = answer.stack;
   write_ints(json.key("shape"), stack.shape());
   json.key("views").begin_array();

@@ -13,14 +13,13 @@ std::optional<Window> read_window(const Request& request, Work& work) {
     const auto ends = item.as_array("an item of window");
     if (ends.size() != 2)
       throw Error(ErrorKind::request, "[request] an item of window is not [begin,end]", item.column());
-    out.emplace_back(ends[0].as_integer("a begin of window"),
-                     ends[1].as_integer("an end of window"));
+    out.emplace_back(ends[0].as_integer("a begin of window"), ends[1].as_integer("an end of window"));
   }
   return out;
 }
 
-void write_view_expr_answer(JsonWriter& json, const ViewExprQuestion& question,
-                            const ViewExprAnswer& answer, NumberLists* memory) {
+void write_view_expr_answer(JsonWriter& json, const ViewExprQuestion& question, const ViewExprAnswer& answer,
+                            NumberLists* memory) {
   write_numbers(json.key("shape"), {answer.shape.begin(), answer.shape.size()});
   json.member("idx", answer.simplified.index.render());
   json.member("valid", answer.simplified.valid.render());
@@ -28,8 +27,7 @@ void write_view_expr_answer(JsonWriter& json, const ViewExprQuestion& question,
 }
 
 void answer_view_expr(const Request& request, Work& work, JsonWriter& json) {
-  static constexpr std::array<std::string_view, 6> keys = {"expr",      "valid",  "vars",
-                                                           "addresses", "window", "latex"};
+  static constexpr std::array<std::string_view, 6> keys = {"expr", "valid", "vars", "addresses", "window", "latex"};
   request.refuse_unknown(keys, {"id", "do"});
   ViewExprQuestion question{.index = request.text("expr"),
                             .variables = request.variables(),

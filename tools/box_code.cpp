@@ -58,9 +58,8 @@ std::string CodeText::head(std::string_view imported) const {
     out += variables_.empty() ? "\n" : ", Variable\n";
   }
   for (const Variable& v : variables_) {
-    const std::string bounds =
-        detail::message("(\"", v.name(), "\", ", integer_literal(v.min(), is_cpp()), ", ",
-                        integer_literal(v.max(), is_cpp()), ")");
+    const std::string bounds = detail::message("(\"", v.name(), "\", ", integer_literal(v.min(), is_cpp()), ", ",
+                                               integer_literal(v.max(), is_cpp()), ")");
     out += is_cpp() ? detail::message("const Variable ", v.name(), bounds, ";\n")
                     : detail::message(v.name(), " = Variable", bounds, "\n");
   }
@@ -74,8 +73,7 @@ std::string CodeText::variable_list() const {
 }
 
 std::string CodeText::parsed(std::string_view text) const {
-  return detail::message(is_cpp() ? "parse(\"" : "expr.parse(\"", text, "\", ", variable_list(),
-                         ")");
+  return detail::message(is_cpp() ? "parse(\"" : "expr.parse(\"", text, "\", ", variable_list(), ")");
 }
 
 std::string CodeText::number(const Int& n) const {
@@ -109,8 +107,8 @@ std::string CodeText::mask(const Mask& mask) const {
 }
 
 std::string CodeText::view(const View& view) const {
-  std::string out = detail::message("View", scope(), "create(", numbers(view.shape()), ", ",
-                                    is_cpp() ? "Ints" : "", numbers(view.strides()));
+  std::string out = detail::message("View", scope(), "create(", numbers(view.shape()), ", ", is_cpp() ? "Ints" : "",
+                                    numbers(view.strides()));
   if (view.offset() != Int(0) || view.mask()) out += detail::message(", ", number(view.offset()));
   if (view.mask()) out += detail::message(", ", is_cpp() ? "Mask" : "", mask(*view.mask()));
   return out + ")";

@@ -1,4 +1,5 @@
-// CodeText: writes C++ and Python code for the contents of the box, for forms_of() (box_forms.h). Internal to box_*.cpp.
+// CodeText: writes C++ and Python code for the contents of the box, for forms_of() (box_forms.h). Internal to
+// box_*.cpp.
 #pragma once
 
 #include <string>

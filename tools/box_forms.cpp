@@ -29,8 +29,7 @@ class CommandText {
     return word(value);
   }
   CommandText& variables(const std::vector<Variable>& variables) {
-    for (const Variable& v : variables)
-      option("var", detail::message(v.name(), "=", v.min(), "..", v.max()));
+    for (const Variable& v : variables) option("var", detail::message(v.name(), "=", v.min(), "..", v.max()));
     return *this;
   }
   std::string take() { return std::move(text_); }
@@ -47,8 +46,7 @@ std::string sizes_word(const Ints& list) {
 
 std::string pairs_word(const Padding& list) {
   std::string out;
-  for (const auto& [a, b] : list)
-    out += detail::message(out.empty() ? "" : ",", a.render(), ":", b.render());
+  for (const auto& [a, b] : list) out += detail::message(out.empty() ? "" : ",", a.render(), ":", b.render());
   return list.empty() ? "()" : out;
 }
 
@@ -56,9 +54,9 @@ std::string pairs_word(const Padding& list) {
 
 /// The chain of movements, e.g. `.permute((1, 0))`, in code.
 std::string chain_text(const BoxView& view, const CodeText& code) {
-  std::string out = view.shape ? detail::message("ShapeTracker", code.scope(), "from_shape(",
-                                                 code.numbers(*view.shape), ")")
-                               : code.stack(view.views);
+  std::string out = view.shape
+                        ? detail::message("ShapeTracker", code.scope(), "from_shape(", code.numbers(*view.shape), ")")
+                        : code.stack(view.views);
   for (const BoxOp& op : view.ops) {
     const bool pairs = op.op != nullptr && op.op->takes_pairs;
     const std::string argument = op.op == nullptr ? ""
@@ -75,9 +73,7 @@ std::string value_text(const BoxView& view, const CodeText& code) {
   return alone ? code.view(view.views[0]) : chain_text(view, code);
 }
 
-bool needs_parse(std::string_view text) {
-  return text.find("expr.parse(") != std::string_view::npos;
-}
+bool needs_parse(std::string_view text) { return text.find("expr.parse(") != std::string_view::npos; }
 
 void add_code(const BoxView& view, const std::vector<Variable>& variables, Forms& forms) {
   const CodeText cpp(CodeLanguage::cpp, variables);
@@ -111,8 +107,7 @@ std::string view_command(const BoxView& view, const std::vector<Variable>& varia
   } else {
     command.option("shape", sizes_word(*view.shape));
     for (const BoxOp& op : view.ops)
-      command.option(op.name(), op.op->takes_pairs ? pairs_word(op.movement.pairs)
-                                                   : sizes_word(op.movement.numbers));
+      command.option(op.name(), op.op->takes_pairs ? pairs_word(op.movement.pairs) : sizes_word(op.movement.numbers));
   }
   return command.variables(variables).take();
 }
@@ -126,8 +121,7 @@ std::optional<Layout> layout_of(const ShapeTracker& stack, Work& work) {
   for (const Int& begin : placed->begin)
     if (begin != Int(0)) return std::nullopt;
   Layout layout = placed->layout();
-  const PlacedLayout again =
-      place(layout);  // as many modes as dimensions, unless the only mode has several parts
+  const PlacedLayout again = place(layout);  // as many modes as dimensions, unless the only mode has several parts
   if (again.shape != stack.shape()) return std::nullopt;
   for (std::size_t k = 0; k < again.modes.size(); ++k)
     if (placed->modes[k].size() != stack.shape()[k]) return std::nullopt;
@@ -135,10 +129,9 @@ std::optional<Layout> layout_of(const ShapeTracker& stack, Work& work) {
 }
 
 /// A variable for each dimension of `shape`, with names that are not in `taken`; nothing if a size can be below 1.
-std::optional<std::vector<Variable>> indices_over(const Ints& shape,
-                                                  const std::vector<Variable>& taken) {
-  const bool clash = std::any_of(taken.begin(), taken.end(),
-                                 [](const Variable& v) { return v.name().starts_with("ridx"); });
+std::optional<std::vector<Variable>> indices_over(const Ints& shape, const std::vector<Variable>& taken) {
+  const bool clash =
+      std::any_of(taken.begin(), taken.end(), [](const Variable& v) { return v.name().starts_with("ridx"); });
   std::vector<Variable> out;
   for (std::size_t k = 0; k < shape.size(); ++k) {
     if (shape[k].vmin() < 1) return std::nullopt;
@@ -147,14 +140,13 @@ std::optional<std::vector<Variable>> indices_over(const Ints& shape,
   return out;
 }
 
-void add_index_forms(const std::vector<Variable>& declared, const Expr& index, const Expr& valid,
-                     Work& work, Forms& forms) {
+void add_index_forms(const std::vector<Variable>& declared, const Expr& index, const Expr& valid, Work& work,
+                     Forms& forms) {
   work.charge(std::uint64_t{64} * (count_nodes(index) + count_nodes(valid)));
   std::string text = bounds_text(declared) + render(index);
   if (valid.constant() != 1) text += detail::message("; valid ", render(valid));
   std::string latex = render(index, Notation::latex);
-  if (valid.constant() != 1)
-    latex += detail::message("\\quad\\text{if }", render(valid, Notation::latex));
+  if (valid.constant() != 1) latex += detail::message("\\quad\\text{if }", render(valid, Notation::latex));
   forms.push_back({"expression", std::move(text)});
   forms.push_back({"LaTeX", std::move(latex)});
 }
@@ -199,8 +191,7 @@ std::string_view argument_kind(const LayoutFunction& function, std::size_t i) {
 bool is_layout(std::string_view kind) { return kind == "A" || kind == "B"; }
 
 /// The code of the layout in a text; empty if it cannot be written.
-std::string layout_code(const std::string& text, const CodeText& code,
-                        const std::vector<Variable>& variables) {
+std::string layout_code(const std::string& text, const CodeText& code, const std::vector<Variable>& variables) {
   const bool plain = text.find_first_not_of("0123456789 ") == std::string::npos;
   if (plain) return detail::message("Layout(", text, ")");
   return code.layout(variables.empty() ? parse_layout(text) : parse_layout(text, variables));
@@ -229,14 +220,12 @@ std::string argument_code(const BoxLayout& layout, std::size_t i, const CodeText
     return code.is_cpp() ? detail::message("Tiler{", tiles, "}") : detail::message("[", tiles, "]");
   }
   if (is_layout(kind)) return layout_code(layout.args[i], code, variables);
-  if (kind == "[COORDINATE]" && code.is_cpp())
-    return detail::message("parse_coordinate(\"", layout.args[i], "\")");
+  if (kind == "[COORDINATE]" && code.is_cpp()) return detail::message("parse_coordinate(\"", layout.args[i], "\")");
   return layout.args[i];
 }
 
 /// The code of a value; empty if it cannot be written.
-std::string call_code(const BoxLayout& layout, const CodeText& code,
-                      const std::vector<Variable>& variables) {
+std::string call_code(const BoxLayout& layout, const CodeText& code, const std::vector<Variable>& variables) {
   if (layout.function == nullptr) return layout_code(layout.args[0], code, variables);
   const std::string_view name = layout.function->name;
   std::string arguments;
@@ -286,10 +275,9 @@ Forms layout_forms(const BoxLayout& layout, const std::vector<Variable>& variabl
 
 // --- expressions ---
 
-std::string expr_command(const BoxExpr& expr, const std::vector<Variable>& variables,
-                         const std::string& text, const std::string& valid) {
-  if (expr.valid)
-    return CommandText("view").option("expr", text).option("valid", valid).variables(variables).take();
+std::string expr_command(const BoxExpr& expr, const std::vector<Variable>& variables, const std::string& text,
+                         const std::string& valid) {
+  if (expr.valid) return CommandText("view").option("expr", text).option("valid", valid).variables(variables).take();
   CommandText command("expr");
   command.word(text).variables(variables);
   for (const std::string& condition : expr.assume) command.option("assume", condition);
@@ -298,8 +286,7 @@ std::string expr_command(const BoxExpr& expr, const std::vector<Variable>& varia
 
 Forms expr_forms(const BoxExpr& expr, const std::vector<Variable>& variables, Work& work) {
   std::string conditions;
-  for (const std::string& condition : expr.assume)
-    conditions += detail::message("; assume ", condition);
+  for (const std::string& condition : expr.assume) conditions += detail::message("; assume ", condition);
   if (!expr.unbound.empty()) {
     if (expr.valid) conditions = detail::message("; valid ", *expr.valid, conditions);
     return {{"text", bounds_text(variables) + expr.text + conditions}};
@@ -364,8 +351,7 @@ Forms kernel_forms(const BoxKernel& kernel) {
 
 std::string bounds_text(const std::vector<Variable>& variables) {
   std::string out;
-  for (const Variable& v : variables)
-    out += detail::message(v.name(), ": ", v.min(), "..", v.max(), "; ");
+  for (const Variable& v : variables) out += detail::message(v.name(), ": ", v.min(), "..", v.max(), "; ");
   return out;
 }
 

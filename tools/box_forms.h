@@ -1,5 +1,5 @@
-// forms_of(): the contents of the box (box_text.h) in all notations: chain, C++, Python, CuTe, C, LaTeX, a command. For the page and the
-// request `read`.
+// forms_of(): the contents of the box (box_text.h) in all notations: chain, C++, Python, CuTe, C, LaTeX, a command. For
+// the page and the request `read`.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ struct BoxForm {
   std::string text;
 };
 
-/// All notations in which the contents can be written. A View that is a layout has a CuTe form, and a layout has a form as a View.
+/// All notations in which the contents can be written. A View that is a layout has a CuTe form, and a layout has a form
+/// as a View.
 std::vector<BoxForm> forms_of(const Box& box, Work& work);
 
 /// The declarations of `variables` in the box, e.g. `n: 1..100; `.

@@ -29,8 +29,7 @@ std::vector<std::string_view> arguments_of(std::string_view list) {
   bool open = false;
   for (const std::string_view item : items_of(list)) {
     if (open)
-      out.back() = {out.back().data(),
-                    static_cast<std::size_t>(item.data() - out.back().data()) + item.size()};
+      out.back() = {out.back().data(), static_cast<std::size_t>(item.data() - out.back().data()) + item.size()};
     else
       out.push_back(item);
     open = out.back().starts_with('<') && !out.back().ends_with('>');
@@ -38,7 +37,8 @@ std::vector<std::string_view> arguments_of(std::string_view list) {
   return out;
 }
 
-/// The text of an argument in the notation of LayoutArguments, and the part of the source from which it comes, for errors.
+/// The text of an argument in the notation of LayoutArguments, and the part of the source from which it comes, for
+/// errors.
 struct LayoutTextPart {
   std::string text;
   std::string_view part;
@@ -55,14 +55,12 @@ class LayoutReader {
   static bool is_call(std::string_view part) {
     const std::string_view name = leading_name(part);
     const std::string_view last = without_scope(name);
-    return part.substr(name.size()).starts_with('(') &&
-           (is_constructor(last) || function_named(last) != nullptr);
+    return part.substr(name.size()).starts_with('(') && (is_constructor(last) || function_named(last) != nullptr);
   }
 
   BoxLayout read(std::string_view part, int depth) const {
     if (depth == most_nested_calls)
-      source_.fail(part, detail::message("[budget] calls nested deeper than ", most_nested_calls),
-                   ErrorKind::budget);
+      source_.fail(part, detail::message("[budget] calls nested deeper than ", most_nested_calls), ErrorKind::budget);
     if (part.starts_with('"') || !is_call(part)) return ask(nullptr, {text_of(part)}, part);
     const std::string_view name = leading_name(part);
     std::string_view rest = part.substr(name.size());
@@ -73,11 +71,9 @@ class LayoutReader {
       const std::string_view method = leading_name(rest);
       rest.remove_prefix(method.size());
       const LayoutFunction* function = function_named(method);
-      if (function == nullptr)
-        source_.fail(method, "[parse] there is no layout function " + in_quotes(method));
+      if (function == nullptr) source_.fail(method, "[parse] there is no layout function " + in_quotes(method));
       std::vector<LayoutTextPart> arguments = {{value_text(out, part), part}};
-      for (const std::string_view item : arguments_of(bracket(rest)))
-        arguments.push_back(argument(item, depth + 1));
+      for (const std::string_view item : arguments_of(bracket(rest))) arguments.push_back(argument(item, depth + 1));
       out = ask(function, arguments, method);
     }
     return out;
@@ -129,13 +125,10 @@ class LayoutReader {
   }
 
   LayoutTextPart argument(std::string_view item, int depth) const {
-    if (depth > most_nested_calls)
-      source_.fail(item, "[budget] lists nested too deep", ErrorKind::budget);
-    if (item.starts_with('[') || item.starts_with('{') || item.starts_with("Tiler{"))
-      return tiler(item, depth);
+    if (depth > most_nested_calls) source_.fail(item, "[budget] lists nested too deep", ErrorKind::budget);
+    if (item.starts_with('[') || item.starts_with('{') || item.starts_with("Tiler{")) return tiler(item, depth);
     if (!is_call(item)) return text_of(item);
-    if (without_scope(leading_name(item)) == "parse_coordinate")
-      return text_of(literal_argument(source_, item));
+    if (without_scope(leading_name(item)) == "parse_coordinate") return text_of(literal_argument(source_, item));
     return {value_text(read(item, depth), item), item};
   }
 
@@ -152,8 +145,7 @@ class LayoutReader {
     for (const LayoutTextPart& a : arguments) out.args.push_back(a.text);
     const LayoutArguments read(out.args, "", false, source_.variables, work_);
     try {
-      out.answer =
-          function == nullptr ? LayoutAnswer{read.layout(0), {}, {}} : ask_layout(*function, read);
+      out.answer = function == nullptr ? LayoutAnswer{read.layout(0), {}, {}} : ask_layout(*function, read);
     } catch (const TextError& e) {
       for (const LayoutTextPart& a : arguments) {
         if (a.text != e.text()) continue;

@@ -39,8 +39,7 @@ std::vector<std::string_view> statements_of(std::string_view text) {
 
 std::string_view first_word(std::string_view text) {
   std::size_t size = 0;
-  while (size < text.size() && (is_name_start(text[size]) || (size > 0 && is_digit(text[size]))))
-    ++size;
+  while (size < text.size() && (is_name_start(text[size]) || (size > 0 && is_digit(text[size])))) ++size;
   return text.substr(0, size);
 }
 
@@ -58,9 +57,8 @@ std::size_t assignment(std::string_view statement) {
   while (true) {
     at += find_outside(statement.substr(at), "=");
     if (at >= statement.size()) return statement.size();
-    const bool compares =
-        (at > 0 && std::string_view("<>!=").find(statement[at - 1]) != std::string_view::npos) ||
-        statement.substr(at + 1).starts_with('=');
+    const bool compares = (at > 0 && std::string_view("<>!=").find(statement[at - 1]) != std::string_view::npos) ||
+                          statement.substr(at + 1).starts_with('=');
     if (!compares) return at;
     ++at;
   }
@@ -118,9 +116,7 @@ class BoxReader {
       return std::move(box_);
     }
     for (const std::string_view statement : statements_) take(statement);
-    if (main_.empty())
-      source_.fail(statements_.back(),
-                   "[parse] there are bounds, but no text that uses the bounds");
+    if (main_.empty()) source_.fail(statements_.back(), "[parse] there are bounds, but no text that uses the bounds");
     read_main();
     return std::move(box_);
   }
@@ -141,9 +137,8 @@ class BoxReader {
     } else if (word == "valid" && !valid_) {
       valid_ = rest;
     } else {
-      source_.fail(statement, word == "valid"
-                                  ? "[parse] 'valid' is given twice"
-                                  : "[parse] only 'valid ...' and 'assume ...' may follow a text");
+      source_.fail(statement, word == "valid" ? "[parse] 'valid' is given twice"
+                                              : "[parse] only 'valid ...' and 'assume ...' may follow a text");
     }
   }
 
@@ -158,8 +153,7 @@ class BoxReader {
       if (v.name() == name) source_.fail(name, "[parse] the name has bounds already");
     constexpr std::size_t most_variables = 1024;
     if (box_.variables.size() == most_variables)
-      source_.fail(name, detail::message("[budget] more than ", most_variables, " variables"),
-                   ErrorKind::budget);
+      source_.fail(name, detail::message("[budget] more than ", most_variables, " variables"), ErrorKind::budget);
     const std::int64_t least = bound(low);
     const std::int64_t most = bound(high);
     try {
@@ -188,21 +182,18 @@ class BoxReader {
         made.push_back(item.substr(leading_name(item).size()));
     }
     if (names.size() != made.size())
-      source_.fail(statement, detail::message("[parse] ", names.size(), " names for ", made.size(),
-                                              " variables"));
+      source_.fail(statement, detail::message("[parse] ", names.size(), " names for ", made.size(), " variables"));
     for (std::size_t i = 0; i < names.size(); ++i) declare_made(names[i], made[i]);
   }
   /// Declares the variable `name` by the arguments of a constructor, e.g. `("a", 0, 9)`.
   void declare_made(std::string_view name, std::string_view frame) {
     const bool framed = !frame.empty() && opens(frame.front()) && bracket_end(frame) == frame.size();
-    const auto items =
-        framed ? items_of(frame.substr(1, frame.size() - 2)) : std::vector<std::string_view>();
-    if (items.size() != 3 || items[0].size() < 2)
-      source_.fail(frame, "[parse] expected (\"name\", min, max)");
+    const auto items = framed ? items_of(frame.substr(1, frame.size() - 2)) : std::vector<std::string_view>();
+    if (items.size() != 3 || items[0].size() < 2) source_.fail(frame, "[parse] expected (\"name\", min, max)");
     const std::string_view called = items[0].substr(1, items[0].size() - 2);
     if (called != name)
-      source_.fail(items[0], "[parse] the variable is called " + in_quotes(called) +
-                                 ", the name is " + in_quotes(name));
+      source_.fail(items[0],
+                   "[parse] the variable is called " + in_quotes(called) + ", the name is " + in_quotes(name));
     add(name, items[1], items[2]);
   }
 
@@ -211,11 +202,10 @@ class BoxReader {
   /// The text in `call("...")`, if the main statement is a call whose name, without its scope, is `name`; else nothing.
   std::optional<std::string_view> quoted_in(std::string_view name) const {
     const std::string_view called = leading_name(main_);
-    const bool same = called == name || called.ends_with(detail::message(".", name)) ||
-                      called.ends_with(detail::message(":", name));
+    const bool same =
+        called == name || called.ends_with(detail::message(".", name)) || called.ends_with(detail::message(":", name));
     const std::string_view frame = main_.substr(called.size());
-    if (!same || !frame.starts_with("(\"") || bracket_end(frame) != frame.size())
-      return std::nullopt;
+    if (!same || !frame.starts_with("(\"") || bracket_end(frame) != frame.size()) return std::nullopt;
     return literal_argument(source_, main_);
   }
 
@@ -297,10 +287,9 @@ class BoxReader {
     for (const std::string_view shift : {"<<", ">>"}) {
       const std::size_t at = text.find(shift);
       if (at != std::string_view::npos)
-        source_.fail(text.substr(at),
-                     detail::message("[parse] there is no operator ", shift,
-                                     " in an expression: kernels may shift, here * "
-                                     "and // say the same"));
+        source_.fail(text.substr(at), detail::message("[parse] there is no operator ", shift,
+                                                      " in an expression: kernels may shift, here * "
+                                                      "and // say the same"));
     }
   }
 

@@ -1,6 +1,6 @@
-// read_box(): reads the notation of the page's input box, which covers all that the program can look at: a View or a chain of movement
-// operations, a layout or a call of the layout algebra, an expression, a kernel. The commands and requests use the same notation for links,
-// checks and conversions.
+// read_box(): reads the notation of the page's input box, which covers all that the program can look at: a View or a
+// chain of movement operations, a layout or a call of the layout algebra, an expression, a kernel. The commands and
+// requests use the same notation for links, checks and conversions.
 //
 //   n: 1..100; ShapeTracker.from_shape((n, 3)).permute((1, 0))
 //   (3, 2).permute(1, 0).reshape(3, 2)
@@ -8,9 +8,10 @@
 //   i: 0..7; i*2 + 1; valid i < 4; assume i % 2 == 0
 //   a: f32[64,64]; b: f32[64,64]; c = relu(a @ b)
 //
-// A statement ends at `;` or at the end of a line, outside of brackets; a line that begins with a point continues the line before.
-// `name: min..max`, or a Variable in the syntax of Python or C++, declares a variable with inclusive bounds. The beginning of the text
-// decides its kind. The syntax of C++ (braces, `::`, `parse_layout("...")`), of Python (imports are skipped) and of the specification
+// A statement ends at `;` or at the end of a line, outside of brackets; a line that begins with a point continues the
+// line before. `name: min..max`, or a Variable in the syntax of Python or C++, declares a variable with inclusive
+// bounds. The beginning of the text decides its kind. The syntax of C++ (braces, `::`, `parse_layout("...")`), of
+// Python (imports are skipped) and of the specification
 // (`ShapeTracker(shape=(2,), views=[View((2,), (1,), 0)])`) is accepted, too.
 #pragma once
 
@@ -68,7 +69,8 @@ struct Box {
   std::optional<BoxKernel> kernel;
 };
 
-/// Reads a text. @throws Error with the column in `text`: (parse) if the text is of no kind, and as the readers of the kinds
+/// Reads a text. @throws Error with the column in `text`: (parse) if the text is of no kind, and as the readers of the
+/// kinds
 Box read_box(std::string_view text, Work& work);
 
 }  // namespace strata::tools

@@ -29,17 +29,14 @@ class ChainReader {
   }
 
  private:
-  void skip_blanks() {
-    rest_ = rest_.substr(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size()));
-  }
+  void skip_blanks() { rest_ = rest_.substr(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size())); }
 
   /// The text inside the bracket at the current position. Moves behind the bracket.
   std::string_view bracket() {
     skip_blanks();
     if (rest_.empty() || !opens(rest_.front()))
-      source_.fail(rest_, rest_.empty()
-                              ? "[parse] expected '(', found the end of the text"
-                              : "[parse] expected '(', found " + in_quotes(character_at(rest_, 0)));
+      source_.fail(rest_, rest_.empty() ? "[parse] expected '(', found the end of the text"
+                                        : "[parse] expected '(', found " + in_quotes(character_at(rest_, 0)));
     const std::size_t end = bracket_end(rest_);
     if (end == std::string_view::npos) source_.fail(rest_, "[parse] this bracket is never closed");
     const std::string_view inner = rest_.substr(1, end - 2);
@@ -136,8 +133,7 @@ class ChainReader {
     if (!views) return from_shape(part, *shape);
     BoxView out = from_views(part, views_in(unbracketed(*views)));
     if (shape && source_.numbers(*shape) != out.stack.shape())
-      source_.fail(*shape, "[shape] the shape of the last View is " + render(out.stack.shape()),
-                   ErrorKind::shape);
+      source_.fail(*shape, "[shape] the shape of the last View is " + render(out.stack.shape()), ErrorKind::shape);
     return out;
   }
 
@@ -182,8 +178,8 @@ class ChainReader {
     if (equals < arguments.size()) {
       const std::string_view named = trimmed(arguments.substr(0, equals));
       if (named != keyword(op.name))
-        source_.fail(named, detail::message("[parse] ", op.name, " takes ", keyword(op.name),
-                                            ", not ", in_quotes(named)));
+        source_.fail(named,
+                     detail::message("[parse] ", op.name, " takes ", keyword(op.name), ", not ", in_quotes(named)));
       arguments = arguments.substr(equals + 1);
     }
     work_.charge(1 + arguments.size());
@@ -210,8 +206,8 @@ bool looks_like_view(std::string_view statement) {
   statement = trimmed(statement);
   const std::string_view called = leading_name(statement);
   for (const std::string_view word : {"View", "ShapeTracker", "strata.View", "strata.ShapeTracker"})
-    if (called == word || (called.starts_with(word) && !is_name_start(called[word.size()]) &&
-                           !is_digit(called[word.size()])))
+    if (called == word ||
+        (called.starts_with(word) && !is_name_start(called[word.size()]) && !is_digit(called[word.size()])))
       return true;
   if (statement.empty() || !opens(statement.front())) return false;
   const std::size_t end = bracket_end(statement);
@@ -219,8 +215,7 @@ bool looks_like_view(std::string_view statement) {
   const std::string_view after = trimmed(statement.substr(end));
   if (after.starts_with('.')) return true;
   const std::string_view inner = statement.substr(1, end - 2);
-  const bool is_list =
-      statement.front() != '(' || trimmed(inner).empty() || find_outside(inner, ",") < inner.size();
+  const bool is_list = statement.front() != '(' || trimmed(inner).empty() || find_outside(inner, ",") < inner.size();
   return after.empty() && is_list;
 }
 

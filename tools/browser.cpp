@@ -82,12 +82,10 @@ std::string open_in_browser(const std::string& url) {
     }
     return detail::message("BROWSER is ", in_quotes(commands), ", which cannot be started");
   }
-  if (environment("DISPLAY").empty() && environment("WAYLAND_DISPLAY").empty())
-    return "there is no display here";
+  if (environment("DISPLAY").empty() && environment("WAYLAND_DISPLAY").empty()) return "there is no display here";
   const int error = spawning.start({"xdg-open", url});
-  return error == 0
-             ? std::string()
-             : detail::message("xdg-open cannot be started: ", std::generic_category().message(error));
+  return error == 0 ? std::string()
+                    : detail::message("xdg-open cannot be started: ", std::generic_category().message(error));
 }
 
 }  // namespace strata::tools

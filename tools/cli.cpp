@@ -76,8 +76,7 @@ int report(Console& console, std::string_view message, int status) {
 std::string paint(bool colour, Style style, std::string_view text) {
   static constexpr std::string_view codes[] = {"1", "2", "31", "32"};
   if (!colour) return std::string(text);
-  return "\x1b[" + std::string(codes[static_cast<std::size_t>(style)]) + "m" + std::string(text) +
-         "\x1b[0m";
+  return "\x1b[" + std::string(codes[static_cast<std::size_t>(style)]) + "m" + std::string(text) + "\x1b[0m";
 }
 
 std::string padded(std::string_view text, std::size_t width) {
@@ -91,8 +90,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   std::size_t least = 1 + std::max<std::size_t>(1, word.size() / 3);
   if (word.size() > 64) return best;
   for (const std::string_view choice : choices) {
-    const std::size_t distance =
-        !word.empty() && choice.starts_with(word) ? 0 : edit_distance(word, choice);
+    const std::size_t distance = !word.empty() && choice.starts_with(word) ? 0 : edit_distance(word, choice);
     if (distance < least) {
       least = distance;
       best = choice;
@@ -108,8 +106,7 @@ const Command* find_command(std::string_view name) {
   return nullptr;
 }
 
-Invocation::Invocation(const Command& command, std::span<const std::string> words)
-    : command_(&command) {
+Invocation::Invocation(const Command& command, std::span<const std::string> words) : command_(&command) {
   const auto nested = split(command.nests, '|');
   bool only_arguments = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -132,15 +129,13 @@ Invocation::Invocation(const Command& command, std::span<const std::string> word
   }
   if (help_) return;
   if (arguments_.size() < command.least) {
-    throw UsageError("'" + std::string(command.name) + "' needs " + std::string(command.arguments),
-                     &command);
+    throw UsageError("'" + std::string(command.name) + "' needs " + std::string(command.arguments), &command);
   }
   if (arguments_.size() > command.most) {
     const std::string extra = arguments_[command.most];
-    throw UsageError(
-        "unexpected argument '" + extra + "'" +
-            (extra.find(' ') == std::string::npos ? "; put a text with spaces in quotes" : ""),
-        &command);
+    throw UsageError("unexpected argument '" + extra + "'" +
+                         (extra.find(' ') == std::string::npos ? "; put a text with spaces in quotes" : ""),
+                     &command);
   }
 }
 
@@ -150,13 +145,12 @@ std::size_t Invocation::read_option(std::span<const std::string> words, std::siz
   const std::size_t equals = std::min(word.find('='), word.size());
   const std::string_view name = word.substr(0, equals);
   const bool attached = equals < word.size();
-  const auto row = std::find_if(command_->options.begin(), command_->options.end(),
-                                [&](const Option& o) { return o.name == name; });
+  const auto row =
+      std::find_if(command_->options.begin(), command_->options.end(), [&](const Option& o) { return o.name == name; });
   if (row == command_->options.end()) {
     std::vector<std::string_view> names = {"--help"};
     for (const Option& o : command_->options) names.push_back(o.name);
-    throw UsageError("unknown option '" + std::string(name) + "'" + did_you_mean(name, names),
-                     command_);
+    throw UsageError("unknown option '" + std::string(name) + "'" + did_you_mean(name, names), command_);
   }
   const std::string option(row->name);
   if (!row->repeats && has(option)) throw UsageError(option + " is given twice", command_);
@@ -171,9 +165,9 @@ std::size_t Invocation::read_option(std::span<const std::string> words, std::siz
   const std::string value = attached ? std::string(word.substr(equals + 1)) : words[at + 1];
   const auto choices = split(row->choices, '|');
   if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
-    throw UsageError(option + " is '" + value + "', not one of " + std::string(row->choices) +
-                         did_you_mean(value, choices),
-                     command_);
+    throw UsageError(
+        option + " is '" + value + "', not one of " + std::string(row->choices) + did_you_mean(value, choices),
+        command_);
   }
   options_.emplace_back(row->name, value);
   return attached ? 0 : 1;

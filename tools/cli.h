@@ -1,7 +1,8 @@
-// The command line of the program `strata`: the types of the table of commands and options (commands.cpp). Parsing, --help, shell
-// completion and the manual page are generated from that table.
+// The command line of the program `strata`: the types of the table of commands and options (commands.cpp). Parsing,
+// --help, shell completion and the manual page are generated from that table.
 //
-// All options are long: `--name value` or `--name=value`. A word with one dash, e.g. `-a + 3`, is an argument, and so is every word after
+// All options are long: `--name value` or `--name=value`. A word with one dash, e.g. `-a + 3`, is an argument, and so
+// is every word after
 // `--`. Exit status: 0 done, 1 failed, 2 wrong usage.
 #pragma once
 
@@ -50,8 +51,8 @@ struct Command {
   std::string_view name;
   std::string_view arguments;       ///< for --help, e.g. "TEXT", "[FILE...]"
   std::size_t least = 0, most = 0;  ///< how many arguments
-  std::string_view completes;  ///< of arguments: "", "FILE", "COMMAND", or words as "bash|zsh|fish"
-  std::string_view summary;    ///< one line
+  std::string_view completes;       ///< of arguments: "", "FILE", "COMMAND", or words as "bash|zsh|fish"
+  std::string_view summary;         ///< one line
   std::string_view description;
   std::string_view failure;  ///< when the exit status is 1, for --help; empty: only common failures
   std::span<const Option> options;
@@ -66,7 +67,8 @@ std::span<const Command> commands();
 /// The command of that name; null if there is none.
 const Command* find_command(std::string_view name);
 
-/// An invalid command line: exit status 2. `command` is the command whose --help the message recommends; null: the program's.
+/// An invalid command line: exit status 2. `command` is the command whose --help the message recommends; null: the
+/// program's.
 class UsageError : public std::runtime_error {
  public:
   explicit UsageError(const std::string& message, const Command* command = nullptr)
@@ -110,8 +112,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 /// `text` followed by blanks, `width` bytes in all; unchanged if it is longer.
 std::string padded(std::string_view text, std::size_t width);
 
-inline constexpr std::string_view program_summary =
-    "a tensor compiler, and the exact index algebra below it";
+inline constexpr std::string_view program_summary = "a tensor compiler, and the exact index algebra below it";
 inline constexpr std::string_view program_description =
     "Simplifies and proves integer expressions, draws Views and layouts, compiles kernels and runs "
     "them.";
@@ -130,7 +131,8 @@ std::string completion_script(std::string_view shell);
 /// The manual page strata(1), in roff.
 std::string man_page();
 
-/// Runs the program. `words` are the words after the program's name. Returns the exit status; prints errors to `console.err`.
+/// Runs the program. `words` are the words after the program's name. Returns the exit status; prints errors to
+/// `console.err`.
 int run_program(std::span<const std::string> words, Console& console);
 
 }  // namespace strata::tools

@@ -19,15 +19,12 @@ namespace {
 
 constexpr std::size_t block = 1 << 16;
 
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
 std::string too_long(const BatchOptions& options) {
   JsonWriter json;
   json.begin_object().key("error").begin_object().member("kind", to_string(ErrorKind::budget));
-  json.member("message",
-              "[budget] the line is longer than " + std::to_string(options.max_line) + " bytes");
+  json.member("message", "[budget] the line is longer than " + std::to_string(options.max_line) + " bytes");
   return json.end_object().end_object().take();
 }
 
@@ -77,8 +74,7 @@ std::size_t read_bytes(int file, char* buffer, std::size_t size) {
   while (true) {
     const ::ssize_t got = ::read(file, buffer, size);
     if (got >= 0) return static_cast<std::size_t>(got);
-    if (errno != EINTR)
-      throw std::runtime_error(std::string("cannot read: ") + std::strerror(errno));
+    if (errno != EINTR) throw std::runtime_error(std::string("cannot read: ") + std::strerror(errno));
   }
 }
 
@@ -98,8 +94,7 @@ std::optional<double> parse_deadline(const Invocation& invocation) {
   if (!text) return std::nullopt;
   const std::optional<double> seconds = read_double(*text);
   if (!seconds || *seconds <= 0)
-    throw UsageError("--deadline is '" + *text + "', not a number of seconds above 0",
-                     &invocation.command());
+    throw UsageError("--deadline is '" + *text + "', not a number of seconds above 0", &invocation.command());
   return seconds;
 }
 
@@ -113,9 +108,8 @@ bool answer_file(const std::string& path, Console& console, const BatchOptions& 
   try {
     if (!file) throw std::runtime_error(std::string("cannot open: ") + std::strerror(errno));
     const int number = ::fileno(file.get());
-    answer_stream(
-        [number](char* buffer, std::size_t size) { return read_bytes(number, buffer, size); },
-        console.out, options);
+    answer_stream([number](char* buffer, std::size_t size) { return read_bytes(number, buffer, size); }, console.out,
+                  options);
     return true;
   } catch (const std::runtime_error& e) {
     console.err << "strata: " << path << ": " << e.what() << '\n';
@@ -143,12 +137,10 @@ int command_batch(const Invocation& invocation, Console& console) {
   options.deadline = parse_deadline(invocation);
   bool complete = true;
   if (invocation.arguments().empty()) {
-    answer_stream(
-        [](char* buffer, std::size_t size) { return read_bytes(STDIN_FILENO, buffer, size); },
-        console.out, options);
+    answer_stream([](char* buffer, std::size_t size) { return read_bytes(STDIN_FILENO, buffer, size); }, console.out,
+                  options);
   }
-  for (const std::string& path : invocation.arguments())
-    complete = answer_file(path, console, options) && complete;
+  for (const std::string& path : invocation.arguments()) complete = answer_file(path, console, options) && complete;
   if (!console.out) throw std::runtime_error("cannot write the answers");
   return complete ? 0 : 1;
 }

@@ -32,8 +32,7 @@ constexpr Measurement kMeasurements[] = {
      [] { return (of({1 << 22}) * of({1 << 22}) + of({1 << 22})).relu(); }},
     {"sum", "all of 8388608 elements", [] { return of({1 << 23}).sum(); }},
     {"softmax", "4096 rows of 1024", [] { return of({4096, 1024}).softmax(); }},
-    {"layernorm", "4096 rows of 1024",
-     [] { return layer_norm(of({4096, 1024}), {1024}, of({1024}), of({1024})); }},
+    {"layernorm", "4096 rows of 1024", [] { return layer_norm(of({4096, 1024}), {1024}, of({1024}), of({1024})); }},
     {"matmul", "512 x 512 by 512 x 512", [] { return of({512, 512}).matmul(of({512, 512})); }},
     {"conv", "3x3, 64 to 64 channels of 56x56, bias, relu",
      [] { return conv2d(of({1, 64, 56, 56}), of({64, 64, 3, 3}), of({64}), {.padding = 1}).relu(); }},
@@ -47,11 +46,9 @@ std::vector<const Measurement*> chosen(const Invocation& invocation) {
     const auto at = std::find(names.begin(), names.end(), name) - names.begin();
     if (static_cast<std::size_t>(at) == names.size()) {
       const std::string_view best = nearest(name, names);
-      throw UsageError(
-          detail::message(
-              "there is no measurement '", name, "'",
-              best.empty() ? std::string() : detail::message("; did you mean '", best, "'?")),
-          &invocation.command());
+      throw UsageError(detail::message("there is no measurement '", name, "'",
+                                       best.empty() ? std::string() : detail::message("; did you mean '", best, "'?")),
+                       &invocation.command());
     }
     out.push_back(&kMeasurements[at]);
   }
@@ -68,8 +65,7 @@ struct Result {
 
 Result measure(const Measurement& what, const Device& device, const Roofline& roof) {
   const std::vector<ScheduleItem> items = schedule(std::vector{what.graph().node()});
-  STRATA_ASSERT(items.size() == 1 && items[0].is_kernel(), "[bench] ", what.name, " is ",
-                items.size(), " items");
+  STRATA_ASSERT(items.size() == 1 && items[0].is_kernel(), "[bench] ", what.name, " is ", items.size(), " items");
   const CompiledKernel kernel = compile(items[0].ast, device);
   KernelRun run = run_kernel(kernel, device, {}, std::nullopt, Compare::never);
   const double share = roof.seconds(run.work) / run.median;
@@ -78,8 +74,7 @@ Result measure(const Measurement& what, const Device& device, const Roofline& ro
 
 void print_result(const Result& result, Console& console, bool colour) {
   const KernelRun& run = result.run;
-  console.out << paint(colour, Style::bold, padded(result.what.name, 12))
-              << padded(seconds_text(run.median), 10)
+  console.out << paint(colour, Style::bold, padded(result.what.name, 12)) << padded(seconds_text(run.median), 10)
               << padded(speed_text(run.work.operations / run.median, true), 15)
               << padded(bandwidth_text(run.work.bytes / run.median), 12)
               << padded(detail::message(std::lround(100 * result.share), "%"), 6)
@@ -100,8 +95,7 @@ std::string json_of_result(const Result& result, const Device& device) {
   return json.end_object().take();
 }
 
-void tell_roofline(const Roofline& roof, const Device& device, bool as_json, Console& console,
-                   bool colour) {
+void tell_roofline(const Roofline& roof, const Device& device, bool as_json, Console& console, bool colour) {
   if (as_json) {
     JsonWriter json;
     json.begin_object().member("name", "roofline").member("text", roof.text);
@@ -113,16 +107,16 @@ void tell_roofline(const Roofline& roof, const Device& device, bool as_json, Con
     return;
   }
   console.out << paint(colour, Style::bold, padded("roofline", 12)) << padded(device.name(), 10)
-              << padded(speed_text(roof.peak, true), 15) << padded(bandwidth_text(roof.bandwidth), 12)
-              << "100%  " << paint(colour, Style::dim, roof.text) << '\n';
+              << padded(speed_text(roof.peak, true), 15) << padded(bandwidth_text(roof.bandwidth), 12) << "100%  "
+              << paint(colour, Style::dim, roof.text) << '\n';
 }
 
 const Device& device_to_measure(const Invocation& invocation) {
   const auto name = invocation.value("--device");
   const Device& device = name ? Device::get(*name) : Device::default_device();
   STRATA_CHECK(device.missing().empty(), domain, device.missing());
-  STRATA_CHECK(device.name() != "INTERP" && device.name() != "NULL", domain, "[bench] ",
-               device.name(), " cannot be measured: use --device LLVM, CLANG or OPENCL");
+  STRATA_CHECK(device.name() != "INTERP" && device.name() != "NULL", domain, "[bench] ", device.name(),
+               " cannot be measured: use --device LLVM, CLANG or OPENCL");
   return device;
 }
 

@@ -21,9 +21,7 @@ std::string time_text(std::int64_t seconds) {
   return {text, known ? std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local) : 0};
 }
 
-std::string entries_text(std::size_t count) {
-  return detail::message(count, count == 1 ? " entry" : " entries");
-}
+std::string entries_text(std::size_t count) { return detail::message(count, count == 1 ? " entry" : " entries"); }
 
 int list_cache(const DiskCache& cache, bool json, Console& console, bool colour) {
   const CacheReport report = report_of(cache);
@@ -104,8 +102,7 @@ CacheReport report_of(const DiskCache& cache) {
 
 std::string text_of(const CacheReport& report) {
   if (!report.why_off.empty()) return detail::message("cannot be used: ", report.why_off);
-  return detail::message(entries_text(report.entries), ", ", bytes_text(report.bytes), " of ",
-                         bytes_text(report.limit),
+  return detail::message(entries_text(report.entries), ", ", bytes_text(report.bytes), " of ", bytes_text(report.limit),
                          report.is_wanted ? "" : "; turned off by STRATA_DISK_CACHE");
 }
 
@@ -119,8 +116,7 @@ void write_cache(JsonWriter& json, const CacheReport& report) {
   json.member("entries", static_cast<std::int64_t>(report.entries));
   json.member("bytes", static_cast<std::int64_t>(report.bytes));
   json.member("limit", static_cast<std::int64_t>(report.limit));
-  for (const auto& [name, time] :
-       {std::pair("oldest", report.oldest), std::pair("newest", report.newest)}) {
+  for (const auto& [name, time] : {std::pair("oldest", report.oldest), std::pair("newest", report.newest)}) {
     json.key(name);
     if (report.entries > 0)
       json.value(time);
@@ -145,8 +141,7 @@ int command_cache(const Invocation& invocation, Console& console) {
     return 0;
   }
   STRATA_CHECK(cache.is_on(), domain, "[cache] ", cache.folder(), ": ", text_of(report_of(cache)));
-  return action == "check" ? check_cache(cache, json, console, colour)
-                           : clear_cache(cache, json, console, colour);
+  return action == "check" ? check_cache(cache, json, console, colour) : clear_cache(cache, json, console, colour);
 }
 
 }  // namespace strata::tools

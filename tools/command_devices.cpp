@@ -43,8 +43,7 @@ int command_devices(const Invocation& invocation, Console& console) {
     std::string name(device->name());
     name.resize(std::max(width, name.size() + 1), ' ');
     console.out << paint(colour, Style::bold, name)
-                << (missing.empty() ? paint(colour, Style::green, "usable ")
-                                    : paint(colour, Style::red, "missing"))
+                << (missing.empty() ? paint(colour, Style::green, "usable ") : paint(colour, Style::red, "missing"))
                 << "  " << device->text() << (is_default(*device) ? " (default)" : "") << '\n';
     if (!missing.empty()) console.out << std::string(width, ' ') << missing << '\n';
   }

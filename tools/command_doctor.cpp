@@ -1,5 +1,5 @@
-// `strata doctor`: reports the CPU, threads, compilers, LLVM, OpenCL and cache of this machine, what is missing, and a test of the default
-// device.
+// `strata doctor`: reports the CPU, threads, compilers, LLVM, OpenCL and cache of this machine, what is missing, and a
+// test of the default device.
 #include <algorithm>
 #include <ostream>
 
@@ -76,8 +76,7 @@ Sum try_sum() {
     STRATA_CHECK(out.device != "NULL", domain, "[doctor] NULL computes nothing");
     const auto value = (Tensor::from({2.0F}) + Tensor::from({3.0F})).item<float>();
     out.is_right = value == 5;
-    out.text =
-        detail::message("2+3 is ", out.is_right ? "5" : Scalar(value).text(), " on ", out.device);
+    out.text = detail::message("2+3 is ", out.is_right ? "5" : Scalar(value).text(), " on ", out.device);
   } catch (const std::exception& error) {
     out.text = error.what();
   }
@@ -89,9 +88,8 @@ Remedy remedy_of_all() {
     std::string_view device;
     Remedy (*remedy)();
   };
-  constexpr Row rows[] = {{"LLVM", LlvmLibrary::remedy},
-                          {"CLANG", HostCompiler::remedy},
-                          {"OPENCL", OpenClLibrary::remedy}};
+  constexpr Row rows[] = {
+      {"LLVM", LlvmLibrary::remedy}, {"CLANG", HostCompiler::remedy}, {"OPENCL", OpenClLibrary::remedy}};
   std::vector<Remedy> needed{thread_remedy()};
   for (const Row& row : rows)
     if (!Device::get(row.device).missing().empty()) needed.push_back(row.remedy());
@@ -115,8 +113,8 @@ Diagnosis examine() {
   }
   out.cache = report_of(DiskCache(DiskCache::default_folder(), DiskCache::default_limit()));
   out.sum = try_sum();
-  // Last, because the drivers need much address space, which may be limited. missing() comes first: it opens the drivers, and keeps them
-  // open.
+  // Last, because the drivers need much address space, which may be limited. missing() comes first: it opens the
+  // drivers, and keeps them open.
   if (Device::get("OPENCL").missing().empty()) out.opencl = OpenClLibrary::platforms();
   out.remedy = remedy_of_all();
   return out;
@@ -135,22 +133,18 @@ void print_machine(const Diagnosis& found, Lines& lines) {
   lines.print("strata", STRATA_VERSION);
   lines.print("processor", m.processor.empty() ? "unknown" : m.processor, joined(m.features, " "));
   const Remedy threads = thread_remedy();
-  lines.print(
-      "threads", detail::message(found.threads, " of ", m.processors, " processors"),
-      threads.packages.empty() ? "" : detail::message("built without oneTBB: ", threads.text()));
-  if (m.memory > 0)
-    lines.print("memory", bytes_text(m.memory),
-                detail::message(bytes_text(m.available), " available"));
+  lines.print("threads", detail::message(found.threads, " of ", m.processors, " processors"),
+              threads.packages.empty() ? "" : detail::message("built without oneTBB: ", threads.text()));
+  if (m.memory > 0) lines.print("memory", bytes_text(m.memory), detail::message(bytes_text(m.available), " available"));
 }
 
 void print_devices(Lines& lines, bool colour) {
   bool is_first = true;
   for (const Device* device : Device::all()) {
     const std::string missing = device->missing();
-    const std::string state = missing.empty() ? paint(colour, Style::green, "usable ")
-                                              : paint(colour, Style::red, "missing");
-    lines.print(is_first ? "devices" : "",
-                detail::message(padded(device->name(), 8), state, "  ", device->text()),
+    const std::string state =
+        missing.empty() ? paint(colour, Style::green, "usable ") : paint(colour, Style::red, "missing");
+    lines.print(is_first ? "devices" : "", detail::message(padded(device->name(), 8), state, "  ", device->text()),
                 missing.empty() && is_default(*device) ? "default" : missing);
     is_first = false;
   }

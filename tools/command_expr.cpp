@@ -21,8 +21,7 @@ Point parse_point(const std::string& text, const Command& command) {
   Point point;
   for (const std::string_view part : split(text, ',')) {
     const std::size_t equals = part.find('=');
-    if (equals == std::string_view::npos)
-      throw UsageError(where + ": expected NAME=VALUE,...", &command);
+    if (equals == std::string_view::npos) throw UsageError(where + ": expected NAME=VALUE,...", &command);
     const std::string name(part.substr(0, equals));
     const auto same_name = [&](const auto& item) { return item.first == name; };
     if (std::any_of(point.begin(), point.end(), same_name))
@@ -38,8 +37,7 @@ ExprQuestion read_question(const Invocation& invocation) {
   question.text = invocation.arguments().front();
   question.variables = read_variables(invocation);
   question.assume = invocation.values("--assume");
-  for (const std::string& text : invocation.values("--at"))
-    question.at.push_back(parse_point(text, command));
+  for (const std::string& text : invocation.values("--at")) question.at.push_back(parse_point(text, command));
   if (invocation.has("--no-exact")) question.effort = Effort::rules;
   question.options = true;
   return question;
@@ -57,8 +55,7 @@ std::string affine_text(const AffineForm& form) {
 
 std::string point_text(const Point& point) {
   std::string out;
-  for (const auto& [name, value] : point)
-    out += (out.empty() ? "" : ",") + name + "=" + std::to_string(value);
+  for (const auto& [name, value] : point) out += (out.empty() ? "" : ",") + name + "=" + std::to_string(value);
   return out;
 }
 
@@ -73,8 +70,7 @@ void print_answer(const ExprQuestion& question, const ExprAnswer& answer, Consol
   lines.print("min", std::to_string(answer.facts.min), bound);
   lines.print("max", std::to_string(answer.facts.max), bound);
   if (answer.facts.modulus > 1) {
-    lines.print("congruent", std::to_string(answer.facts.residue) + " mod " +
-                                 std::to_string(answer.facts.modulus));
+    lines.print("congruent", std::to_string(answer.facts.residue) + " mod " + std::to_string(answer.facts.modulus));
   }
   std::string free;
   for (const Variable& v : variables(e)) free += detail::message(free.empty() ? "" : " ", v.name());
@@ -104,8 +100,7 @@ void print_trace(const std::vector<RewriteEvent>& events, Console& console) {
 /// Answers the question. If `events` is not null, records the rewrites.
 ExprAnswer ask(const ExprQuestion& question, std::vector<RewriteEvent>* events) {
   std::optional<RewriteTrace> trace;
-  if (events != nullptr)
-    trace.emplace([events](const RewriteEvent& event) { events->push_back(event); });
+  if (events != nullptr) trace.emplace([events](const RewriteEvent& event) { events->push_back(event); });
   Work work(kPosInf);
   return ask_expr(question, work);
 }
@@ -120,8 +115,7 @@ int link_expr(const Invocation& invocation, Console& console, const LinkUse& use
     return report_text_error(e, question.variables, console);
   }
   std::string text = declared(question.variables, in_one_line(question.text));
-  for (const std::string& condition : question.assume)
-    text += detail::message("; assume ", in_one_line(condition));
+  for (const std::string& condition : question.assume) text += detail::message("; assume ", in_one_line(condition));
   return use({"expression", std::move(text)});
 }
 

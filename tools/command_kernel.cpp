@@ -26,11 +26,9 @@ std::vector<std::string_view> read_sections(const Invocation& invocation, std::s
   if (storage == "all") return {std::begin(kKernelSections), std::end(kKernelSections)};
   std::vector<std::string_view> out = split(storage, ',');
   for (const std::string_view section : out)
-    if (std::find(std::begin(kKernelSections), std::end(kKernelSections), section) ==
-        std::end(kKernelSections))
+    if (std::find(std::begin(kKernelSections), std::end(kKernelSections), section) == std::end(kKernelSections))
       throw UsageError(
-          detail::message("--show ", section, ": there are ast, axes, uops, source, asm, ",
-                          "proof, passes and all"),
+          detail::message("--show ", section, ": there are ast, axes, uops, source, asm, ", "proof, passes and all"),
           &invocation.command());
   return out;
 }
@@ -41,10 +39,8 @@ VariableValues read_values(const Invocation& invocation) {
     for (const std::string_view item : split(list, ',')) {
       const std::size_t equals = item.find('=');
       const std::string where = detail::message("--values ", item);
-      if (equals == std::string_view::npos)
-        throw UsageError(where + ": expected NAME=VALUE", &invocation.command());
-      out.emplace_back(item.substr(0, equals),
-                       parse_integer(item.substr(equals + 1), where, invocation.command()));
+      if (equals == std::string_view::npos) throw UsageError(where + ": expected NAME=VALUE", &invocation.command());
+      out.emplace_back(item.substr(0, equals), parse_integer(item.substr(equals + 1), where, invocation.command()));
     }
   return out;
 }
@@ -102,9 +98,8 @@ std::string section_of(const Told& told, std::string_view section) {
 std::string section_text(const Told& told, std::string_view section) {
   std::string out;
   for (const auto& first : told.kernel.before)
-    out += detail::message(
-        "first ", first->name, ":\n",
-        section_of({told.text, told.device, *first, told.target, std::nullopt}, section), "then:\n");
+    out += detail::message("first ", first->name, ":\n",
+                           section_of({told.text, told.device, *first, told.target, std::nullopt}, section), "then:\n");
   return out + section_of(told, section);
 }
 
@@ -112,8 +107,7 @@ std::string section_text(const Told& told, std::string_view section) {
 std::string name_in_code(const Kernel& kernel, std::size_t slot) {
   for (const UOp u : kernel.uops)
     if (u.op() == UOps::DEFINE_GLOBAL)
-      if (const auto& global = std::get<Global>(u.arg()); global.slot == static_cast<int>(slot))
-        return global.name;
+      if (const auto& global = std::get<Global>(u.arg()); global.slot == static_cast<int>(slot)) return global.name;
   return detail::message("data", slot);
 }
 
@@ -122,13 +116,11 @@ void print_buffers(const Told& told, Lines& lines) {
   for (std::size_t slot = 0; slot < buffers.size(); ++slot) {
     const BufferUse& use = buffers[slot];
     if (use.dtype.is_none()) continue;
-    const std::string_view way = use.read && use.written ? "read, written"
-                                 : use.read              ? "read"
-                                                         : "written";
-    lines.print(slot == 0 ? "buffers" : "",
-                detail::message(name_of_buffer(told.text.names, slot), ": ", use.dtype.name(), "[",
-                                use.size.render(), "]"),
-                detail::message(name_in_code(told.kernel, slot), ", ", way));
+    const std::string_view way = use.read && use.written ? "read, written" : use.read ? "read" : "written";
+    lines.print(
+        slot == 0 ? "buffers" : "",
+        detail::message(name_of_buffer(told.text.names, slot), ": ", use.dtype.name(), "[", use.size.render(), "]"),
+        detail::message(name_in_code(told.kernel, slot), ", ", way));
   }
 }
 
@@ -136,9 +128,8 @@ void print_run(const Told& told, Lines& lines) {
   const KernelRun& run = *told.run;
   lines.print("check", run.check);
   lines.print("time", seconds_text(run.median),
-              detail::message("median of ", run.seconds.size(),
-                              run.seconds.size() == 1 ? " run, " : " runs, ", run.threads,
-                              run.threads == 1 ? " thread" : " threads"));
+              detail::message("median of ", run.seconds.size(), run.seconds.size() == 1 ? " run, " : " runs, ",
+                              run.threads, run.threads == 1 ? " thread" : " threads"));
   if (told.device.name() == "NULL") return;
   const bool floats = run.work.floats;
   lines.print("speed", speed_text(run.work.operations / run.median, floats),
@@ -150,8 +141,7 @@ void print_run(const Told& told, Lines& lines) {
   const bool in_cache = run.work.bytes / roof.bandwidth > run.median;
   const auto percent = static_cast<std::int64_t>(std::lround(100 * least / run.median));
   lines.print("roofline",
-              detail::message(percent, "% of ", bandwidth_text(roof.bandwidth), " and ",
-                              speed_text(roof.peak, true)),
+              detail::message(percent, "% of ", bandwidth_text(roof.bandwidth), " and ", speed_text(roof.peak, true)),
               detail::message(in_cache ? "the data is in a cache; " : "", roof.text));
 }
 
@@ -209,8 +199,7 @@ std::string to_json(const Told& told) {
                       {std::begin(kKernelSections), std::end(kKernelSections)},
                       true,
                       [&](const Kernel& k, SourceLines* lines) {
-                        return language == nullptr ? told.device.source(k)
-                                                   : language->source(k, k.name, lines);
+                        return language == nullptr ? told.device.source(k) : language->source(k, k.name, lines);
                       },
                       [&](const Kernel& k) -> std::optional<std::string> {
                         auto [text, there] = assembly_of(told.device, k);
@@ -222,8 +211,7 @@ std::string to_json(const Told& told) {
 
 // --- the command ---
 
-int tell(const Invocation& invocation, const Told& told, std::span<const std::string_view> sections,
-         Console& console) {
+int tell(const Invocation& invocation, const Told& told, std::span<const std::string_view> sections, Console& console) {
   if (invocation.has("--json"))
     console.out << to_json(told) << '\n';
   else
@@ -243,8 +231,7 @@ std::vector<std::pair<std::string, std::string>> link_parts(const Invocation& in
   if (const auto opts = invocation.value("--opts")) out.emplace_back("opts", in_one_line(*opts));
   if (const KernelLanguage* language = language_of(*read_kernel_target(invocation).device))
     out.emplace_back("target", language->word);
-  if (const auto bytes = invocation.value("--vector-bytes"))
-    out.emplace_back("vector_bytes", *bytes);
+  if (const auto bytes = invocation.value("--vector-bytes")) out.emplace_back("vector_bytes", *bytes);
   return out;
 }
 
@@ -253,8 +240,7 @@ std::vector<std::pair<std::string, std::string>> link_parts(const Invocation& in
 int link_kernel(const Invocation& invocation, Console& console, const LinkUse& use) {
   for (const std::string_view option : {"--run", "--repeat", "--values"})
     if (invocation.has(option))
-      throw UsageError(detail::message(option, " is not for the page: leave it out"),
-                       &invocation.command());
+      throw UsageError(detail::message(option, " is not for the page: leave it out"), &invocation.command());
   std::string storage;
   read_sections(invocation, storage);
   const std::string& text = invocation.arguments().front();
@@ -287,10 +273,8 @@ int command_kernel(const Invocation& invocation, Console& console) {
     }
     STRATA_CHECK(device.missing().empty(), domain, device.missing());
     const CompiledKernel kernel = compiled_for(text.kernel, target, std::move(opts));
-    return tell(
-        invocation,
-        {text, device, kernel.kernel(), target.target, run_kernel(kernel, device, values, repeats)},
-        sections, console);
+    return tell(invocation, {text, device, kernel.kernel(), target.target, run_kernel(kernel, device, values, repeats)},
+                sections, console);
   } catch (const TextError& e) {
     return report_kernel_error(e, console);
   }

@@ -15,20 +15,20 @@ namespace {
 
 /// Whether a word can only be a layout, not the name of a function.
 bool looks_like_a_layout(std::string_view text) {
-  return text.find_first_of("():0123456789") != std::string_view::npos &&
-         text.find('_') == std::string_view::npos;
+  return text.find_first_of("():0123456789") != std::string_view::npos && text.find('_') == std::string_view::npos;
 }
 
 [[noreturn]] void refuse_function(const std::string& name, const Command& command) {
   std::vector<std::string_view> names;
   for (const LayoutFunction& f : layout_functions()) names.push_back(f.name);
   const std::string_view best = nearest(name, names);
-  throw UsageError("there is no function " + in_quotes(name) +
-                       (best.empty() ? "" : detail::message("; did you mean '", best, "'?")),
-                   &command);
+  throw UsageError(
+      "there is no function " + in_quotes(name) + (best.empty() ? "" : detail::message("; did you mean '", best, "'?")),
+      &command);
 }
 
-/// The picture of a layout: mode 0 gives the rows and mode 1 the columns, as CuTe prints; one table for each index of the other modes.
+/// The picture of a layout: mode 0 gives the rows and mode 1 the columns, as CuTe prints; one table for each index of
+/// the other modes.
 Picture layout_picture(const Layout& layout, const std::vector<std::int64_t>& table) {
   const std::size_t rank = layout.rank();
   std::vector<std::int64_t> sizes;
@@ -38,8 +38,7 @@ Picture layout_picture(const Layout& layout, const std::vector<std::int64_t>& ta
   for (std::size_t k = 0; k < std::min<std::size_t>(rank, 2); ++k) order.push_back(k);
 
   Picture picture;
-  for (const std::size_t k : order)
-    picture.axes.push_back({detail::message("mode", k), 0, sizes[k]});
+  for (const std::size_t k : order) picture.axes.push_back({detail::message("mode", k), 0, sizes[k]});
   std::vector<std::int64_t> at(rank, 0);
   for (std::size_t cell = 0; cell < table.size(); ++cell) {
     auto rest = static_cast<std::int64_t>(cell);
@@ -66,16 +65,14 @@ Picture table_picture(const std::vector<std::int64_t>& table) {
 
 class Printer {
  public:
-  Printer(Console& console, bool colour)
-      : console_(console), colour_(colour), lines_(console, colour) {}
+  Printer(Console& console, bool colour) : console_(console), colour_(colour), lines_(console, colour) {}
 
   void print(const LayoutAnswer& answer) {
     if (answer.value) lines_.print("value", render(*answer.value));
     if (answer.layout) print_layout(*answer.layout);
     if (!answer.table) return;
     const bool draws = answer.table->size() <= static_cast<std::size_t>(most_drawn);
-    print_picture(draws ? std::optional(table_picture(*answer.table)) : std::nullopt, lines_,
-                  console_, colour_);
+    print_picture(draws ? std::optional(table_picture(*answer.table)) : std::nullopt, lines_, console_, colour_);
   }
 
  private:
@@ -99,18 +96,15 @@ class Printer {
 };
 
 /// The answer to the command line: the layout itself, or the result of the function.
-LayoutAnswer read_and_ask(const Invocation& invocation, const std::vector<Variable>& variables,
-                          Work& work) {
+LayoutAnswer read_and_ask(const Invocation& invocation, const std::vector<Variable>& variables, Work& work) {
   const std::vector<std::string>& words = invocation.arguments();
   const LayoutFunction* function = find_layout_function(words.front());
   if (function == nullptr && (words.size() > 1 || !looks_like_a_layout(words.front())))
     refuse_function(words.front(), invocation.command());
-  if (function == nullptr)
-    return {LayoutArguments(words, "the layout", false, variables, work).layout(0), {}, {}};
+  if (function == nullptr) return {LayoutArguments(words, "the layout", false, variables, work).layout(0), {}, {}};
   const std::vector<std::string> texts(words.begin() + 1, words.end());
   if (texts.size() < function->least || texts.size() > function->most)
-    throw UsageError(detail::message(function->name, " takes ", function->arguments),
-                     &invocation.command());
+    throw UsageError(detail::message(function->name, " takes ", function->arguments), &invocation.command());
   return ask_layout(*function, LayoutArguments(texts, "the arguments", false, variables, work));
 }
 

@@ -46,9 +46,8 @@ int command_flags(const Invocation& invocation, Console& console) {
     }
     if (!value.mistake.empty())
       console.err << paint(console.colour_err, Style::red, "strata:") << ' ' << value.mistake << '\n';
-    console.out << paint(console.colour_out, Style::bold, flag->environment_name()) << '='
-                << value.text << "  (" << flag->type_name() << ", default " << flag->default_text()
-                << ")\n    " << flag->help() << '\n';
+    console.out << paint(console.colour_out, Style::bold, flag->environment_name()) << '=' << value.text << "  ("
+                << flag->type_name() << ", default " << flag->default_text() << ")\n    " << flag->help() << '\n';
   }
   return is_right ? 0 : 1;
 }

@@ -20,14 +20,12 @@ Variable parse_variable(const std::string& text, const Command& command) {
     throw UsageError(where + ": expected NAME=MIN..MAX", &command);
   }
   const std::string_view view = text;
-  return Variable(view.substr(0, equals),
-                  parse_integer(view.substr(equals + 1, dots - equals - 1), where, command),
+  return Variable(view.substr(0, equals), parse_integer(view.substr(equals + 1, dots - equals - 1), where, command),
                   parse_integer(view.substr(dots + 2), where, command));
 }
 
 /// The name that begins at `column`, if it is a name without bounds; else empty.
-std::string_view undeclared_name(std::string_view text, std::size_t column,
-                                 const std::vector<Variable>& variables) {
+std::string_view undeclared_name(std::string_view text, std::size_t column, const std::vector<Variable>& variables) {
   if (column == 0 || column > text.size() || !is_name_start(text[column - 1])) return {};
   std::size_t end = column;
   while (end < text.size() && (is_name_start(text[end]) || is_digit(text[end]))) ++end;

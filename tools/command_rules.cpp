@@ -12,9 +12,7 @@
 namespace strata::tools {
 namespace {
 
-std::string_view check_text(const Rule& rule) {
-  return rule.check == Check::z3 ? "z3" : "written proof";
-}
+std::string_view check_text(const Rule& rule) { return rule.check == Check::z3 ? "z3" : "written proof"; }
 
 std::string rule_json(const Rule& rule) {
   JsonWriter json;
@@ -23,22 +21,18 @@ std::string rule_json(const Rule& rule) {
 }
 
 void print_line(const Rule& rule, Console& console) {
-  console.out << "  " << paint(console.colour_out, Style::bold, padded(rule.name, 4)) << ' '
-              << padded(rule.title, 30) << ' ' << rule.before << "  ->  " << rule.after;
-  if (rule.guard != "1")
-    console.out << paint(console.colour_out, Style::dim, "   where " + std::string(rule.guard));
-  console.out << paint(console.colour_out, Style::dim, "   [" + std::string(check_text(rule)) + "]")
-              << '\n';
+  console.out << "  " << paint(console.colour_out, Style::bold, padded(rule.name, 4)) << ' ' << padded(rule.title, 30)
+              << ' ' << rule.before << "  ->  " << rule.after;
+  if (rule.guard != "1") console.out << paint(console.colour_out, Style::dim, "   where " + std::string(rule.guard));
+  console.out << paint(console.colour_out, Style::dim, "   [" + std::string(check_text(rule)) + "]") << '\n';
 }
 
 void print_page(const Rule& rule, Console& console) {
   console.out << paint(console.colour_out, Style::bold, rule.name) << "  " << rule.title << "  ("
-              << rule_section(rule.name.front()) << ")\n  " << rule.before << "  ->  " << rule.after
-              << '\n'
+              << rule_section(rule.name.front()) << ")\n  " << rule.before << "  ->  " << rule.after << '\n'
               << "  where    " << (rule.guard == "1" ? "always" : rule.guard) << '\n'
               << "  checked  exhaustively on a box of integers, and by "
-              << (rule.check == Check::z3 ? "Z3 with unbounded variables" : "a written proof")
-              << '\n';
+              << (rule.check == Check::z3 ? "Z3 with unbounded variables" : "a written proof") << '\n';
   const std::string_view how = through(static_cast<RuleId>(&rule - rules().data()));
   console.out << "  applied  " << (how.empty() ? "by this name" : how) << '\n';
   if (!rule.proof.empty()) console.out << "  proof    " << rule.proof << '\n';
@@ -51,9 +45,9 @@ const Rule& find_rule(const std::string& name, const Command& command) {
     names.push_back(rule.name);
   }
   const std::string_view best = nearest(name, names);
-  throw UsageError("there is no rule '" + name + "'" +
-                       (best.empty() ? "" : "; did you mean '" + std::string(best) + "'?"),
-                   &command);
+  throw UsageError(
+      "there is no rule '" + name + "'" + (best.empty() ? "" : "; did you mean '" + std::string(best) + "'?"),
+      &command);
 }
 
 void print_all(Console& console) {
@@ -66,11 +60,10 @@ void print_all(Console& console) {
     }
     print_line(rule, console);
   }
-  const auto by_z3 = std::count_if(rules().begin(), rules().end(),
-                                   [](const Rule& r) { return r.check == Check::z3; });
+  const auto by_z3 = std::count_if(rules().begin(), rules().end(), [](const Rule& r) { return r.check == Check::z3; });
   console.out << '\n'
-              << rules().size() << " rules; each is checked exhaustively on a box of integers, "
-              << by_z3 << " also by Z3 with unbounded variables, the others by a written proof.\n";
+              << rules().size() << " rules; each is checked exhaustively on a box of integers, " << by_z3
+              << " also by Z3 with unbounded variables, the others by a written proof.\n";
 }
 
 std::string error_text(const Decomposition& formula) {
@@ -79,9 +72,9 @@ std::string error_text(const Decomposition& formula) {
 
 void print_formula(const Decomposition& formula, Console& console) {
   const std::string error = error_text(formula);
-  console.out << "  " << paint(console.colour_out, Style::bold, padded(row(formula.op).name, 9))
-              << ' ' << std::string(8 - error.size(), ' ') << error << "  "
-              << padded(formula.name, 34) << ' ' << formula.dtypes << '\n';
+  console.out << "  " << paint(console.colour_out, Style::bold, padded(row(formula.op).name, 9)) << ' '
+              << std::string(8 - error.size(), ' ') << error << "  " << padded(formula.name, 34) << ' '
+              << formula.dtypes << '\n';
 }
 
 std::string formula_json(const Decomposition& formula) {
@@ -92,8 +85,7 @@ std::string formula_json(const Decomposition& formula) {
 }
 
 int show_formulas(const Invocation& invocation, Console& console) {
-  if (!invocation.arguments().empty())
-    throw UsageError("--math takes no names of rules", &invocation.command());
+  if (!invocation.arguments().empty()) throw UsageError("--math takes no names of rules", &invocation.command());
   for (const Decomposition& formula : decompositions()) {
     if (invocation.has("--json"))
       console.out << formula_json(formula) << '\n';
@@ -108,8 +100,7 @@ int show_formulas(const Invocation& invocation, Console& console) {
 int command_rules(const Invocation& invocation, Console& console) {
   if (invocation.has("--math")) return show_formulas(invocation, console);
   std::vector<const Rule*> chosen;
-  for (const std::string& name : invocation.arguments())
-    chosen.push_back(&find_rule(name, invocation.command()));
+  for (const std::string& name : invocation.arguments()) chosen.push_back(&find_rule(name, invocation.command()));
   const bool all = chosen.empty();
   if (all && !invocation.has("--json")) {
     print_all(console);

@@ -13,8 +13,7 @@
 namespace strata::tools {
 namespace {
 
-constexpr std::string_view start_options[] = {"--shape", "--strides", "--offset", "--mask",
-                                              "--views"};
+constexpr std::string_view start_options[] = {"--shape", "--strides", "--offset", "--mask", "--views"};
 constexpr std::size_t label_width = 14;
 
 // --- reading ---
@@ -27,11 +26,10 @@ View read_view(const Invocation& invocation, const ViewText& text) {
   std::optional<Mask> mask;
   if (const auto given = invocation.value("--mask")) {
     mask.emplace();
-    for (const auto& [begin, end] : text.extents(*given, shape, "--mask"))
-      mask->push_back({begin, end});
+    for (const auto& [begin, end] : text.extents(*given, shape, "--mask")) mask->push_back({begin, end});
   }
-  return View::create(std::move(shape), std::move(strides),
-                      offset ? text.number(*offset, "--offset") : Int(0), std::move(mask));
+  return View::create(std::move(shape), std::move(strides), offset ? text.number(*offset, "--offset") : Int(0),
+                      std::move(mask));
 }
 
 std::vector<View> read_start(const Invocation& invocation, const ViewText& text, Work& work) {
@@ -39,8 +37,7 @@ std::vector<View> read_start(const Invocation& invocation, const ViewText& text,
   if (!views) return {read_view(invocation, text)};
   for (const std::string_view option : start_options) {
     if (option != "--views" && invocation.has(option))
-      throw UsageError(detail::message("--views gives the whole start: leave out ", option),
-                       &invocation.command());
+      throw UsageError(detail::message("--views gives the whole start: leave out ", option), &invocation.command());
   }
   if (views->find_first_not_of(" \t\n") == views->find('[')) {
     JsonDocument document;
@@ -50,8 +47,7 @@ std::vector<View> read_start(const Invocation& invocation, const ViewText& text,
   return text.views(*views, "--views");
 }
 
-Movement read_movement(const MovementOp& op, const std::string& value, const Ints& shape,
-                       const ViewText& text) {
+Movement read_movement(const MovementOp& op, const std::string& value, const Ints& shape, const ViewText& text) {
   const std::string where = detail::message("--", op.name);
   if (!op.takes_pairs) return {text.numbers(value, where), {}};
   if (op.name == "shrink") return {{}, text.extents(value, shape, where)};
@@ -67,7 +63,8 @@ std::string movement_text(const MovementOp& op, const Movement& movement) {
   return detail::message("(", out, movement.pairs.size() == 1 ? ",)" : ")");
 }
 
-/// The start of a chain in the box: `View(...)`, or a stack. If operations follow, the shape is enough for a contiguous View.
+/// The start of a chain in the box: `View(...)`, or a stack. If operations follow, the shape is enough for a contiguous
+/// View.
 std::string start_text(const ShapeTracker& start, bool is_moved) {
   if (start.views().size() > 1) return start.render();
   const View& view = start.views().front();
@@ -76,11 +73,11 @@ std::string start_text(const ShapeTracker& start, bool is_moved) {
 }
 
 /// The question of the command line. `said` gets the start and the operations in the notation of the box.
-ViewQuestion read_question(const Invocation& invocation, const std::vector<Variable>& sizes,
-                           Work& work, std::string& said) {
+ViewQuestion read_question(const Invocation& invocation, const std::vector<Variable>& sizes, Work& work,
+                           std::string& said) {
   const ViewText text(sizes);
-  ViewQuestion question{ShapeTracker(read_start(invocation, text, work)),
-                        !invocation.has("--no-simplify"), invocation.has("--addresses"), std::nullopt};
+  ViewQuestion question{ShapeTracker(read_start(invocation, text, work)), !invocation.has("--no-simplify"),
+                        invocation.has("--addresses"), std::nullopt};
   const ShapeTracker start = question.stack;
   std::string moves;
   for (const auto& [option, value] : invocation.options()) {
@@ -126,10 +123,7 @@ void print_stack(const ViewQuestion& question, const ViewAnswer& answer, Lines& 
   const std::size_t last = stack.views().size() - 1;
   for (std::size_t i = 0; i <= last; ++i) {
     const std::string label = last == 0 ? "view" : detail::message("view ", i);
-    const std::string_view place = last == 0   ? ""
-                                   : i == 0    ? "addresses memory"
-                                   : i == last ? "takes the indices"
-                                               : "";
+    const std::string_view place = last == 0 ? "" : i == 0 ? "addresses memory" : i == last ? "takes the indices" : "";
     lines.print(label, stack.views()[i].render(), place);
   }
   lines.print("index", answer.index.index.render());
@@ -146,8 +140,7 @@ void draw_stack(const ViewAnswer& answer, Lines& lines, Console& console, bool c
     return;
   }
   std::vector<PictureAxis> axes;
-  for (std::size_t i = 0; i < stack.rank(); ++i)
-    axes.push_back({answer.names[i], 0, stack.shape()[i].value()});
+  for (std::size_t i = 0; i < stack.rank(); ++i) axes.push_back({answer.names[i], 0, stack.shape()[i].value()});
   print_picture(picture_of(answer.index, answer.idxs, std::move(axes)), lines, console, colour);
 }
 
@@ -186,13 +179,12 @@ void refuse_stack_options(const Invocation& invocation) {
 
 std::vector<PictureAxis> axes_of(const std::vector<Variable>& variables) {
   std::vector<PictureAxis> axes;
-  for (const Variable& v : variables)
-    axes.push_back({std::string(v.name()), v.min(), count_values(v)});
+  for (const Variable& v : variables) axes.push_back({std::string(v.name()), v.min(), count_values(v)});
   return axes;
 }
 
-ViewExprQuestion read_expr_question(const Invocation& invocation,
-                                    const std::vector<Variable>& variables, bool addresses) {
+ViewExprQuestion read_expr_question(const Invocation& invocation, const std::vector<Variable>& variables,
+                                    bool addresses) {
   refuse_stack_options(invocation);
   return {.index = *invocation.value("--expr"),
           .valid = invocation.value("--valid").value_or("1"),
@@ -204,8 +196,7 @@ ViewExprQuestion read_expr_question(const Invocation& invocation,
 
 int view_expr(const Invocation& invocation, const std::vector<Variable>& variables, Console& console) {
   Work work(default_budget);
-  const ViewExprQuestion question =
-      read_expr_question(invocation, variables, invocation.has("--addresses"));
+  const ViewExprQuestion question = read_expr_question(invocation, variables, invocation.has("--addresses"));
   const ViewExprAnswer answer = ask_view_expr(question, work);
   if (invocation.has("--json")) {
     JsonWriter json;
@@ -230,8 +221,7 @@ bool is_about_an_expr(const Invocation& invocation) {
   const bool expression = invocation.has("--expr");
   if (!expression && !invocation.has("--shape") && !invocation.has("--views"))
     throw UsageError("'view' needs --shape, --views or --expr", &invocation.command());
-  if (!expression && invocation.has("--valid"))
-    throw UsageError("--valid goes with --expr", &invocation.command());
+  if (!expression && invocation.has("--valid")) throw UsageError("--valid goes with --expr", &invocation.command());
   return expression;
 }
 
@@ -240,17 +230,14 @@ PageLink read_link(const Invocation& invocation, const std::vector<Variable>& va
   if (!is_about_an_expr(invocation)) {
     std::string said;
     read_question(invocation, variables, work, said);
-    const auto is_move = [](const auto& option) {
-      return find_movement(option.first.substr(2)) != nullptr;
-    };
+    const auto is_move = [](const auto& option) { return find_movement(option.first.substr(2)) != nullptr; };
     const auto options = invocation.options();
     const bool is_moved = std::any_of(options.begin(), options.end(), is_move);
     return {is_moved ? "movement" : "shape", declared(variables, said)};
   }
   ask_view_expr(read_expr_question(invocation, variables, false), work);
   std::string text = in_one_line(*invocation.value("--expr"));
-  if (const auto valid = invocation.value("--valid"))
-    text += detail::message("; valid ", in_one_line(*valid));
+  if (const auto valid = invocation.value("--valid")) text += detail::message("; valid ", in_one_line(*valid));
   return {"expression", declared(variables, text)};
 }
 
@@ -272,8 +259,7 @@ int command_view(const Invocation& invocation, Console& console) {
   const std::vector<Variable> variables = read_variables(invocation);
   const bool expression = is_about_an_expr(invocation);
   try {
-    return expression ? view_expr(invocation, variables, console)
-                      : view_stack(invocation, variables, console);
+    return expression ? view_expr(invocation, variables, console) : view_stack(invocation, variables, console);
   } catch (const TextError& e) {
     return report_text_error(e, variables, console);
   }

@@ -53,7 +53,8 @@ void show_url(const std::string& url, const std::string& opened, bool opens, Con
   if (!why.empty()) console.err << "strata: " << why << ": open this page in a browser\n";
 }
 
-/// The file name of the page with a trace, which contains a hash of the trace's path, so that each trace has its own copy.
+/// The file name of the page with a trace, which contains a hash of the trace's path, so that each trace has its own
+/// copy.
 std::string name_for_trace(const std::string& path) {
   std::error_code ignored;
   const std::string whole = std::filesystem::weakly_canonical(path, ignored).string();
@@ -64,16 +65,17 @@ std::string name_for_trace(const std::string& path) {
 
 int show_file(const Show& show, Console& console) {
   const std::string page = read_page();
-  const std::string file =
-      show.trace.empty() ? keep_page("strata.html", page)
-                         : keep_page(name_for_trace(show.trace), page_with_trace(page, show.trace));
+  const std::string file = show.trace.empty()
+                               ? keep_page("strata.html", page)
+                               : keep_page(name_for_trace(show.trace), page_with_trace(page, show.trace));
   const std::string url = file_url(file) + show.fragment;
   const bool launches = show.opens && !show.fragment.empty();
   show_url(url, launches ? file_url(keep_launcher(url)) : url, show.opens, console);
   return 0;
 }
 
-/// Blocks the signals that end a server, in this thread and the threads that it starts, so that wait() can receive them.
+/// Blocks the signals that end a server, in this thread and the threads that it starts, so that wait() can receive
+/// them.
 class EndSignals {
  public:
   EndSignals() {
@@ -116,8 +118,8 @@ int show_page(const Show& show, Console& console) {
 /// Removes the PORT from the front of the words, if the first word is one.
 std::optional<int> read_serve(const Invocation& invocation, std::span<const std::string>& words) {
   if (!invocation.has("--serve")) return std::nullopt;
-  const bool has_port = !words.empty() && !words.front().empty() &&
-                        std::all_of(words.front().begin(), words.front().end(), is_digit);
+  const bool has_port =
+      !words.empty() && !words.front().empty() && std::all_of(words.front().begin(), words.front().end(), is_digit);
   if (!has_port) return 0;
   const int port = read_port(words.front(), invocation.command());
   words = words.subspan(1);
@@ -146,11 +148,10 @@ int command_viz(const Invocation& invocation, Console& console) {
   show.opens = !invocation.has("--no-open");
   show.port = read_serve(invocation, words);
   if (words.empty()) return show_page(show, console);
-  const auto* const row = std::find_if(std::begin(kLinks), std::end(kLinks),
-                                       [&](const LinkRow& r) { return r.name == words.front(); });
+  const auto* const row =
+      std::find_if(std::begin(kLinks), std::end(kLinks), [&](const LinkRow& r) { return r.name == words.front(); });
   if (row != std::end(kLinks)) return show_command(*row, words.subspan(1), show, console);
-  if (words.size() > 1)
-    throw UsageError("unexpected argument " + in_quotes(words[1]), &invocation.command());
+  if (words.size() > 1) throw UsageError("unexpected argument " + in_quotes(words[1]), &invocation.command());
   show.trace = words.front();
   return show_page(show, console);
 }

@@ -1,5 +1,5 @@
-// The functions that run the commands, each in command_NAME.cpp or command_misc.cpp. The table in commands.cpp refers to them. Each returns
-// the exit status.
+// The functions that run the commands, each in command_NAME.cpp or command_misc.cpp. The table in commands.cpp refers
+// to them. Each returns the exit status.
 #pragma once
 
 #include "tools/cli.h"

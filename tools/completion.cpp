@@ -21,8 +21,7 @@ std::string argument_words(const Command& c) {
   if (c.completes.starts_with(kFiles)) return words(c.completes.substr(kFiles.size()));
   if (c.completes != "COMMAND") return words(c.completes);
   std::string out;
-  for (const Command& other : commands())
-    out += detail::message(out.empty() ? "" : " ", other.name);
+  for (const Command& other : commands()) out += detail::message(out.empty() ? "" : " ", other.name);
   return out;
 }
 
@@ -56,8 +55,7 @@ std::string bash_command(const Command& c) {
   if (completes_files(c)) {
     const std::string more = argument_words(c);
     out += detail::message("      else COMPREPLY=($(compgen -f ",
-                           more.empty() ? "" : detail::message("-W '", more, "' "),
-                           "-- \"$word\"))\n");
+                           more.empty() ? "" : detail::message("-W '", more, "' "), "-- \"$word\"))\n");
   } else if (!c.completes.empty()) {
     out += "      else COMPREPLY=($(compgen -W '" + argument_words(c) + "' -- \"$word\"))\n";
   }
@@ -112,14 +110,12 @@ std::string zsh_command(const Command& c) {
   std::string out = "    " + std::string(c.name) + ")\n      _arguments '--help[show help]'";
   for (const Option& o : c.options) {
     std::string spec = detail::message(o.repeats ? "*" : "", o.name, "[", zsh_text(o.help), "]");
-    if (!o.argument.empty())
-      spec += detail::message(":", zsh_text(o.argument), ":", zsh_action(words(o.choices)));
+    if (!o.argument.empty()) spec += detail::message(":", zsh_text(o.argument), ":", zsh_action(words(o.choices)));
     out += " \\\n        " + single_quoted(spec);
   }
   if (c.most > 0) {
     const std::string many = c.most > 1 ? "*" : "1";
-    out +=
-        " \\\n        " + single_quoted(many + ":" + zsh_text(c.arguments) + ":" + zsh_arguments(c));
+    out += " \\\n        " + single_quoted(many + ":" + zsh_text(c.arguments) + ":" + zsh_arguments(c));
   }
   return out + " ;;\n";
 }
@@ -156,8 +152,7 @@ std::string fish_script() {
   for (const Command& c : commands()) {
     const std::string name(c.name);
     const std::string seen = "complete -c strata -n '__fish_seen_subcommand_from " + name + "'";
-    out += "complete -c strata -n __fish_use_subcommand -a " + name + " -d " +
-           single_quoted(c.summary) + "\n";
+    out += "complete -c strata -n __fish_use_subcommand -a " + name + " -d " + single_quoted(c.summary) + "\n";
     for (const Option& o : c.options) {
       out += seen + " -l " + std::string(o.name.substr(2)) + (o.argument.empty() ? "" : " -x");
       if (!o.choices.empty()) out += " -a '" + words(o.choices) + "'";

@@ -1,5 +1,5 @@
-// gzip() and gunzip() by zlib, and base64(), for the page and the traces in it. A build without zlib compiles absent_zlib_gzip.cpp instead
-// of zlib_gzip.cpp.
+// gzip() and gunzip() by zlib, and base64(), for the page and the traces in it. A build without zlib compiles
+// absent_zlib_gzip.cpp instead of zlib_gzip.cpp.
 #pragma once
 
 #include <cstddef>

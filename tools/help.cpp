@@ -15,14 +15,12 @@ std::string heading(bool colour, std::string_view text) {
 void append_examples(std::string& out, std::span<const Example> examples, bool colour) {
   for (const Example& e : examples) {
     out += "  $ " + std::string(e.line) + "\n";
-    for (const std::string_view line : split(e.note, '\n'))
-      out += "    " + paint(colour, Style::dim, line) + "\n";
+    for (const std::string_view line : split(e.note, '\n')) out += "    " + paint(colour, Style::dim, line) + "\n";
   }
 }
 
 std::string left_column(const Option& o) {
-  return o.argument.empty() ? std::string(o.name)
-                            : std::string(o.name) + " " + std::string(o.argument);
+  return o.argument.empty() ? std::string(o.name) : std::string(o.name) + " " + std::string(o.argument);
 }
 
 }  // namespace
@@ -33,14 +31,13 @@ std::string exit_status_text(const Command& c) {
 }
 
 std::string help_text(bool colour) {
-  std::string out = detail::message(paint(colour, Style::bold, "strata"), ": ", program_summary,
-                                    "\n", program_description, "\n");
-  out += detail::message("\n", paint(colour, Style::bold, "Usage"),
-                         "  strata COMMAND [ARGUMENTS]\n", heading(colour, "Commands"));
+  std::string out =
+      detail::message(paint(colour, Style::bold, "strata"), ": ", program_summary, "\n", program_description, "\n");
+  out += detail::message("\n", paint(colour, Style::bold, "Usage"), "  strata COMMAND [ARGUMENTS]\n",
+                         heading(colour, "Commands"));
   std::size_t width = 0;
   for (const Command& c : commands()) width = std::max(width, c.name.size());
-  for (const Command& c : commands())
-    out += "  " + padded(c.name, width + 2) + std::string(c.summary) + "\n";
+  for (const Command& c : commands()) out += "  " + padded(c.name, width + 2) + std::string(c.summary) + "\n";
   out += heading(colour, "Examples");
   for (const Command& c : commands().first(2)) append_examples(out, c.examples.first(1), colour);
   return out +
@@ -50,8 +47,7 @@ std::string help_text(bool colour) {
 }
 
 std::string help_text(const Command& c, bool colour) {
-  std::string out = paint(colour, Style::bold, "strata " + std::string(c.name)) + ": " +
-                    std::string(c.summary) + "\n";
+  std::string out = paint(colour, Style::bold, "strata " + std::string(c.name)) + ": " + std::string(c.summary) + "\n";
   if (!c.description.empty()) out += detail::message("\n", c.description, "\n");
   out += heading(colour, "Usage") + "  strata " + std::string(c.name);
   if (!c.arguments.empty()) out += detail::message(" ", c.arguments);
@@ -61,8 +57,7 @@ std::string help_text(const Command& c, bool colour) {
     std::size_t width = 0;
     for (const Option& o : c.options) width = std::max(width, left_column(o).size());
     for (const Option& o : c.options) {
-      out += "  " + padded(left_column(o), width + 2) + std::string(o.help) +
-             (o.repeats ? " (repeatable)" : "") + "\n";
+      out += "  " + padded(left_column(o), width + 2) + std::string(o.help) + (o.repeats ? " (repeatable)" : "") + "\n";
     }
   }
   if (!c.examples.empty()) out += heading(colour, "Examples");

@@ -27,9 +27,8 @@ std::string find_http_file() {
     if (path.is_absolute() && std::filesystem::is_regular_file(path, failed)) return path.string();
     sought += detail::message(sought.empty() ? "" : ", ", folder);
   }
-  throw Error(ErrorKind::undefined,
-              detail::message("[serve] no ", kHttpFile, " (sought: ", sought,
-                              "): apt-get install libcpp-httplib-dev, then build Strata again"));
+  throw Error(ErrorKind::undefined, detail::message("[serve] no ", kHttpFile, " (sought: ", sought,
+                                                    "): apt-get install libcpp-httplib-dev, then build Strata again"));
 }
 
 /// Opens the plugin. NOTE: never closed, because it may have created static objects.
@@ -58,14 +57,12 @@ HttpAnswer answer_of(const HttpSite& site, const HttpAsk& ask) {
 }
 
 void pass_on(void* context, const StrataHttpAsk* ask, void* out, StrataHttpReply reply) {
-  const HttpAnswer answer = answer_of(*static_cast<const HttpSite*>(context),
-                                      {view_of(ask->method), view_of(ask->path), view_of(ask->host),
-                                       view_of(ask->site), view_of(ask->from)});
+  const HttpAnswer answer =
+      answer_of(*static_cast<const HttpSite*>(context),
+                {view_of(ask->method), view_of(ask->path), view_of(ask->host), view_of(ask->site), view_of(ask->from)});
   std::vector<StrataHttpHeader> headers;
-  for (const auto& [name, value] : answer.headers)
-    headers.push_back({http_text(name), http_text(value)});
-  reply(out, answer.status, headers.data(), headers.size(), http_text(answer.type),
-        http_text(answer.body));
+  for (const auto& [name, value] : answer.headers) headers.push_back({http_text(name), http_text(value)});
+  reply(out, answer.status, headers.data(), headers.size(), http_text(answer.type), http_text(answer.body));
 }
 
 }  // namespace

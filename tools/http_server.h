@@ -1,5 +1,6 @@
-// HttpServer: HTTP on the loopback addresses, for `strata viz --serve`. The implementation is cpp-httplib in the shared object
-// libstrata_http.so (http_plugin/), which exists if cpp-httplib was found at build time. It answers by an HttpSite (page_site.h).
+// HttpServer: HTTP on the loopback addresses, for `strata viz --serve`. The implementation is cpp-httplib in the shared
+// object libstrata_http.so (http_plugin/), which exists if cpp-httplib was found at build time. It answers by an
+// HttpSite (page_site.h).
 #pragma once
 
 #include <memory>

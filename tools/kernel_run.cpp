@@ -24,8 +24,7 @@ std::vector<Buffer> random_buffers(const Kernel& kernel, const KernelSizes& size
     const DType dtype = used ? use.dtype : dtypes::float32;
     Buffer buffer = Buffer::allocate(used ? sizes(use.size) : 0, dtype);
     auto* at = static_cast<std::byte*>(buffer.data());
-    for (std::int64_t k = 0; k < buffer.size(); ++k, at += dtype.itemsize())
-      store_scalar(random.next(dtype), at);
+    for (std::int64_t k = 0; k < buffer.size(); ++k, at += dtype.itemsize()) store_scalar(random.next(dtype), at);
     out.push_back(std::move(buffer));
   }
   return out;
@@ -39,13 +38,13 @@ std::vector<Buffer> copies_of(const std::vector<Buffer>& buffers) {
 
 // --- comparison ---
 
-/// The tolerance of the comparison, relative to the largest result: for sums in another order, and the errors of functions.
+/// The tolerance of the comparison, relative to the largest result: for sums in another order, and the errors of
+/// functions.
 double tolerance_of(const Kernel& kernel, const KernelSizes& sizes) {
   int bits = 53;
   double terms = 1;
   for (const LazyNode* n : postorder(kernel.ast)) {
-    if (!n->dtype.is_none() && n->dtype.is_float())
-      bits = std::min(bits, n->dtype.significand_bits());
+    if (!n->dtype.is_none() && n->dtype.is_float()) bits = std::min(bits, n->dtype.significand_bits());
     if (is_reduce(n->op) && sizes.elements(n->shape) > 0)
       terms = std::max(terms, sizes.elements(n->src[0].shape()) / sizes.elements(n->shape));
   }
@@ -77,13 +76,11 @@ void compare_buffers(const Buffer& got, const Buffer& expected, Difference& out)
 void check(const CompiledKernel& kernel, const Device& device, const VariableValues& values,
            const std::vector<Buffer>& buffers, const KernelSizes& sizes, KernelRun& out) {
   if (device.name() == "NULL") return void(out.check = "not checked: NULL runs nothing");
-  if (device.name() == "INTERP")
-    return void(out.check = "not checked: INTERP is the oracle itself");
+  if (device.name() == "INTERP") return void(out.check = "not checked: INTERP is the oracle itself");
   if (out.work.oracle_elements > kMostOracle)
-    return void(out.check = detail::message(
-                    "not checked: INTERP would compute ",
-                    static_cast<std::int64_t>(std::min(out.work.oracle_elements, 9e18)),
-                    " elements, more than ", static_cast<std::int64_t>(kMostOracle)));
+    return void(out.check = detail::message("not checked: INTERP would compute ",
+                                            static_cast<std::int64_t>(std::min(out.work.oracle_elements, 9e18)),
+                                            " elements, more than ", static_cast<std::int64_t>(kMostOracle)));
   const std::vector<Buffer> got = copies_of(buffers), expected = copies_of(buffers);
   kernel.run(got, values);
   std::vector<Memory> memory;
@@ -100,8 +97,7 @@ void check(const CompiledKernel& kernel, const Device& device, const VariableVal
     out.check = "elements differ from the elements of INTERP";
   else
     out.check = "elements are within " + Scalar(static_cast<float>(difference.largest)).text() +
-                " of the elements of INTERP (" + Scalar(static_cast<float>(most)).text() +
-                " is allowed)";
+                " of the elements of INTERP (" + Scalar(static_cast<float>(most)).text() + " is allowed)";
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -115,8 +111,7 @@ KernelRun run_kernel(const CompiledKernel& kernel, const Device& device, const V
   KernelRun out;
   out.work = work_of(kernel.kernel(), values);
   STRATA_CHECK(out.work.bytes <= kMostBytes, budget, "[run] the buffers have ",
-               static_cast<std::int64_t>(std::min(out.work.bytes, 9e18)),
-               " bytes, more than a trial may take");
+               static_cast<std::int64_t>(std::min(out.work.bytes, 9e18)), " bytes, more than a trial may take");
   const KernelSizes sizes(values);
   const std::vector<Buffer> buffers = random_buffers(kernel.kernel(), sizes);
   out.threads = kernel.kernel().parallel ? default_executor().concurrency() : 1;

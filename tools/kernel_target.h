@@ -1,4 +1,5 @@
-// KernelTarget: the device and the target for which `strata kernel` compiles, from the options --device, --target and --vector-bytes.
+// KernelTarget: the device and the target for which `strata kernel` compiles, from the options --device, --target and
+// --vector-bytes.
 #pragma once
 
 #include <optional>
@@ -16,14 +17,14 @@ struct KernelTarget {
   bool is_changed = false;  ///< whether `target` differs from the device's own, by --vector-bytes
 };
 
-/// @throws UsageError for an invalid value, and if both --device and --target are given; Error (domain) for an unknown device
+/// @throws UsageError for an invalid value, and if both --device and --target are given; Error (domain) for an unknown
+/// device
 KernelTarget read_kernel_target(const Invocation& invocation);
 
 /// The language of a device's source; null if it has none (INTERP, NULL).
 const KernelLanguage* language_of(const Device& device);
 
 /// Compiles `kernel` for target.device with target.target. @throws as compile()
-CompiledKernel compiled_for(const LazyOp& kernel, const KernelTarget& target,
-                            std::optional<std::vector<Opt>> opts);
+CompiledKernel compiled_for(const LazyOp& kernel, const KernelTarget& target, std::optional<std::vector<Opt>> opts);
 
 }  // namespace strata::tools

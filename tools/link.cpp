@@ -9,8 +9,7 @@
 namespace strata::tools {
 
 std::string percent_encoded(std::string_view text) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string out;
   for (const char c : text) {
@@ -27,8 +26,7 @@ std::string percent_encoded(std::string_view text) {
 }
 
 std::string fragment_of(const PageLink& link) {
-  std::string out =
-      detail::message("#mode=", percent_encoded(link.mode), "&q=", percent_encoded(link.text));
+  std::string out = detail::message("#mode=", percent_encoded(link.mode), "&q=", percent_encoded(link.text));
   for (const auto& [key, value] : link.more)
     out += detail::message("&", percent_encoded(key), "=", percent_encoded(value));
   return out;
@@ -36,8 +34,7 @@ std::string fragment_of(const PageLink& link) {
 
 std::string declared(const std::vector<Variable>& variables, std::string_view text) {
   std::string out;
-  for (const Variable& v : variables)
-    out += detail::message(v.name(), ": ", v.min(), "..", v.max(), "; ");
+  for (const Variable& v : variables) out += detail::message(v.name(), ": ", v.min(), "..", v.max(), "; ");
   return out.append(text);
 }
 

@@ -1,5 +1,5 @@
-// Permalinks to the page: the subject of a command, in the notation of the page's box (docs/viz.md). `strata viz expr ...` opens the link,
-// and the option --link of four commands prints it.
+// Permalinks to the page: the subject of a command, in the notation of the page's box (docs/viz.md). `strata viz expr
+// ...` opens the link, and the option --link of four commands prints it.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@
 namespace strata::tools {
 
 struct PageLink {
-  std::string mode;  ///< the page's mode, e.g. "expression"
-  std::string text;  ///< the text of the box
+  std::string mode;                                            ///< the page's mode, e.g. "expression"
+  std::string text;                                            ///< the text of the box
   std::vector<std::pair<std::string, std::string>> more = {};  ///< e.g. {"target", "c"}
 };
 
@@ -34,7 +34,8 @@ std::string in_one_line(std::string_view text);
 /// The use of a link, e.g. opening it. Returns the exit status.
 using LinkUse = std::function<int(const PageLink&)>;
 
-// Each function parses the words of its command as the command does, and passes the link to `use`. Errors are those of the command.
+// Each function parses the words of its command as the command does, and passes the link to `use`. Errors are those of
+// the command.
 int link_expr(const Invocation& invocation, Console& console, const LinkUse& use);
 int link_view(const Invocation& invocation, Console& console, const LinkUse& use);
 int link_layout(const Invocation& invocation, Console& console, const LinkUse& use);

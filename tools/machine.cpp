@@ -12,10 +12,10 @@
 namespace strata::tools {
 namespace {
 
-constexpr std::string_view kVectorFeatures[] = {
-    "sse4_2",   "avx",      "avx2",     "fma",         "f16c",        "avx_vnni",    "avx512f",
-    "avx512dq", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile",
-    "asimd",    "asimdhp",  "sve",      "sve2",        "bf16",        "i8mm"};
+constexpr std::string_view kVectorFeatures[] = {"sse4_2",      "avx",         "avx2",        "fma",      "f16c",
+                                                "avx_vnni",    "avx512f",     "avx512dq",    "avx512bw", "avx512vl",
+                                                "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "asimd",
+                                                "asimdhp",     "sve",         "sve2",        "bf16",     "i8mm"};
 
 /// The text behind the colon in the first line that begins with `name`; empty if there is none.
 std::string_view field(std::string_view text, std::string_view name) {
@@ -23,8 +23,7 @@ std::string_view field(std::string_view text, std::string_view name) {
     if (!line.starts_with(name)) continue;
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
-    if (line.substr(name.size(), colon - name.size()).find_first_not_of(" \t") != std::string_view::npos)
-      continue;
+    if (line.substr(name.size(), colon - name.size()).find_first_not_of(" \t") != std::string_view::npos) continue;
     line.remove_prefix(colon + 1);
     line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
     return line;
@@ -53,8 +52,7 @@ Machine parse_machine(std::string_view cpuinfo, std::string_view meminfo) {
   if (flags.empty()) flags = field(cpuinfo, "Features");  // its name on ARM
   const auto known = split(flags, ' ');
   for (const std::string_view feature : kVectorFeatures)
-    if (std::find(known.begin(), known.end(), feature) != known.end())
-      out.features.emplace_back(feature);
+    if (std::find(known.begin(), known.end(), feature) != known.end()) out.features.emplace_back(feature);
   out.memory = kibibytes(field(meminfo, "MemTotal"));
   out.available = kibibytes(field(meminfo, "MemAvailable"));
   return out;

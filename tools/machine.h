@@ -1,4 +1,5 @@
-// this_machine(): the processor and the memory of this machine, as Linux reports them in /proc, for `strata doctor` and `strata bench`.
+// this_machine(): the processor and the memory of this machine, as Linux reports them in /proc, for `strata doctor` and
+// `strata bench`.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,7 @@ bool shows_colour(int file) {
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   std::cin.tie(nullptr);
-  strata::tools::Console console{std::cout, std::cerr, shows_colour(STDOUT_FILENO),
-                                 shows_colour(STDERR_FILENO)};
+  strata::tools::Console console{std::cout, std::cerr, shows_colour(STDOUT_FILENO), shows_colour(STDERR_FILENO)};
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   const int status = strata::tools::run_program(words, console);
   if (std::cout.flush()) return status;

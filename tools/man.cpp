@@ -85,8 +85,7 @@ std::string environment_text() {
   for (const FlagBase* flag : flags::all()) {
     const std::string value = flag->default_text();
     out += ".TP\n" + font('B', flag->environment_name()) +
-           roff(detail::message(" (", flag->type_name(), value.empty() ? "" : ", default ", value,
-                                ")\n")) +
+           roff(detail::message(" (", flag->type_name(), value.empty() ? "" : ", default ", value, ")\n")) +
            roff(flag->help()) + "\n";
   }
   return out;
@@ -108,8 +107,7 @@ std::string man_page() {
   out += ".TP\n.B STRATA_PLUGIN_DIR\n" +
          roff("the folder of libstrata_llvm.so, if the library is not beside the program\n");
   out += ".TP\n.B NO_COLOR\n" + roff("no colours, if the variable is not empty\n");
-  return out + ".SH FILES\n.TP\n.I \\(ti/.cache/strata\n" +
-         roff("compiled kernels: see strata cache\n");
+  return out + ".SH FILES\n.TP\n.I \\(ti/.cache/strata\n" + roff("compiled kernels: see strata cache\n");
 }
 
 }  // namespace strata::tools

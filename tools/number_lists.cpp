@@ -8,9 +8,7 @@ namespace {
 
 constexpr std::int64_t most_of_doubles = std::int64_t{1} << 53;  // up to 2^53 every integer is a double
 
-bool is_double(std::int64_t n) {
-  return n == no_address || (-most_of_doubles <= n && n <= most_of_doubles);
-}
+bool is_double(std::int64_t n) { return n == no_address || (-most_of_doubles <= n && n <= most_of_doubles); }
 
 double to_double(std::int64_t n) {
   return n == no_address ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(n);

@@ -1,5 +1,6 @@
-// NumberLists: long lists of numbers in an answer to a request. The program writes them into the JSON. The page, which runs answer() as
-// WebAssembly, gets them in memory beside the JSON, because a million numbers as text are slow to write and to parse.
+// NumberLists: long lists of numbers in an answer to a request. The program writes them into the JSON. The page, which
+// runs answer() as WebAssembly, gets them in memory beside the JSON, because a million numbers as text are slow to
+// write and to parse.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,8 @@ inline constexpr std::int64_t no_address = std::numeric_limits<std::int64_t>::mi
 
 /// Writes the list as a JSON array.
 void write_numbers(JsonWriter& json, std::span<const std::int64_t> numbers);
-/// Puts the list into `memory` as doubles, with NaN for no_address. If `memory` is null, or a number is not exactly a double, writes a JSON
-/// array instead, with -1 for no_address.
+/// Puts the list into `memory` as doubles, with NaN for no_address. If `memory` is null, or a number is not exactly a
+/// double, writes a JSON array instead, with -1 for no_address.
 void write_numbers(JsonWriter& json, std::span<const std::int64_t> numbers, NumberLists* memory);
 
 }  // namespace strata::tools

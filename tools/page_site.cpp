@@ -30,8 +30,7 @@ std::string bytes_at(const Fd& file, std::uint64_t at, std::size_t most) {
   std::string out(most, '\0');
   std::size_t done = 0;
   while (done < most) {
-    const ssize_t count =
-        pread(file.get(), out.data() + done, most - done, static_cast<off_t>(at + done));
+    const ssize_t count = pread(file.get(), out.data() + done, most - done, static_cast<off_t>(at + done));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
     done += static_cast<std::size_t>(count);
@@ -40,8 +39,8 @@ std::string bytes_at(const Fd& file, std::uint64_t at, std::size_t most) {
   return out;
 }
 
-/// Identifies the trace in a file, by the file (device and inode) and its first line, which names the process: a file may also be
-/// overwritten in place.
+/// Identifies the trace in a file, by the file (device and inode) and its first line, which names the process: a file
+/// may also be overwritten in place.
 std::string name_of_trace(const Fd& file, const struct stat& status) {
   const std::string head = bytes_at(file, 0, kMostOfFirstLine);
   const std::size_t end = head.find('\n');
@@ -64,8 +63,7 @@ std::optional<std::uint64_t> read_offset(std::string_view text) {
 /// Reads KERNEL/PART, the part of the path behind /assembly/.
 std::optional<TracedKernel> read_traced_kernel(std::string_view words) {
   const std::size_t slash = words.find('/');
-  if (slash == 0 || slash == std::string_view::npos || slash + 1 == words.size())
-    return std::nullopt;
+  if (slash == 0 || slash == std::string_view::npos || slash + 1 == words.size()) return std::nullopt;
   const auto kernel = read_offset(words.substr(0, slash)), part = read_offset(words.substr(slash + 1));
   if (!kernel || !part) return std::nullopt;
   return TracedKernel{static_cast<std::int64_t>(*kernel), static_cast<std::size_t>(*part)};
@@ -73,13 +71,12 @@ std::optional<TracedKernel> read_traced_kernel(std::string_view words) {
 
 /// Adds headers that forbid pages of other origins to read or embed an answer. No header allows it.
 void add_headers(HttpAnswer& answer) {
-  answer.headers.insert(answer.headers.end(),
-                        {{"Cache-Control", "no-store"},
-                         {"Content-Security-Policy", "frame-ancestors 'none'"},
-                         {"Cross-Origin-Opener-Policy", "same-origin"},
-                         {"Cross-Origin-Resource-Policy", "same-origin"},
-                         {"Referrer-Policy", "no-referrer"},
-                         {"X-Content-Type-Options", "nosniff"}});
+  answer.headers.insert(answer.headers.end(), {{"Cache-Control", "no-store"},
+                                               {"Content-Security-Policy", "frame-ancestors 'none'"},
+                                               {"Cross-Origin-Opener-Policy", "same-origin"},
+                                               {"Cross-Origin-Resource-Policy", "same-origin"},
+                                               {"Referrer-Policy", "no-referrer"},
+                                               {"X-Content-Type-Options", "nosniff"}});
 }
 
 }  // namespace
@@ -90,8 +87,7 @@ bool is_own_host(std::string_view host) {
     if (!host.starts_with(name)) continue;
     const std::string_view port = host.substr(name.size());
     if (port.empty()) return true;
-    return port.size() > 1 && port.size() <= 6 && port[0] == ':' &&
-           std::all_of(port.begin() + 1, port.end(), is_digit);
+    return port.size() > 1 && port.size() <= 6 && port[0] == ':' && std::all_of(port.begin() + 1, port.end(), is_digit);
   }
   return false;
 }
@@ -108,8 +104,7 @@ HttpAnswer PageSite::trace_from(std::string_view from) const {
     const auto size = static_cast<std::uint64_t>(status.st_size);
     begin = *asked <= size ? *asked : 0;
     name = name_of_trace(file, status);
-    out.body = bytes_at(
-        file, begin, static_cast<std::size_t>(std::min<std::uint64_t>(size - begin, kMostAtOnce)));
+    out.body = bytes_at(file, begin, static_cast<std::size_t>(std::min<std::uint64_t>(size - begin, kMostAtOnce)));
   }
   out.headers = {{"Trace-From", std::to_string(begin)}, {"Trace-File", name}};
   return out;

@@ -17,9 +17,7 @@ constexpr std::size_t line_width = 96;
 std::string right(std::string_view text, std::size_t columns, std::size_t width) {
   return std::string(width - std::min(width, columns), ' ') + std::string(text);
 }
-std::string right(const std::string& text, std::size_t width) {
-  return right(text, text.size(), width);
-}
+std::string right(const std::string& text, std::size_t width) { return right(text, text.size(), width); }
 
 /// The addresses in increasing order, each with the number of its cells.
 std::map<std::int64_t, std::int64_t> touched(const Picture& picture) {
@@ -56,8 +54,7 @@ class Shades {
 /// Draws one table of the last two axes for each index of the others. A missing axis has size 1.
 class Slices {
  public:
-  Slices(const Picture& picture, bool colour)
-      : picture_(picture), colour_(colour), shades_(picture, colour) {
+  Slices(const Picture& picture, bool colour) : picture_(picture), colour_(colour), shades_(picture, colour) {
     if (rank() >= 1) columns_ = picture.axes[rank() - 1];
     if (rank() >= 2) rows_ = picture.axes[rank() - 2];
     for (const auto& cell : picture.cells)
@@ -78,9 +75,7 @@ class Slices {
 
  private:
   std::size_t rank() const { return picture_.axes.size(); }
-  static std::string index(const PictureAxis& axis, std::int64_t i) {
-    return std::to_string(axis.first + i);
-  }
+  static std::string index(const PictureAxis& axis, std::int64_t i) { return std::to_string(axis.first + i); }
   static std::string last_index(const PictureAxis& axis) {
     return index(axis, std::max<std::int64_t>(axis.size, 1) - 1);
   }
@@ -116,10 +111,8 @@ class Slices {
   void draw_column_indices(std::int64_t from, std::int64_t to) {
     std::string line = rank() == 1 ? columns_.name : rows_.name;
     line.resize(std::max(head_, line.size()), ' ');
-    for (std::int64_t c = from; c < to; ++c)
-      line += detail::message(" ", right(index(columns_, c), width_));
-    if (rank() >= 2)
-      out_ += detail::message(dim(std::string(head_ + 1, ' ') + columns_.name), "\n");
+    for (std::int64_t c = from; c < to; ++c) line += detail::message(" ", right(index(columns_, c), width_));
+    if (rank() >= 2) out_ += detail::message(dim(std::string(head_ + 1, ' ') + columns_.name), "\n");
     out_ += detail::message(dim(line), "\n");
   }
 
@@ -173,8 +166,8 @@ std::optional<std::int64_t> count_cells(std::span<const PictureAxis> axes, std::
   return cells;
 }
 
-std::optional<Picture> picture_of(const IndexExprs& exprs, std::span<const Expr> idxs,
-                                  std::vector<PictureAxis> axes, std::int64_t most) {
+std::optional<Picture> picture_of(const IndexExprs& exprs, std::span<const Expr> idxs, std::vector<PictureAxis> axes,
+                                  std::int64_t most) {
   const auto cells = count_cells(axes, most);
   if (!cells) return std::nullopt;
   Picture picture{std::move(axes), {}};
@@ -184,8 +177,7 @@ std::optional<Picture> picture_of(const IndexExprs& exprs, std::span<const Expr>
     std::int64_t rest = cell;
     for (std::size_t i = picture.axes.size(); i-- > 0;) {
       const PictureAxis& axis = picture.axes[i];
-      if (idxs[i].is_variable())
-        at.emplace_back(Variable::from(idxs[i]), axis.first + rest % axis.size);
+      if (idxs[i].is_variable()) at.emplace_back(Variable::from(idxs[i]), axis.first + rest % axis.size);
       rest /= axis.size;
     }
     const bool valid = evaluate(exprs.valid, at) != 0;
@@ -223,8 +215,8 @@ std::string describe_memory(const Picture& picture) {
   if (all.empty()) return "nothing is touched";
   std::int64_t most = 0;
   for (const auto& [address, count] : all) most = std::max(most, count);
-  std::string out = detail::message(all.size(), all.size() == 1 ? " address is" : " addresses are",
-                                    " touched:", runs(all));
+  std::string out =
+      detail::message(all.size(), all.size() == 1 ? " address is" : " addresses are", " touched:", runs(all));
   if (most > 1) out += detail::message("; up to ", most, " elements share one");
   return out;
 }

@@ -38,9 +38,7 @@ void Request::refuse_unknown(std::span<const std::string_view> known,
   }
 }
 
-std::string Request::text(std::string_view key) const {
-  return std::string(need(key).as_string(key));
-}
+std::string Request::text(std::string_view key) const { return std::string(need(key).as_string(key)); }
 
 bool Request::flag(std::string_view key, bool otherwise) const {
   const auto value = find(key);
@@ -57,8 +55,7 @@ std::vector<Variable> Request::variables() const {
     const std::string what = "a bound of " + in_quotes(m.key);
     const auto bounds = m.value.as_array(what);
     if (bounds.size() != 2)
-      throw Error(ErrorKind::request,
-                  "[request] the bounds of " + in_quotes(m.key) + " are not [min,max]",
+      throw Error(ErrorKind::request, "[request] the bounds of " + in_quotes(m.key) + " are not [min,max]",
                   m.value.column());
     out.emplace_back(m.key, bounds[0].as_integer(what), bounds[1].as_integer(what));
   }
@@ -69,8 +66,7 @@ std::vector<std::string> Request::assumptions() const {
   std::vector<std::string> out;
   const auto assume = find("assume");
   if (!assume) return out;
-  for (const JsonValue& item : assume->as_array("assume"))
-    out.emplace_back(item.as_string("an item of assume"));
+  for (const JsonValue& item : assume->as_array("assume")) out.emplace_back(item.as_string("an item of assume"));
   return out;
 }
 
@@ -95,8 +91,7 @@ void write_point(JsonWriter& json, const Values& values) {
 
 void write_number(JsonWriter& json, std::string_view name, double value) {
   char digits[64];
-  const auto end =
-      std::to_chars(std::begin(digits), std::end(digits), std::isfinite(value) ? value : 0).ptr;
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), std::isfinite(value) ? value : 0).ptr;
   json.key(name).raw(std::string_view(digits, static_cast<std::size_t>(end - digits)));
 }
 

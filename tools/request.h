@@ -1,5 +1,5 @@
-// Request: access to the members of a JSON request by name and type, with errors that name a missing or wrong member. The functions of
-// batch_rows.h read their request with it.
+// Request: access to the members of a JSON request by name and type, with errors that name a missing or wrong member.
+// The functions of batch_rows.h read their request with it.
 #pragma once
 
 #include <initializer_list>
@@ -20,8 +20,7 @@ class Request {
   /// @param what the name of the object in errors
   /// @param memory takes the long lists of the answer; null: they are written into its JSON
   /// @throws Error (request) unless `value` is an object
-  explicit Request(JsonValue value, std::string_view what = "the request",
-                   NumberLists* memory = nullptr);
+  explicit Request(JsonValue value, std::string_view what = "the request", NumberLists* memory = nullptr);
 
   NumberLists* memory() const { return memory_; }
 
@@ -30,8 +29,7 @@ class Request {
   /// The member `key`. @throws Error (request) if it is missing
   JsonValue need(std::string_view key) const;
   /// @throws Error (request) for the first member whose name is in neither list
-  void refuse_unknown(std::span<const std::string_view> known,
-                      std::initializer_list<std::string_view> also = {}) const;
+  void refuse_unknown(std::span<const std::string_view> known, std::initializer_list<std::string_view> also = {}) const;
 
   // All of the following throw Error (request) if the member has another type.
   /// The string `key`. @throws Error (request) if it is missing

@@ -34,8 +34,7 @@ double fastest(const CompiledKernel& kernel, int runs) {
 
 double measure_bandwidth(const Device& device, std::string_view dtype, std::int64_t itemsize) {
   const std::int64_t n = kTriadBytes / itemsize;
-  const std::string text =
-      detail::message("b: ", dtype, "[", n, "]; c: ", dtype, "[", n, "]; a = b + c*3");
+  const std::string text = detail::message("b: ", dtype, "[", n, "]; c: ", dtype, "[", n, "]; a = b + c*3");
   const double seconds = fastest(compile(parse_kernel(text).kernel, device, std::nullopt, false), 4);
   return 3.0 * static_cast<double>(kTriadBytes) / seconds;
 }
@@ -43,12 +42,11 @@ double measure_bandwidth(const Device& device, std::string_view dtype, std::int6
 double measure_peak(const Device& device, std::string_view dtype, std::int64_t itemsize) {
   const std::int64_t lanes = device.target().vector_bytes / itemsize;
   const std::int64_t n = lanes * kAccumulators * kTiles;
-  const std::string text = detail::message("x: ", dtype, "[", n, ",1]; w: ", dtype, "[1,",
-                                           kIterations, "]; y = (x*w).sum(1)");
-  std::vector<Opt> opts = parse_opts(
-      detail::message("LANES 0 ", lanes, ", UPCAST 0 ", kAccumulators, ", UNROLL 2 4, PARALLEL 0"));
-  const double seconds =
-      fastest(compile(parse_kernel(text).kernel, device, std::move(opts), false), 20);
+  const std::string text =
+      detail::message("x: ", dtype, "[", n, ",1]; w: ", dtype, "[1,", kIterations, "]; y = (x*w).sum(1)");
+  std::vector<Opt> opts =
+      parse_opts(detail::message("LANES 0 ", lanes, ", UPCAST 0 ", kAccumulators, ", UNROLL 2 4, PARALLEL 0"));
+  const double seconds = fastest(compile(parse_kernel(text).kernel, device, std::move(opts), false), 20);
   return 2.0 * kIterations * static_cast<double>(n) / seconds;
 }
 

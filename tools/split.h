@@ -7,7 +7,8 @@
 
 namespace strata::tools {
 
-/// The parts of `text` between separators: "a,,b," gives "a", "", "b". An empty text has no parts; a separator at the end begins none.
+/// The parts of `text` between separators: "a,,b," gives "a", "", "b". An empty text has no parts; a separator at the
+/// end begins none.
 inline std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {

@@ -1,5 +1,5 @@
-// Tour: the contents of `strata tour`: chapters of stages, each a heading and lines of C++ with the values that they print. tour_*.cpp
-// write the stages, tour_command.cpp prints them.
+// Tour: the contents of `strata tour`: chapters of stages, each a heading and lines of C++ with the values that they
+// print. tour_*.cpp write the stages, tour_command.cpp prints them.
 //
 //   tour.stage("LazyOp", "what a Tensor is a handle on");
 //   STRATA_TOUR_RUN(Tensor result = a + b;)

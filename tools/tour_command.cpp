@@ -15,10 +15,8 @@ struct TourChapter {
   std::string_view name;
   void (*show)(Tour&);
 };
-constexpr TourChapter kTourChapters[] = {{"sum", tour_sum},
-                                         {"gradient", tour_gradient},
-                                         {"movement", tour_movement},
-                                         {"symbolic", tour_symbolic}};
+constexpr TourChapter kTourChapters[] = {
+    {"sum", tour_sum}, {"gradient", tour_gradient}, {"movement", tour_movement}, {"symbolic", tour_symbolic}};
 
 std::vector<TourChapter> chapters_asked_for(const Invocation& invocation) {
   if (invocation.arguments().empty()) return {std::begin(kTourChapters), std::end(kTourChapters)};
@@ -27,9 +25,9 @@ std::vector<TourChapter> chapters_asked_for(const Invocation& invocation) {
     const auto* found = std::find_if(std::begin(kTourChapters), std::end(kTourChapters),
                                      [&](const TourChapter& c) { return c.name == name; });
     if (found == std::end(kTourChapters))
-      throw UsageError(detail::message("there is no chapter '", name,
-                                       "': they are sum, gradient, movement and symbolic"),
-                       &invocation.command());
+      throw UsageError(
+          detail::message("there is no chapter '", name, "': they are sum, gradient, movement and symbolic"),
+          &invocation.command());
     out.push_back(*found);
   }
   return out;

@@ -1,4 +1,5 @@
-// The chapter on gradients: the rules of a table build another graph, which is scheduled, compiled and run like any graph.
+// The chapter on gradients: the rules of a table build another graph, which is scheduled, compiled and run like any
+// graph.
 #include "strata/render/cstyle.h"
 #include "strata/schedule/schedule.h"
 #include "tools/tour.h"
@@ -12,8 +13,7 @@ void tour_gradient(Tour& tour) {
   STRATA_TOUR_RUN(Tensor y = (x * x + 1).log().sum();)
   STRATA_TOUR_SHOW(y.node().text());
 
-  tour.stage("Rules",
-             "the gradient rule of each op, from the sources a, b and the value y of the op");
+  tour.stage("Rules", "the gradient rule of each op, from the sources a, b and the value y of the op");
   STRATA_TOUR_SHOW(gradient_rules_of(y.node()));
 
   tour.stage("Backward", "the rules make a graph; nothing has run");

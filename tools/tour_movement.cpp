@@ -1,5 +1,5 @@
-// The chapters on movement and symbolic sizes: a movement operation copies nothing, because a ShapeTracker describes the place of each
-// element in memory. Its indices are symbolic integers, and its sizes may be, too.
+// The chapters on movement and symbolic sizes: a movement operation copies nothing, because a ShapeTracker describes
+// the place of each element in memory. Its indices are symbolic integers, and its sizes may be, too.
 #include "strata/render/cstyle.h"
 #include "strata/schedule/schedule.h"
 #include "tools/tour.h"
@@ -8,8 +8,7 @@ namespace strata::tools {
 namespace {
 
 void tour_of_merging(Tour& tour) {
-  tour.stage("ShapeTracker",
-             "movement operations on the indices of a (10, 10) array; there is no array");
+  tour.stage("ShapeTracker", "movement operations on the indices of a (10, 10) array; there is no array");
   STRATA_TOUR_RUN(ShapeTracker a = ShapeTracker::from_shape({10, 10});)
   STRATA_TOUR_SHOW(a.render());
   STRATA_TOUR_RUN(a = a.permute({1, 0});)
@@ -22,8 +21,7 @@ void tour_of_merging(Tour& tour) {
   STRATA_TOUR_SHOW(a.render());
   STRATA_TOUR_SHOW(a.expr_idxs().index.render());
 
-  tour.stage("Simplify",
-             "reshaped back, the index is simple again; simplify() finds the equal single View");
+  tour.stage("Simplify", "reshaped back, the index is simple again; simplify() finds the equal single View");
   STRATA_TOUR_RUN(a = a.reshape({10, 10});)
   STRATA_TOUR_SHOW(a.expr_idxs().index.render());
   STRATA_TOUR_SHOW(a.views().size());
@@ -62,8 +60,7 @@ void tour_symbolic(Tour& tour) {
   STRATA_TOUR_SHOW((a * 10).vmax());
   STRATA_TOUR_SHOW((a + b).vmax());
 
-  tour.stage("Expr",
-             "expressions are simplified when they are built: terms without influence are gone");
+  tour.stage("Expr", "expressions are simplified when they are built: terms without influence are gone");
   STRATA_TOUR_SHOW(((a + b * 10) % 10).render());
   STRATA_TOUR_SHOW(((a * 40 + b) / 20).render());
   STRATA_TOUR_SHOW(((a * 40 + b) / 20).vmax());

@@ -17,14 +17,12 @@ void tour_of_the_graph(Tour& tour, const Tensor& result) {
   STRATA_TOUR_SHOW(buffer_of(two.src(0)).device());
   STRATA_TOUR_SHOW(buffer_of(two.src(0))[0]);
 
-  tour.stage("Schedule",
-             "the kernels and copies to run, in order, and why each result has memory of its own");
+  tour.stage("Schedule", "the kernels and copies to run, in order, and why each result has memory of its own");
   STRATA_TOUR_SHOW(result.explain());
 }
 
 void tour_of_the_code(Tour& tour, const LazyOp& ast) {
-  tour.stage("Interpreted",
-             "INTERP is a table from op to function: the oracle of all other devices");
+  tour.stage("Interpreted", "INTERP is a table from op to function: the oracle of all other devices");
   STRATA_TOUR_SHOW(evaluate(Ops::ADD, std::vector{Scalar(2.0F), Scalar(3.0F)}));
 
   tour.stage("Linearizer", "other devices compile: the kernel becomes a list of UOps");
@@ -72,8 +70,7 @@ void tour_sum(Tour& tour) {
   STRATA_TOUR_SHOW(result.is_realized());
   tour_of_the_graph(tour, result);
 
-  tour.stage("AST",
-             "the kernel: stores of a graph on buffers; ShapeTrackers map indices to addresses");
+  tour.stage("AST", "the kernel: stores of a graph on buffers; ShapeTrackers map indices to addresses");
   STRATA_TOUR_RUN(LazyOp ast = schedule(std::vector{result.node()}).back().ast;)
   STRATA_TOUR_SHOW(ast.text());
   tour_of_the_code(tour, ast);

@@ -39,12 +39,11 @@ JsonValue need(const JsonValue& object, std::string_view key) {
   return *value;
 }
 
-/// Whether a C compiler reads no other file for `source`. A trace may come from another person, and a compiler error could quote a file
-/// that the source includes. Only the directives that renderers write are accepted; digraphs and trigraphs for '#' and continued lines are
-/// not.
+/// Whether a C compiler reads no other file for `source`. A trace may come from another person, and a compiler error
+/// could quote a file that the source includes. Only the directives that renderers write are accepted; digraphs and
+/// trigraphs for '#' and continued lines are not.
 bool reads_no_file(std::string_view source) {
-  constexpr std::string_view kOurs[] = {"define ", "ifndef ", "if defined(",
-                                        "else\n",  "endif\n", "pragma "};
+  constexpr std::string_view kOurs[] = {"define ", "ifndef ", "if defined(", "else\n", "endif\n", "pragma "};
   for (const std::string_view other : {"%:", "\?\?", "\\\n", "\\\r"})
     if (source.find(other) != std::string_view::npos) return false;
   for (std::size_t at = source.find('#'); at != std::string_view::npos; at = source.find('#', at + 1)) {
@@ -69,16 +68,15 @@ std::string assembly_in_trace(const std::string& trace, const TracedKernel& whic
   STRATA_CHECK(!device.is(JsonKind::null), domain, "[assembly] the device of kernel ", which.kernel,
                " is not in the trace");
   const std::vector<JsonValue> first = need(kernel, "first").as_array("first");
-  STRATA_CHECK(which.part <= first.size(), domain, "[assembly] kernel ", which.kernel,
-               " has parts 0 to ", first.size(), ", not ", which.part);
+  STRATA_CHECK(which.part <= first.size(), domain, "[assembly] kernel ", which.kernel, " has parts 0 to ", first.size(),
+               ", not ", which.part);
   const JsonValue part = which.part == 0 ? kernel : first[which.part - 1];
-  const SourceFacts facts{need(kernel, "contract").as_bool("contract"),
-                          amount_of(need(kernel, "operations")), amount_of(need(kernel, "bytes"))};
+  const SourceFacts facts{need(kernel, "contract").as_bool("contract"), amount_of(need(kernel, "operations")),
+                          amount_of(need(kernel, "bytes"))};
   const std::string_view source = need(part, "source").as_string("source");
   const Device& maker = Device::get(device.as_string("device"));
-  STRATA_CHECK(maker.name() != "CLANG" || reads_no_file(source), domain,
-               "[assembly] the source of kernel ", which.kernel,
-               " was not written by Strata: the source has directives of its own");
+  STRATA_CHECK(maker.name() != "CLANG" || reads_no_file(source), domain, "[assembly] the source of kernel ",
+               which.kernel, " was not written by Strata: the source has directives of its own");
   return maker.assembly_of(source, facts);
 }
 

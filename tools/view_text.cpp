@@ -28,8 +28,7 @@ std::optional<std::int64_t> plain_number(std::string_view part) {
 }
 
 /// The names of the fields of a View, in the order of positional arguments.
-constexpr std::array<std::string_view, 5> view_fields = {"shape", "strides", "offset", "mask",
-                                                         "contiguous"};
+constexpr std::array<std::string_view, 5> view_fields = {"shape", "strides", "offset", "mask", "contiguous"};
 using FieldTexts = std::array<std::optional<std::string_view>, view_fields.size()>;
 
 FieldTexts split_fields(const ViewSource& source, std::string_view fields) {
@@ -39,26 +38,21 @@ FieldTexts split_fields(const ViewSource& source, std::string_view fields) {
   for (const std::string_view field : items_of(fields)) {
     const std::size_t equals = find_outside(field, "=");
     named = named || equals < field.size();
-    if (named && equals == field.size())
-      source.fail(field, "[parse] every field after a name= needs a name, too");
+    if (named && equals == field.size()) source.fail(field, "[parse] every field after a name= needs a name, too");
     const std::string_view name = trimmed(field.substr(0, equals));
     const std::size_t at =
-        named ? static_cast<std::size_t>(std::find(view_fields.begin(), view_fields.end(), name) -
-                                         view_fields.begin())
+        named ? static_cast<std::size_t>(std::find(view_fields.begin(), view_fields.end(), name) - view_fields.begin())
               : next++;
     if (at >= view_fields.size())
-      source.fail(field, named ? "[parse] a View has no " + in_quotes(name)
-                               : std::string("[parse] a View has five fields"));
-    if (out[at])
-      source.fail(field, detail::message("[parse] ", view_fields[at], " is given twice"));
+      source.fail(field,
+                  named ? "[parse] a View has no " + in_quotes(name) : std::string("[parse] a View has five fields"));
+    if (out[at]) source.fail(field, detail::message("[parse] ", view_fields[at], " is given twice"));
     out[at] = named ? trimmed(field.substr(equals + 1)) : field;
   }
   return out;
 }
 
-bool is_none(std::string_view text) {
-  return text == "None" || text == "null" || text == "std::nullopt";
-}
+bool is_none(std::string_view text) { return text == "None" || text == "null" || text == "std::nullopt"; }
 
 }  // namespace
 
@@ -114,8 +108,7 @@ Padding ViewSource::paddings(const std::vector<std::string_view>& items) const {
   Padding out;
   for (const std::string_view item : items) {
     const auto pair = halves(item);
-    out.push_back(pair ? std::pair(number(pair->first), number(pair->second))
-                       : std::pair(number(item), number(item)));
+    out.push_back(pair ? std::pair(number(pair->first), number(pair->second)) : std::pair(number(item), number(item)));
   }
   return out;
 }
@@ -140,10 +133,8 @@ View ViewSource::view(std::string_view fields) const {
   std::optional<Ints> strides;
   if (strides_text && !is_none(*strides_text)) strides = numbers(*strides_text);
   std::optional<Mask> mask;
-  if (mask_text && !is_none(*mask_text))
-    mask = to_mask(extents(items_of(unbracketed(*mask_text)), shape));
-  return View::create(shape, std::move(strides), offset_text ? number(*offset_text) : Int(0),
-                      std::move(mask));
+  if (mask_text && !is_none(*mask_text)) mask = to_mask(extents(items_of(unbracketed(*mask_text)), shape));
+  return View::create(shape, std::move(strides), offset_text ? number(*offset_text) : Int(0), std::move(mask));
 }
 
 Int ViewText::number(std::string_view text, std::string_view where) const {
@@ -175,8 +166,7 @@ std::vector<View> ViewText::views(std::string_view text, std::string_view where)
     }
     const std::string_view inner = rest.substr(5);
     const std::size_t end = bracket_end(rest.substr(4));
-    if (end == std::string_view::npos)
-      source.fail(inner, "[parse] the bracket of View( is not closed");
+    if (end == std::string_view::npos) source.fail(inner, "[parse] the bracket of View( is not closed");
     out.push_back(source.view(inner.substr(0, end - 2)));
     rest.remove_prefix(4 + end);
   }
@@ -185,8 +175,7 @@ std::vector<View> ViewText::views(std::string_view text, std::string_view where)
   const bool stack = frame == "ShapeTracker(views=(" + commas + "))" || frame == commas ||
                      (out.size() == 1 && frame == "ShapeTracker(views=(,))");
   if (out.empty() || !(alone || stack))
-    source.fail(text,
-                "[parse] expected View(shape=(...), ...) or ShapeTracker(views=(View(...), ...))");
+    source.fail(text, "[parse] expected View(shape=(...), ...) or ShapeTracker(views=(View(...), ...))");
   return out;
 }
 

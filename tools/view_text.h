@@ -1,8 +1,9 @@
 // Parsers of shapes, paddings, masks and Views, for the options of `strata view` and for the box (box_text.h).
 //
-// A list is `3,2`, with or without brackets: `(3, 2)`, `[3,2]`. A number may be an expression over declared variables. A pair of pad is
-// `before:after`; one of shrink or mask is `begin:end`, and either end may be omitted, as in Python's slices. Views have the notation in
-// which they print: `View(shape=(3, 2), strides=(2, 1))` or `ShapeTracker(views=(View(...), View(...)))`.
+// A list is `3,2`, with or without brackets: `(3, 2)`, `[3,2]`. A number may be an expression over declared variables.
+// A pair of pad is `before:after`; one of shrink or mask is `begin:end`, and either end may be omitted, as in Python's
+// slices. Views have the notation in which they print: `View(shape=(3, 2), strides=(2, 1))` or
+// `ShapeTracker(views=(View(...), View(...)))`.
 #pragma once
 
 #include <optional>
@@ -16,17 +17,15 @@
 
 namespace strata::tools {
 
-/// A text whose parts are parsed, and its name for errors. All functions throw TextError with the column in the whole text.
+/// A text whose parts are parsed, and its name for errors. All functions throw TextError with the column in the whole
+/// text.
 struct ViewSource {
   std::string_view text, where;
   const std::vector<Variable>& variables;
 
   /// The 1-based column (in bytes) at which `part`, a view into `text`, begins.
-  std::size_t column_of(std::string_view part) const {
-    return static_cast<std::size_t>(part.data() - text.data()) + 1;
-  }
-  [[noreturn]] void fail(std::string_view part, const std::string& message,
-                         ErrorKind kind = ErrorKind::parse) const;
+  std::size_t column_of(std::string_view part) const { return static_cast<std::size_t>(part.data() - text.data()) + 1; }
+  [[noreturn]] void fail(std::string_view part, const std::string& message, ErrorKind kind = ErrorKind::parse) const;
   /// Rethrows `e`, whose column is relative to `part`, as an error in `text`.
   [[noreturn]] void fail_inside(std::string_view part, const Error& e) const;
   Int number(std::string_view part) const;
@@ -52,7 +51,8 @@ class ViewText {
   Ints numbers(std::string_view text, std::string_view where) const;
   /// Pairs `before:after`; `n` alone means `n:n`.
   Padding paddings(std::string_view text, std::string_view where) const;
-  /// Half-open intervals `begin:end`, or `(begin, end)`, one for each dimension of `shape`, which supplies omitted ends.
+  /// Half-open intervals `begin:end`, or `(begin, end)`, one for each dimension of `shape`, which supplies omitted
+  /// ends.
   Padding extents(std::string_view text, const Ints& shape, std::string_view where) const;
   std::vector<View> views(std::string_view text, std::string_view where) const;
 

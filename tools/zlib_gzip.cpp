@@ -53,10 +53,9 @@ std::string gunzip(std::string_view what, std::string_view packed, std::size_t m
     const std::size_t left = stream.rest.size() + stream.avail_in, before = out.size();
     status = stream.go_on(::inflate, out);
     const bool moves = out.size() != before || stream.rest.size() + stream.avail_in != left;
-    STRATA_CHECK(status == Z_STREAM_END || ((status == Z_OK || status == Z_BUF_ERROR) && moves),
-                 parse, "[gzip] ", what, ": the compressed bytes are damaged, or end too early");
-    STRATA_CHECK(out.size() <= most, budget, "[gzip] ", what,
-                 ": the uncompressed data has more than ", most, " bytes");
+    STRATA_CHECK(status == Z_STREAM_END || ((status == Z_OK || status == Z_BUF_ERROR) && moves), parse, "[gzip] ", what,
+                 ": the compressed bytes are damaged, or end too early");
+    STRATA_CHECK(out.size() <= most, budget, "[gzip] ", what, ": the uncompressed data has more than ", most, " bytes");
   }
   return out;
 }
@@ -64,9 +63,9 @@ std::string gunzip(std::string_view what, std::string_view packed, std::size_t m
 std::string gzip(std::string_view text) {
   Stream<deflateEnd> stream(text);
   std::string out;
-  STRATA_CHECK(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipBits, MAX_MEM_LEVEL,
-                            Z_DEFAULT_STRATEGY) == Z_OK,
-               budget, "[gzip] zlib cannot start");
+  STRATA_CHECK(
+      deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipBits, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) == Z_OK,
+      budget, "[gzip] zlib cannot start");
   for (int status = Z_OK; status != Z_STREAM_END;) {
     status = stream.go_on(::deflate, out);
     STRATA_CHECK(status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR, budget,

@@ -1,5 +1,5 @@
-// The page's engine: a JSON request in, its JSON answer out, and the answer's long lists as memory. Compiled to WebAssembly; the
-// page reads the result where it lies (viz/src/engine/instance.ts).
+// The page's engine: a JSON request in, its JSON answer out, and the answer's long lists as memory. Compiled to
+// WebAssembly; the page reads the result where it lies (viz/src/engine/instance.ts).
 #include <cstddef>
 #include <string>
 #include <vector>

@@ -35,16 +35,15 @@ Domain domain_of(const py::dict& ranges) {
 py::dict dict_of_domain(const Domain& domain) {
   py::dict out;
   const py::object range = py::module_::import("builtins").attr("range");
-  for (const DomainAxis& axis : domain.axes())
-    out[py::str(axis.name)] = range(axis.begin, axis.end);
+  for (const DomainAxis& axis : domain.axes()) out[py::str(axis.name)] = range(axis.begin, axis.end);
   return out;
 }
 
 py::array_t<std::int64_t> filled_table(const Affine& f) {
   std::vector<py::ssize_t> shape;
   for (const DomainAxis& axis : f.domain().axes()) shape.push_back(axis.end - axis.begin);
-  STRATA_CHECK(f.domain().size() <= std::int64_t{1} << 40, budget, "[fill] a table of ",
-               f.domain().size(), " values is too large");
+  STRATA_CHECK(f.domain().size() <= std::int64_t{1} << 40, budget, "[fill] a table of ", f.domain().size(),
+               " values is too large");
   py::array_t<std::int64_t> out(shape);
   const std::span<std::int64_t> values(out.mutable_data(), static_cast<std::size_t>(out.size()));
   {
@@ -61,8 +60,7 @@ void bind_affine_function(py::module_& m) {
            "one, DomainError for a zero\n"
            "divisor or a value outside of the declared domain, OverflowError.")
       .def("names", &Affine::names, "The names in the text, in order of first appearance.")
-      .def_property_readonly("is_linear", &Affine::is_linear,
-                             "Whether it is k0 + sum of k_j * name_j.")
+      .def_property_readonly("is_linear", &Affine::is_linear, "Whether it is k0 + sum of k_j * name_j.")
       .def_property_readonly(
           "expr",
           [](const Affine& f) -> std::optional<ExprResult> {
@@ -82,11 +80,10 @@ void bind_affine_function(py::module_& m) {
 
 void bind_affine(py::module_& m) {
   bind_affine_function(m);
-  py::class_<AffinePrimitives>(
-      m, "AffinePrimitives",
-      "Named integers, and functions of them from texts. Integers are exact: never floats.\n\n"
-      ">>> ap = AffinePrimitives()\n>>> affine = ap.create('i * 128 + 64')\n"
-      ">>> ap['i'] = 2\n>>> affine()\n320")
+  py::class_<AffinePrimitives>(m, "AffinePrimitives",
+                               "Named integers, and functions of them from texts. Integers are exact: never floats.\n\n"
+                               ">>> ap = AffinePrimitives()\n>>> affine = ap.create('i * 128 + 64')\n"
+                               ">>> ap['i'] = 2\n>>> affine()\n320")
       .def(py::init<>())
       .def(
           "create",
@@ -107,13 +104,11 @@ void bind_affine(py::module_& m) {
           ">>> AffinePrimitives().compile('i//4', {'i': range(8)}).fill().tolist()\n[0, 0, 0, 0, "
           "1, 1, 1, 1]")
       .def(
-          "__getitem__", [](AffinePrimitives& ap, const std::string& name) { return ap[name]; },
-          py::arg("name"), "The value of a name, 0 where it has none yet.")
+          "__getitem__", [](AffinePrimitives& ap, const std::string& name) { return ap[name]; }, py::arg("name"),
+          "The value of a name, 0 where it has none yet.")
       .def(
           "__setitem__",
-          [](AffinePrimitives& ap, const std::string& name, const Int& value) {
-            ap[name] = value.value();
-          },
+          [](AffinePrimitives& ap, const std::string& name, const Int& value) { ap[name] = value.value(); },
           py::arg("name"), py::arg("value"), "Sets the value of a name.");
 }
 

@@ -1,4 +1,5 @@
-// Binds the other names of operations (NumPy's, PyTorch's, tinygrad's) and their in-place methods, as the table of operations lists them.
+// Binds the other names of operations (NumPy's, PyTorch's, tinygrad's) and their in-place methods, as the table of
+// operations lists them.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -13,20 +14,19 @@ namespace strata::python {
 namespace {
 
 /// Other names of functions that are not in the table of operations, and names that are keywords in C++.
-constexpr std::pair<const char*, const char*> kOtherNames[] = {
-    {"xor", "bitwise_xor"}, {"nelement", "numel"},    {"ndimension", "dim"},
-    {"array", "tensor"},    {"asarray", "as_tensor"}, {"idiv", "trunc_divide"}};
+constexpr std::pair<const char*, const char*> kOtherNames[] = {{"xor", "bitwise_xor"},   {"nelement", "numel"},
+                                                               {"ndimension", "dim"},    {"array", "tensor"},
+                                                               {"asarray", "as_tensor"}, {"idiv", "trunc_divide"}};
 /// Names that are only bound as methods, because a function of the module would hide Python's builtin.
 constexpr std::string_view kMethodsAlone[] = {"type"};
 /// Random functions with an in-place method, which are not in the table.
 constexpr const char* kInPlaceOfChance[] = {"rrelu", "dropout", "bernoulli"};
 
-/// The category of a dtype, bool < integer < float. As in PyTorch, the category of an in-place result must not exceed the tensor's.
+/// The category of a dtype, bool < integer < float. As in PyTorch, the category of an in-place result must not exceed
+/// the tensor's.
 int category_of(DType d) { return d.is_bool() ? 0 : d.is_int() ? 1 : 2; }
 
-bool has(const py::handle& o, const char* name) {
-  return PyObject_HasAttrString(o.ptr(), name) != 0;
-}
+bool has(const py::handle& o, const char* name) { return PyObject_HasAttrString(o.ptr(), name) != 0; }
 
 }  // namespace
 
@@ -34,9 +34,8 @@ bool has(const py::handle& o, const char* name) {
 class InPlaceFunction final : public Function {
  public:
   InPlaceFunction(const char* name, std::shared_ptr<const Function> of)
-      : Function(
-            name, "", true,
-            "The same in place: the tensor stands for the result from now on. Returns the tensor."),
+      : Function(name, "", true,
+                 "The same in place: the tensor stands for the result from now on. Returns the tensor."),
         of_(std::move(of)) {
     parameters_ = of_->parameters_;
     positions_ = of_->positions_;
@@ -50,9 +49,9 @@ class InPlaceFunction final : public Function {
     const Tensor* const value = tensor_in(result.ptr());
     if (self == nullptr || value == nullptr)
       throw py::type_error(std::string(name()) + "(): only a tensor can be changed in place");
-    STRATA_CHECK(category_of(value->dtype()) <= category_of(self->dtype()), domain, "[", name(),
-                 "] a result of ", value->dtype().name(), " in place of a tensor of ",
-                 self->dtype().name(), " would lose what it is: cast one of them");
+    STRATA_CHECK(category_of(value->dtype()) <= category_of(self->dtype()), domain, "[", name(), "] a result of ",
+                 value->dtype().name(), " in place of a tensor of ", self->dtype().name(),
+                 " would lose what it is: cast one of them");
     set_in_place(*self, value->cast(self->dtype()), name());
     return Py_NewRef(values[0]);
   }
@@ -78,8 +77,8 @@ void bind_in_place(Functions& f, const std::string& of) {
   STRATA_ASSERT(function_of_object(method) != nullptr, of, " is no function of tensors");
   // Leaked: the name must live as long as the function, i.e. as the process.
   const std::string* const name = new std::string(of + "_");
-  cls.attr(name->c_str()) = py::reinterpret_steal<py::object>(object_of_function(
-      std::make_shared<InPlaceFunction>(name->c_str(), shared_function(method)), true));
+  cls.attr(name->c_str()) = py::reinterpret_steal<py::object>(
+      object_of_function(std::make_shared<InPlaceFunction>(name->c_str(), shared_function(method)), true));
 }
 
 }  // namespace

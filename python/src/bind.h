@@ -1,7 +1,8 @@
 // The functions that fill the Python module, and conversions that several of its files use.
 //
-// Each file binds one topic in a function bind_<topic>. module.cpp calls them in an order such that a class is bound before functions whose
-// signatures name it. Names in anonymous namespaces must be unique in this folder, because its files are compiled in groups.
+// Each file binds one topic in a function bind_<topic>. module.cpp calls them in an order such that a class is bound
+// before functions whose signatures name it. Names in anonymous namespaces must be unique in this folder, because its
+// files are compiled in groups.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -54,7 +55,8 @@ py::object object_of_dtype(DType dtype);
 /// The Device object of a device; its name if the class is not bound.
 py::object object_of_device(const Device& device);
 
-/// The size of a Python or NumPy integer, or of an expression. @throws py::type_error for other objects, Error (overflow) beyond 64 bits
+/// The size of a Python or NumPy integer, or of an expression. @throws py::type_error for other objects, Error
+/// (overflow) beyond 64 bits
 Int int_of_object(py::handle object);
 /// A Python int; an Expr if the size is symbolic.
 py::object object_of_int(const Int& value);

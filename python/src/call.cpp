@@ -63,9 +63,7 @@ struct FunctionObject {
   std::shared_ptr<const Function> function;
 };
 
-const Function& function_in(PyObject* self) {
-  return *reinterpret_cast<FunctionObject*>(self)->function;
-}
+const Function& function_in(PyObject* self) { return *reinterpret_cast<FunctionObject*>(self)->function; }
 
 PyObject* call_function(PyObject* self, PyObject* const* args, std::size_t count, PyObject* names) {
   try {
@@ -145,8 +143,7 @@ PyGetSetDef function_properties[] = {
     {"__qualname__", get_name, nullptr, nullptr, nullptr},
     {"__doc__", get_doc, nullptr, nullptr, nullptr},
     {"__signature__", get_signature, nullptr, nullptr, nullptr},
-    {"__parameters__", get_parameters, nullptr, "(names, type, default, kind) of each, for stubs.",
-     nullptr},
+    {"__parameters__", get_parameters, nullptr, "(names, type, default, kind) of each, for stubs.", nullptr},
     {"__result__", get_result, nullptr, "The type of what it returns, for stubs.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
@@ -217,8 +214,7 @@ PyObject* literal(std::string_view text) {
   return PyFloat_FromDouble(*real);
 }
 
-Function::Function(const char* name, const char* parameters, bool is_method, const char* doc)
-    : name_(name), doc_(doc) {
+Function::Function(const char* name, const char* parameters, bool is_method, const char* doc) : name_(name), doc_(doc) {
   if (is_method) read_one("self", false);
   read(parameters);
   STRATA_ASSERT(parameters_.size() <= kMostParameters, name, " has too many parameters");
@@ -254,8 +250,8 @@ void Function::read_one(std::string_view text, bool by_name_only) {
 }
 
 void Function::set_types(const std::vector<const char*>& parameters, const char* result) {
-  STRATA_ASSERT(parameters.size() == parameters_.size(), name_, " takes ", parameters.size(),
-                " arguments in C++ and ", parameters_.size(), " in Python");
+  STRATA_ASSERT(parameters.size() == parameters_.size(), name_, " takes ", parameters.size(), " arguments in C++ and ",
+                parameters_.size(), " in Python");
   for (std::size_t k = 0; k < parameters.size(); ++k) parameters_[k].type = parameters[k];
   result_ = result;
 }
@@ -301,8 +297,8 @@ void Function::fill(PyObject* const* args, std::size_t count, PyObject* names, P
     }
   }
   if (taken > most)
-    throw py::type_error(detail::message(name_, "() takes at most ", most, " argument",
-                                         most == 1 ? "" : "s", " by position, not ", count));
+    throw py::type_error(detail::message(name_, "() takes at most ", most, " argument", most == 1 ? "" : "s",
+                                         " by position, not ", count));
   std::copy(args, args + taken, values);
   const std::size_t named = names == nullptr ? 0 : static_cast<std::size_t>(PyTuple_GET_SIZE(names));
   for (std::size_t k = 0; k < named; ++k) {
@@ -314,8 +310,7 @@ void Function::fill(PyObject* const* args, std::size_t count, PyObject* names, P
   for (std::size_t k = 0; k < size; ++k) {
     if (values[k] != nullptr) continue;
     values[k] = parameters_[k].fallback;
-    if (values[k] == nullptr)
-      throw py::type_error(detail::message(name_, "() needs '", parameters_[k].name(), "'"));
+    if (values[k] == nullptr) throw py::type_error(detail::message(name_, "() needs '", parameters_[k].name(), "'"));
   }
 }
 

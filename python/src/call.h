@@ -1,18 +1,18 @@
-// Function and Functions: bind C++ functions of tensors to Python. One call gives the name, the parameters in Python's notation, the C++
-// function and the docstring:
+// Function and Functions: bind C++ functions of tensors to Python. One call gives the name, the parameters in Python's
+// notation, the C++ function and the docstring:
 //
 //   functions.op("sum", "axis=None, keepdim=False", &Tensor::sum, "The sum over axes.");
 //
-// This binds x.sum(1), x.sum(dim=1, keepdim=True) and strata.sum(x, axis=(0, 1)). The types of the parameters are those of the C++
-// function; convert.h says for each type which Python objects are accepted, and its annotation. A default is a Python literal, and is
-// converted like an argument. Names of parameters:
+// This binds x.sum(1), x.sum(dim=1, keepdim=True) and strata.sum(x, axis=(0, 1)). The types of the parameters are those
+// of the C++ function; convert.h says for each type which Python objects are accepted, and its annotation. A default is
+// a Python literal, and is converted like an argument. Names of parameters:
 // - axis, axes, dim and dims are synonyms, and so are keepdim and keepdims, self and input;
 // - "low|min" has the synonym min; "axis!" has no synonyms, except those that are written;
 // - "*shape" takes one sequence, or all remaining positional arguments;
 // - "*" alone: the parameters behind it are keyword-only.
 //
-// Functions use Python's vectorcall protocol, without pybind11's search for an overload, because building a lazy operation takes only about
-// a microsecond. A LocationScope (location.h) notes the calling line of Python.
+// Functions use Python's vectorcall protocol, without pybind11's search for an overload, because building a lazy
+// operation takes only about a microsecond. A LocationScope (location.h) notes the calling line of Python.
 #pragma once
 
 #include <memory>
@@ -67,8 +67,7 @@ class Function {
   void read_one(std::string_view text, bool by_name_only);
   std::vector<std::string> names_to_give(std::string_view given) const;
   std::size_t position_of(PyObject* name) const;
-  void fill(PyObject* const* args, std::size_t count, PyObject* names, PyObject** values,
-            py::object& rest) const;
+  void fill(PyObject* const* args, std::size_t count, PyObject* names, PyObject** values, py::object& rest) const;
 
   const char* name_;
   std::string doc_;
@@ -85,14 +84,16 @@ const Function* function_of_object(py::handle object);
 /// @pre function_of_object(object) != nullptr
 std::shared_ptr<const Function> shared_function(py::handle object);
 
-/// The object of a Python literal: None, True, False, an integer, a float, 'text', inf, -inf, (). @return a new reference
+/// The object of a Python literal: None, True, False, an integer, a float, 'text', inf, -inf, (). @return a new
+/// reference
 PyObject* literal(std::string_view text);
 
-/// Whether the interpreter's lock is held while the C++ function runs. It is released around functions that may compile or run kernels.
+/// Whether the interpreter's lock is held while the C++ function runs. It is released around functions that may compile
+/// or run kernels.
 enum class Gil : std::uint8_t { keep, release };
 
-/// The result and the argument types of a callable: a pointer to a function or to a member function, or a lambda. A last parameter of type
-/// At is not a parameter in Python; it gets At::current().
+/// The result and the argument types of a callable: a pointer to a function or to a member function, or a lambda. A
+/// last parameter of type At is not a parameter in Python; it gets At::current().
 template <class R, class... A>
 struct Callable {
   using Result = R;
@@ -104,8 +105,7 @@ template <class R, class... A>
 struct CallableOf<R (*)(A...)> : Callable<R, A...> {};
 template <class R, class C, class... A>
 struct CallableOf<R (C::*)(A...) const>
-    : std::conditional_t<std::is_same_v<C, Tensor>, Callable<R, const Tensor&, A...>, Callable<R, A...>> {
-};
+    : std::conditional_t<std::is_same_v<C, Tensor>, Callable<R, const Tensor&, A...>, Callable<R, A...>> {};
 
 /// The Function of a C++ callable: converts each argument with Incoming, and the result with Outgoing.
 template <class F>
@@ -142,8 +142,7 @@ class FunctionOf final : public Function {
   }
   template <std::size_t... k>
   PyObject* call_with(PyObject* const* values, std::index_sequence<k...>) const {
-    std::tuple<Incoming<TypeAt<k>>...> in{
-        Given{values[k], this->name(), this->parameters()[k].name(), values[0]}...};
+    std::tuple<Incoming<TypeAt<k>>...> in{Given{values[k], this->name(), this->parameters()[k].name(), values[0]}...};
     const auto run = [&]() -> typename Signature::Result {
       if constexpr (std::is_member_function_pointer_v<F>)
         return run_member(in, std::make_index_sequence<kCount - 1>());
@@ -206,11 +205,11 @@ class Functions {
     module_.attr(name) = made;
     class_.attr(name) = py::reinterpret_steal<py::object>(PyStaticMethod_New(made.ptr()));
   }
-  /// Binds a function of several tensors, and a method whose instance is the first of them. Called on the class, the method takes all:
-  /// strata.cat([a, b]), a.cat(b), Tensor.cat([a, b]).
+  /// Binds a function of several tensors, and a method whose instance is the first of them. Called on the class, the
+  /// method takes all: strata.cat([a, b]), a.cat(b), Tensor.cat([a, b]).
   template <class F, class G>
-  void joining(const char* name, const char* parameters, F f, const char* more, G of_first,
-               const char* doc, Gil gil = Gil::keep) {
+  void joining(const char* name, const char* parameters, F f, const char* more, G of_first, const char* doc,
+               Gil gil = Gil::keep) {
     module_.attr(name) = object(make(name, parameters, false, f, doc, gil), false);
     class_.attr(name) = object(make(name, more, true, of_first, doc, gil), true);
   }
@@ -219,8 +218,8 @@ class Functions {
 
  private:
   template <class F>
-  static std::shared_ptr<const Function> make(const char* name, const char* parameters,
-                                              bool is_method, F f, const char* doc, Gil gil) {
+  static std::shared_ptr<const Function> make(const char* name, const char* parameters, bool is_method, F f,
+                                              const char* doc, Gil gil) {
     return std::make_shared<FunctionOf<F>>(name, parameters, is_method, f, doc, gil);
   }
   static py::object object(const std::shared_ptr<const Function>& function, bool binds) {

@@ -9,16 +9,16 @@ namespace {
 /// Whether `object` is a NumPy scalar, such as np.float32(1), which counts as a number.
 bool is_numpy_scalar(PyObject* object) {
   const std::string_view name = Py_TYPE(object)->tp_name;
-  return name.starts_with("numpy.") && name != "numpy.ndarray" &&
-         PyObject_HasAttrString(object, "dtype") && PyNumber_Check(object) != 0;
+  return name.starts_with("numpy.") && name != "numpy.ndarray" && PyObject_HasAttrString(object, "dtype") &&
+         PyNumber_Check(object) != 0;
 }
 
 bool is_bool(PyObject* object) {
-  return PyBool_Check(object) ||
-         std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.bool");
+  return PyBool_Check(object) || std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.bool");
 }
 
-/// Whether `object` is a single size. An array has __index__, too, whatever its shape, so its number of dimensions decides.
+/// Whether `object` is a single size. An array has __index__, too, whatever its shape, so its number of dimensions
+/// decides.
 bool is_size(PyObject* object) {
   if (py::isinstance<Expr>(py::handle(object))) return true;
   if (!PyIndex_Check(object) || is_integer(object)) return PyIndex_Check(object);
@@ -26,8 +26,7 @@ bool is_size(PyObject* object) {
 }
 
 bool names_axis(std::string_view parameter) {
-  return parameter.find("axis") != std::string_view::npos ||
-         parameter.find("axes") != std::string_view::npos ||
+  return parameter.find("axis") != std::string_view::npos || parameter.find("axes") != std::string_view::npos ||
          parameter.find("dim") != std::string_view::npos;
 }
 
@@ -40,11 +39,11 @@ Number number_of_int(PyObject* object) {
     if (PyErr_Occurred() == nullptr) return large;
     PyErr_Clear();
   }
-  throw Error(ErrorKind::overflow,
-              "[number] " + py::cast<std::string>(py::repr(object)) + " does not fit in 64 bits");
+  throw Error(ErrorKind::overflow, "[number] " + py::cast<std::string>(py::repr(object)) + " does not fit in 64 bits");
 }
 
-/// The items of a sequence, as a tuple, because converting an item may run code that changes the sequence. @throws py::type_error
+/// The items of a sequence, as a tuple, because converting an item may run code that changes the sequence. @throws
+/// py::type_error
 py::tuple items_of(const Given& g, const char* wanted) {
   if (PyUnicode_Check(g.object) || !PySequence_Check(g.object)) g.refuse(wanted);
   PyObject* const items = PySequence_Tuple(g.object);
@@ -58,15 +57,14 @@ py::tuple items_of(const Given& g, const char* wanted) {
 template <class F>
 void for_each_item(const Given& g, const char* wanted, const F& f) {
   const py::tuple items = items_of(g, wanted);
-  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(items.ptr()); ++k)
-    f(g.with(PyTuple_GET_ITEM(items.ptr(), k)));
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(items.ptr()); ++k) f(g.with(PyTuple_GET_ITEM(items.ptr(), k)));
 }
 
 }  // namespace
 
 void Given::refuse(const char* wanted) const {
-  throw py::type_error(detail::message(function, "(): ", parameter, " must be ", wanted, ", not ",
-                                       Py_TYPE(object)->tp_name));
+  throw py::type_error(
+      detail::message(function, "(): ", parameter, " must be ", wanted, ", not ", Py_TYPE(object)->tp_name));
 }
 
 bool is_integer(PyObject* object) {
@@ -121,17 +119,14 @@ Number number_of(const Given& g) {
 }
 
 std::vector<std::int64_t> integers_of(const Given& g) {
-  if (is_integer(g.object) || is_bool(g.object) || tensor_in(g.object) != nullptr)
-    return {integer_of(g)};
+  if (is_integer(g.object) || is_bool(g.object) || tensor_in(g.object) != nullptr) return {integer_of(g)};
   std::vector<std::int64_t> out;
-  for_each_item(g, "an integer or a sequence of integers",
-                [&](const Given& item) { out.push_back(integer_of(item)); });
+  for_each_item(g, "an integer or a sequence of integers", [&](const Given& item) { out.push_back(integer_of(item)); });
   return out;
 }
 
 Int size_of(const Given& g) {
-  if (is_bool(g.object) || (!PyIndex_Check(g.object) && !py::isinstance<Expr>(g.object)))
-    g.refuse("made of integers");
+  if (is_bool(g.object) || (!PyIndex_Check(g.object) && !py::isinstance<Expr>(g.object))) g.refuse("made of integers");
   if (const Tensor* const t = tensor_in(g.object))
     if (!t->dtype().is_int() || t->numel() != Int(1)) g.refuse("made of integers");
   return int_of_object(g.object);
@@ -140,8 +135,7 @@ Int size_of(const Given& g) {
 Ints sizes_of(const Given& g) {
   if (is_size(g.object) || is_bool(g.object)) return {size_of(g)};
   Ints out;
-  for_each_item(g, "a size or a sequence of sizes",
-                [&](const Given& item) { out.push_back(size_of(item)); });
+  for_each_item(g, "a size or a sequence of sizes", [&](const Given& item) { out.push_back(size_of(item)); });
   return out;
 }
 
@@ -167,8 +161,8 @@ const Device& device_of(const Given& g) {
   if (PyUnicode_Check(g.object)) {
     const std::string name = text_of(g);
     if (const Device* const d = try_device(name)) return *d;
-    throw Error(ErrorKind::domain, detail::message("[", g.function, "] there is no device \"", name,
-                                                   "\": there are ", known_devices()));
+    throw Error(ErrorKind::domain,
+                detail::message("[", g.function, "] there is no device \"", name, "\": there are ", known_devices()));
   }
   // A Device of Strata has `name`, one of PyTorch `type`.
   const py::object name = py::getattr(g.object, "name", py::getattr(g.object, "type", py::none()));
@@ -188,8 +182,7 @@ Tensor tensor_of(const Given& g) {
 std::vector<Tensor> tensors_of(const Given& g) {
   if (const Tensor* const t = tensor_in(g.object)) return t->unbind();
   std::vector<Tensor> out;
-  for_each_item(g, "a sequence of tensors",
-                [&](const Given& item) { out.push_back(tensor_of(item)); });
+  for_each_item(g, "a sequence of tensors", [&](const Given& item) { out.push_back(tensor_of(item)); });
   return out;
 }
 
@@ -205,8 +198,7 @@ PerAxis per_axis_of(const Given& g) {
 
 ConvPadding conv_padding_of(const Given& g) {
   if (PyUnicode_Check(g.object)) return choice_of(g, {"same", "valid"}) == 0 ? "same" : "valid";
-  if (is_integer(g.object) || is_bool(g.object) || tensor_in(g.object) != nullptr)
-    return integer_of(g);
+  if (is_integer(g.object) || is_bool(g.object) || tensor_in(g.object) != nullptr) return integer_of(g);
   std::vector<std::pair<std::int64_t, std::int64_t>> sides;
   std::vector<std::int64_t> each;
   for_each_item(g, "integers, pairs of them, 'same' or 'valid'", [&](const Given& item) {
@@ -232,8 +224,8 @@ std::size_t choice_of(const Given& g, std::initializer_list<const char*> names) 
   }
   std::string all;
   for (const char* name : names) all += (all.empty() ? "'" : ", '") + std::string(name) + "'";
-  throw Error(ErrorKind::domain, detail::message("[", g.function, "] ", g.parameter, " is '", text,
-                                                 "', not one of ", all));
+  throw Error(ErrorKind::domain,
+              detail::message("[", g.function, "] ", g.parameter, " is '", text, "', not one of ", all));
 }
 
 PyObject* tuple_of(std::vector<Tensor>&& tensors) {
@@ -245,10 +237,8 @@ PyObject* tuple_of(std::vector<Tensor>&& tensors) {
 
 PyObject* values_indices(ValuesIndices&& v) {
   static PyTypeObject* const type = [] {
-    static PyStructSequence_Field fields[] = {
-        {"values", nullptr}, {"indices", nullptr}, {nullptr, nullptr}};
-    static PyStructSequence_Desc description{"strata.ValuesIndices", "Values and where they were.",
-                                             fields, 2};
+    static PyStructSequence_Field fields[] = {{"values", nullptr}, {"indices", nullptr}, {nullptr, nullptr}};
+    static PyStructSequence_Desc description{"strata.ValuesIndices", "Values and where they were.", fields, 2};
     return PyStructSequence_NewType(&description);
   }();
   PyObject* const out = type == nullptr ? nullptr : PyStructSequence_New(type);

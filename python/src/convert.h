@@ -1,8 +1,10 @@
-// Incoming<T> and Outgoing<T>: the conversions of Python arguments to C++ and of C++ results to Python, for the functions of call.h.
+// Incoming<T> and Outgoing<T>: the conversions of Python arguments to C++ and of C++ results to Python, for the
+// functions of call.h.
 //
-// Incoming<T> is constructed from a Given, the object that was passed for a parameter. It owns whatever the conversion creates, and get()
-// returns the C++ argument. For a wrong object it throws py::type_error, which names the function and the parameter. `type` is the
-// annotation in the stubs; names that Python does not define (TensorLike, Size, ...) are at the top of python/tools/stubs.py.
+// Incoming<T> is constructed from a Given, the object that was passed for a parameter. It owns whatever the conversion
+// creates, and get() returns the C++ argument. For a wrong object it throws py::type_error, which names the function
+// and the parameter. `type` is the annotation in the stubs; names that Python does not define (TensorLike, Size, ...)
+// are at the top of python/tools/stubs.py.
 #pragma once
 
 #include <array>
@@ -34,22 +36,22 @@ struct Given {
 
 // --- from objects to values (convert.cpp) ---
 
-/// Whether the object is an int, or a scalar with __index__ (np.int64). False for bools, tensors and arrays, which have __index__, too, but
-/// are masks or elements.
+/// Whether the object is an int, or a scalar with __index__ (np.int64). False for bools, tensors and arrays, which have
+/// __index__, too, but are masks or elements.
 bool is_integer(PyObject* object);
 std::int64_t integer_of(const Given& g);  ///< @throws py::type_error unless is_integer()
-double real_of(const Given& g);  ///< of an int, a float, a NumPy scalar or a tensor of one element
-bool truth_of(const Given& g);   ///< of a bool, also NumPy's, or of the integers 0 and 1
+double real_of(const Given& g);           ///< of an int, a float, a NumPy scalar or a tensor of one element
+bool truth_of(const Given& g);            ///< of a bool, also NumPy's, or of the integers 0 and 1
 std::string text_of(const Given& g);
 /// The value of a Python or NumPy number; nothing for other objects.
 std::optional<Number> try_number(PyObject* object);
 Number number_of(const Given& g);
 std::vector<std::int64_t> integers_of(const Given& g);  ///< of an integer, or a sequence of them
-Int size_of(const Given& g);    ///< of an integer, an expression, or a tensor with one integer
-Ints sizes_of(const Given& g);  ///< of a size, or a sequence of sizes
-const Device& device_of(const Given& g);     ///< of a name or a Device, also PyTorch's
-const Device* try_device(std::string name);  ///< upper or lower case; "cpu" is the default; null: none
-std::string known_devices();                 ///< all names, and what unavailable devices need
+Int size_of(const Given& g);                            ///< of an integer, an expression, or a tensor with one integer
+Ints sizes_of(const Given& g);                          ///< of a size, or a sequence of sizes
+const Device& device_of(const Given& g);                ///< of a name or a Device, also PyTorch's
+const Device* try_device(std::string name);             ///< upper or lower case; "cpu" is the default; null: none
+std::string known_devices();                            ///< all names, and what unavailable devices need
 /// A tensor of an object with numbers: a tensor, a number, (nested) lists, an array. @throws py::type_error
 Tensor tensor_of(const Given& g);
 /// Of a sequence of such objects, or of a tensor, which is split along its first axis.
@@ -180,8 +182,7 @@ inline const Generator& generator_of(const Given& g) {
 
 template <>
 struct Incoming<Generator> {
-  explicit Incoming(const Given& g)
-      : value(g.is_none() ? Generator::default_generator() : generator_of(g)) {}
+  explicit Incoming(const Given& g) : value(g.is_none() ? Generator::default_generator() : generator_of(g)) {}
   const Generator& get() const { return value; }
   static constexpr const char* type = "Generator | None";
   Generator value;
@@ -195,7 +196,8 @@ struct Incoming<py::object> {
   py::object value;
 };
 
-/// The first argument of a joining method: a tensor, or, if the method is called on the class, the sequence of all tensors.
+/// The first argument of a joining method: a tensor, or, if the method is called on the class, the sequence of all
+/// tensors.
 struct FirstOrAll {
   py::object object;
 };
@@ -223,23 +225,17 @@ template <class E>
 struct Words;
 template <>
 struct Words<Reduction> {
-  static std::size_t of(const Given& g) {
-    return choice_of(g, {"none", "mean", "sum", "batchmean"});
-  }
+  static std::size_t of(const Given& g) { return choice_of(g, {"none", "mean", "sum", "batchmean"}); }
   static constexpr const char* type = "Literal['none', 'mean', 'sum', 'batchmean']";
 };
 template <>
 struct Words<Tensor::PadMode> {
-  static std::size_t of(const Given& g) {
-    return choice_of(g, {"constant", "reflect", "replicate", "circular"});
-  }
+  static std::size_t of(const Given& g) { return choice_of(g, {"constant", "reflect", "replicate", "circular"}); }
   static constexpr const char* type = "Literal['constant', 'reflect', 'replicate', 'circular']";
 };
 template <>
 struct Words<Tensor::Reduce> {
-  static std::size_t of(const Given& g) {
-    return choice_of(g, {"sum", "prod", "mean", "amax", "amin"});
-  }
+  static std::size_t of(const Given& g) { return choice_of(g, {"sum", "prod", "mean", "amax", "amin"}); }
   static constexpr const char* type = "Literal['sum', 'prod', 'mean', 'amax', 'amin']";
 };
 template <class E>
@@ -336,9 +332,7 @@ struct Outgoing<std::vector<Tensor>> {
 };
 template <>
 struct Outgoing<std::pair<Tensor, Tensor>> {
-  static PyObject* object(std::pair<Tensor, Tensor>&& t) {
-    return tuple_of({std::move(t.first), std::move(t.second)});
-  }
+  static PyObject* object(std::pair<Tensor, Tensor>&& t) { return tuple_of({std::move(t.first), std::move(t.second)}); }
   static constexpr const char* type = "tuple[Tensor, Tensor]";
 };
 template <>

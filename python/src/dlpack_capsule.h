@@ -1,5 +1,5 @@
-// The Python side of DLPack, which shares memory between libraries: capsules around the structs of strata/tensor/dlpack.h. Behind
-// strata.from_dlpack() and Tensor.__dlpack__().
+// The Python side of DLPack, which shares memory between libraries: capsules around the structs of
+// strata/tensor/dlpack.h. Behind strata.from_dlpack() and Tensor.__dlpack__().
 #pragma once
 
 #include <optional>
@@ -13,7 +13,8 @@ namespace strata::python {
 /// @throws what __dlpack__() raises, Error (domain) for memory that the host does not see
 Tensor tensor_from_dlpack(py::handle object);
 
-/// The result of x.__dlpack__(): a capsule. @param is_versioned whether the consumer knows the versioned struct (max_version of 1 or more)
+/// The result of x.__dlpack__(): a capsule. @param is_versioned whether the consumer knows the versioned struct
+/// (max_version of 1 or more)
 py::object dlpack_capsule(const Tensor& x, bool is_versioned, bool copy);
 
 }  // namespace strata::python

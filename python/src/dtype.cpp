@@ -29,8 +29,7 @@ std::string array_code(DType d) {
 }
 
 std::optional<DType> dtype_of_code(std::string_view code) {
-  if (code.size() == 3 && (code[0] == '<' || code[0] == '|' || code[0] == '='))
-    code.remove_prefix(1);
+  if (code.size() == 3 && (code[0] == '<' || code[0] == '|' || code[0] == '=')) code.remove_prefix(1);
   for (const DType d : dtypes::all())
     if (code.size() == 2 && array_code(d) == code) return d;
   return std::nullopt;
@@ -88,8 +87,7 @@ py::object numpy_dtype(DType d) {
       // NumPy has bfloat16 only if the package ml_dtypes has been imported.
       const py::object modules = py::module_::import("sys").attr("modules");
       if (modules.contains("ml_dtypes"))
-        return py::module_::import("numpy").attr("dtype")(
-            py::module_::import("ml_dtypes").attr("bfloat16"));
+        return py::module_::import("numpy").attr("dtype")(py::module_::import("ml_dtypes").attr("bfloat16"));
     }
     throw py::type_error("NumPy has no dtype " + long_name(d) + "; float() makes float32 of it");
   }
@@ -105,26 +103,21 @@ Compares equal with NumPy's and PyTorch's dtype and with their names: `x.dtype =
            "The dtype that a name, a dtype of NumPy or PyTorch, or one of bool, int, float means.")
       .def_property_readonly("name", &long_name, "NumPy's name: 'float32'.")
       .def_property_readonly("short_name", &DType::name, "Strata's name: 'f32', of vectors 'f32x8'.")
-      .def_property_readonly("spec_name", &DType::spec_name,
-                             "As listings of UOps have it: 'dtypes.float'.")
+      .def_property_readonly("spec_name", &DType::spec_name, "As listings of UOps have it: 'dtypes.float'.")
       .def_property_readonly("itemsize", &DType::itemsize, "Bytes of an element in memory.")
       .def_property_readonly("bits", &DType::bits, "Bits of a lane in memory.")
-      .def_property_readonly("lanes", &DType::lanes,
-                             "How many elements a vector has; 1 for scalars.")
+      .def_property_readonly("lanes", &DType::lanes, "How many elements a vector has; 1 for scalars.")
       .def_property_readonly("is_floating_point", &DType::is_float, "Whether it is a float.")
       .def_property_readonly(
-          "is_signed", [](DType d) { return d.is_float() || d.is_signed_int(); },
-          "Whether it has numbers below 0.")
+          "is_signed", [](DType d) { return d.is_float() || d.is_signed_int(); }, "Whether it has numbers below 0.")
       .def_property_readonly("is_integer", &DType::is_int, "Whether it is an integer; bool is none.")
       .def_property_readonly("is_bool", &DType::is_bool, "Whether it is bool.")
       .def_property_readonly(
           "min", [](DType d) { return lowest(d); }, "The least finite value, as a float.")
       .def_property_readonly(
           "max", [](DType d) { return highest(d); }, "The largest finite value, as a float.")
-      .def_property_readonly("numpy", &numpy_dtype,
-                             "NumPy's dtype. Raises TypeError where it has none.")
-      .def_property_readonly("dtype", &numpy_dtype,
-                             "What NumPy asks objects that stand for a dtype.")
+      .def_property_readonly("numpy", &numpy_dtype, "NumPy's dtype. Raises TypeError where it has none.")
+      .def_property_readonly("dtype", &numpy_dtype, "What NumPy asks objects that stand for a dtype.")
       .def("vec", &DType::vec, py::arg("lanes"), "A vector of as many of this scalar.")
       .def("__eq__", &equals, py::is_operator())
       .def(
@@ -132,8 +125,7 @@ Compares equal with NumPy's and PyTorch's dtype and with their names: `x.dtype =
       .def("__hash__", [](DType d) { return py::hash(py::str(d.name())); })
       .def("__repr__", [](DType d) { return "strata." + long_name(d); })
       .def("__str__", &long_name)
-      .def("__reduce__",
-           [](DType d) { return py::make_tuple(py::type::of<DType>(), py::make_tuple(d.name())); });
+      .def("__reduce__", [](DType d) { return py::make_tuple(py::type::of<DType>(), py::make_tuple(d.name())); });
 }
 
 }  // namespace
@@ -160,8 +152,7 @@ py::object object_of_dtype(DType dtype) {
 }
 
 py::object object_of_device(const Device& device) {
-  if (py::detail::get_type_info(typeid(Device)) == nullptr)
-    return py::str(std::string(device.name()));
+  if (py::detail::get_type_info(typeid(Device)) == nullptr) return py::str(std::string(device.name()));
   return py::cast(&device, py::return_value_policy::reference);
 }
 
@@ -176,8 +167,7 @@ Int int_of_object(py::handle object) {
   if (py::isinstance<Expr>(object)) return py::cast<const Expr&>(object);
   const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
   if (!index) throw py::error_already_set();
-  if (!PyLong_CheckExact(index.ptr()))
-    return static_cast<std::int64_t>(PyLong_AsLongLong(index.ptr()));
+  if (!PyLong_CheckExact(index.ptr())) return static_cast<std::int64_t>(PyLong_AsLongLong(index.ptr()));
   return int_of_object(index);
 }
 
@@ -199,8 +189,7 @@ void bind_dtypes(py::module_& m) {
   m.attr("long") = m.attr("int64");
   m.attr("short") = m.attr("int16");
   m.def(
-      "promote_types",
-      [](const DTypeArg& a, const DTypeArg& b) { return object_of_dtype(promote(a, b)); },
+      "promote_types", [](const DTypeArg& a, const DTypeArg& b) { return object_of_dtype(promote(a, b)); },
       py::arg("a"), py::arg("b"), "The dtype to which both are promoted, as PyTorch has it.");
 }
 

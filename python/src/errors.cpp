@@ -1,4 +1,5 @@
-// The exception classes: one for each kind of Error, derived from strata.Error and from the builtin exception of the same meaning.
+// The exception classes: one for each kind of Error, derived from strata.Error and from the builtin exception of the
+// same meaning.
 #include <array>
 #include <new>
 #include <string>
@@ -43,10 +44,10 @@ bool says(const Error& e, std::string_view words) {
   return std::string_view(e.what()).find(words) != std::string_view::npos;
 }
 
-/// Whether an error is about opening or writing a file. The kinds of Error do not distinguish that from an error in the file's contents.
+/// Whether an error is about opening or writing a file. The kinds of Error do not distinguish that from an error in the
+/// file's contents.
 bool is_of_a_file(const Error& e) {
-  return says(e, ": cannot read it: ") || says(e, "] cannot write ") ||
-         says(e, ": it is not a regular file");
+  return says(e, ": cannot read it: ") || says(e, "] cannot write ") || says(e, ": it is not a regular file");
 }
 
 int class_of(const Error& e) {
@@ -55,7 +56,8 @@ int class_of(const Error& e) {
     case ErrorKind::parse: return kParse;
     case ErrorKind::domain: return kDomain;
     case ErrorKind::shape:
-      // For these NumPy and PyTorch raise IndexError. The kinds of Error do not distinguish them, so the message decides.
+      // For these NumPy and PyTorch raise IndexError. The kinds of Error do not distinguish them, so the message
+      // decides.
       return says(e, " is outside of a") || says(e, "has no axis") ? kOutOfRange : kShape;
     case ErrorKind::undefined: return kUndefined;
     case ErrorKind::overflow: return kOverflow;
@@ -67,8 +69,8 @@ int class_of(const Error& e) {
 
 void raise_error(const Error& e) {
   PyObject* const type = error_classes[static_cast<std::size_t>(class_of(e))];
-  const py::object text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
-      e.what(), static_cast<Py_ssize_t>(std::string_view(e.what()).size()), "replace"));
+  const py::object text = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(e.what(), static_cast<Py_ssize_t>(std::string_view(e.what()).size()), "replace"));
   if (!text) return;
   const py::object error = py::reinterpret_steal<py::object>(PyObject_CallOneArg(type, text.ptr()));
   if (!error) return;
@@ -81,8 +83,7 @@ PyObject* new_class(const ErrorClass& row) {
   const py::object builtin = py::reinterpret_borrow<py::object>(*row.builtin);
   py::object bases = builtin;
   if (row.parent >= 0) {
-    const py::object parent =
-        py::reinterpret_borrow<py::object>(error_classes[static_cast<std::size_t>(row.parent)]);
+    const py::object parent = py::reinterpret_borrow<py::object>(error_classes[static_cast<std::size_t>(row.parent)]);
     bases = py::make_tuple(parent, builtin);
   }
   const std::string name = std::string("strata.") + row.name;

@@ -11,9 +11,7 @@
 
 namespace strata::python {
 
-py::object object_of_expr(const Expr& e) {
-  return e.is_variable() ? py::cast(Variable::from(e)) : py::cast(e);
-}
+py::object object_of_expr(const Expr& e) { return e.is_variable() ? py::cast(Variable::from(e)) : py::cast(e); }
 
 py::dict dict_of_values(const Values& values) {
   py::dict out;
@@ -41,8 +39,7 @@ std::string_view name_of_answer(Answer answer) {
 }
 
 Effort effort_of_name(std::string_view name) {
-  STRATA_CHECK(name == "rules" || name == "exact", domain, "[effort] '", name,
-               "' is neither 'rules' nor 'exact'");
+  STRATA_CHECK(name == "rules" || name == "exact", domain, "[effort] '", name, "' is neither 'rules' nor 'exact'");
   return name == "rules" ? Effort::rules : Effort::exact;
 }
 
@@ -65,8 +62,7 @@ Values values_of_mapping(const py::dict& mapping, const std::vector<Variable>& v
 
 Substitution substitution_of_mapping(const py::dict& mapping) {
   Substitution out;
-  for (const auto& [key, value] : mapping)
-    out.emplace_back(*key.cast<ExprArg>(), *value.cast<ExprArg>());
+  for (const auto& [key, value] : mapping) out.emplace_back(*key.cast<ExprArg>(), *value.cast<ExprArg>());
   return out;
 }
 
@@ -79,8 +75,7 @@ py::tuple state_of_node(const Node* n, const std::unordered_map<const Node*, std
   if (n->is(Op::Const)) return py::make_tuple(op, n->value());
   if (n->is(Op::Var)) {
     const VariableInfo& v = n->variable();
-    return py::make_tuple(op, v.name, v.min, v.max,
-                          v.bound ? py::object(py::int_(v.value)) : py::none());
+    return py::make_tuple(op, v.name, v.min, v.max, v.bound ? py::object(py::int_(v.value)) : py::none());
   }
   py::list parts;
   if (n->is(Op::Sum)) {
@@ -143,8 +138,7 @@ Expr expr_of_state_node(const py::tuple& node, const std::vector<Expr>& made) {
   };
   if (op == Op::Const) return node[1].cast<std::int64_t>();
   if (op == Op::Var) {
-    const Variable v(node[1].cast<std::string>(), node[2].cast<std::int64_t>(),
-                     node[3].cast<std::int64_t>());
+    const Variable v(node[1].cast<std::string>(), node[2].cast<std::int64_t>(), node[3].cast<std::int64_t>());
     return node[4].is_none() ? v : v.bind(node[4].cast<std::int64_t>());
   }
   std::vector<Expr> src;
@@ -164,8 +158,7 @@ Expr expr_of_state_node(const py::tuple& node, const std::vector<Expr>& made) {
 
 Expr expr_of_state(const py::list& state) {
   std::vector<Expr> made;
-  for (const py::handle node : state)
-    made.push_back(expr_of_state_node(node.cast<py::tuple>(), made));
+  for (const py::handle node : state) made.push_back(expr_of_state_node(node.cast<py::tuple>(), made));
   STRATA_CHECK(!made.empty(), request, "[Expr] the pickled expression is empty");
   return made.back();
 }
@@ -179,14 +172,14 @@ using ExprClass = py::class_<Expr>;
 template <class F>
 void def_expr_operator(ExprClass& c, const char* name, const F& f, const char* doc) {
   c.def(
-      name, [f](const Expr& a, const ExprArg& b) { return ExprResult{f(a, *b)}; }, py::arg("other"),
-      py::is_operator(), doc);
+      name, [f](const Expr& a, const ExprArg& b) { return ExprResult{f(a, *b)}; }, py::arg("other"), py::is_operator(),
+      doc);
 }
 template <class F>
 void def_expr_reflected(ExprClass& c, const char* name, const F& f, const char* doc) {
   c.def(
-      name, [f](const Expr& a, const ExprArg& b) { return ExprResult{f(*b, a)}; }, py::arg("other"),
-      py::is_operator(), doc);
+      name, [f](const Expr& a, const ExprArg& b) { return ExprResult{f(*b, a)}; }, py::arg("other"), py::is_operator(),
+      doc);
 }
 
 void bind_expr_arithmetic(ExprClass& c) {
@@ -198,17 +191,12 @@ void bind_expr_arithmetic(ExprClass& c) {
   def_expr_reflected(c, "__rsub__", std::minus<>(), "The difference.");
   def_expr_operator(c, "__mul__", std::multiplies<>(), "The product.");
   def_expr_reflected(c, "__rmul__", std::multiplies<>(), "The product.");
-  def_expr_operator(c, "__floordiv__", floor_div,
-                    "Floor division. The divisor's bounds have to exclude 0.");
+  def_expr_operator(c, "__floordiv__", floor_div, "Floor division. The divisor's bounds have to exclude 0.");
   def_expr_reflected(c, "__rfloordiv__", floor_div, "Floor division.");
-  def_expr_operator(c, "__mod__", modulus,
-                    "The modulus of floor division, which has the divisor's sign.");
+  def_expr_operator(c, "__mod__", modulus, "The modulus of floor division, which has the divisor's sign.");
   def_expr_reflected(c, "__rmod__", modulus, "The modulus of floor division.");
   c.def(
-      "__divmod__",
-      [](const Expr& a, const ExprArg& b) {
-        return std::pair{ExprResult{a / *b}, ExprResult{a % *b}};
-      },
+      "__divmod__", [](const Expr& a, const ExprArg& b) { return std::pair{ExprResult{a / *b}, ExprResult{a % *b}}; },
       py::arg("other"), py::is_operator(), "(self // other, self % other)");
   c.def("__neg__", [](const Expr& a) { return ExprResult{-a}; }, "The negative.");
   c.def("__pos__", [](const Expr& a) { return ExprResult{a}; }, "The expression itself.");
@@ -268,11 +256,9 @@ void bind_expr_facts(ExprClass& c) {
       "The outermost operation: 'const', 'var', '+', '*', '//', '%', 'min', ...");
   c.def_property_readonly("is_constant", &Expr::is_constant, "Whether this is a number.");
   c.def_property_readonly("is_variable", &Expr::is_variable, "Whether this is a Variable.");
+  c.def_property_readonly("value", [](const Expr& e) { return e.constant(); }, "The number that this is, or None.");
   c.def_property_readonly(
-      "value", [](const Expr& e) { return e.constant(); }, "The number that this is, or None.");
-  c.def_property_readonly(
-      "sources", [](const Expr& e) { return results_of(sources(e)); },
-      "The operands; of a sum its terms.");
+      "sources", [](const Expr& e) { return results_of(sources(e)); }, "The operands; of a sum its terms.");
   c.def(
       "vars", [](const Expr& e) { return variables(e); },
       "The variables that it is written with, in natural order (idx2 before idx10).");
@@ -284,24 +270,18 @@ Notation notation_of_name(const std::string& name) {
   if (name == "c") return Notation::c;
   if (name == "python") return Notation::python;
   if (name == "latex") return Notation::latex;
-  STRATA_CHECK(name == "spec", domain, "[render] '", name,
-               "' is not one of 'spec', 'c', 'python', 'latex'");
+  STRATA_CHECK(name == "spec", domain, "[render] '", name, "' is not one of 'spec', 'c', 'python', 'latex'");
   return Notation::spec;
 }
 
 void bind_expr_texts(ExprClass& c) {
   c.def(
-      "render",
-      [](const Expr& e, const std::string& notation) {
-        return render(e, notation_of_name(notation));
-      },
+      "render", [](const Expr& e, const std::string& notation) { return render(e, notation_of_name(notation)); },
       py::arg("notation") = "spec",
       "The text: notation is 'spec', 'c' (an expression of int64_t), 'python' or 'latex'.\n\n"
       ">>> a, b = Variable('a', 0, 10), Variable('b', 0, 10)\n>>> ((a + b*10) % "
       "10).render()\n'(a%10)'");
-  c.def(
-      "tree", [](const Expr& e) { return render_tree(e); },
-      "The indented tree of ops, one node a line.");
+  c.def("tree", [](const Expr& e) { return render_tree(e); }, "The indented tree of ops, one node a line.");
   c.def("__str__", [](const Expr& e) { return e.render(); });
   c.def("__repr__", [](const Expr& e) { return detail::message("Expr('", e.render(), "')"); });
   c.def("__hash__", [](const Expr& e) { return e.hash(); });
@@ -332,9 +312,7 @@ void bind_expr_methods(ExprClass& c) {
       "by the rules as they are written; effort='exact' looks at tables of values, too.");
   c.def(
       "substitute",
-      [](const Expr& e, const py::dict& map) {
-        return ExprResult{substitute(e, substitution_of_mapping(map))};
-      },
+      [](const Expr& e, const py::dict& map) { return ExprResult{substitute(e, substitution_of_mapping(map))}; },
       py::arg("map"),
       "Each key replaced by its value, all at once.\n\n"
       ">>> x, y = Variable('x', 0, 9), Variable('y', 0, 9)\n>>> (x*3 + y).substitute({x: "
@@ -374,17 +352,15 @@ void bind_facts_class(py::module_& m) {
       .def_readonly("residue", &Facts::residue, "In [0, modulus), or the constant.")
       .def_readonly("exact", &Facts::exact, "Whether both bounds are attained, proven.")
       .def("__repr__", [](const Facts& f) {
-        return detail::message("Facts(min=", f.min, ", max=", f.max, ", modulus=", f.modulus,
-                               ", residue=", f.residue, ", exact=", f.exact ? "True" : "False", ")");
+        return detail::message("Facts(min=", f.min, ", max=", f.max, ", modulus=", f.modulus, ", residue=", f.residue,
+                               ", exact=", f.exact ? "True" : "False", ")");
       });
 }
 
 void bind_variable_class(py::class_<Variable, Expr>& variable) {
-  variable.def(py::init<std::string_view, std::int64_t, std::int64_t>(), py::arg("name"),
-               py::arg("min"), py::arg("max"),
-               "Raises ValueError where min > max, or for a name that is no identifier.");
-  variable.def_property_readonly(
-      "name", [](const Variable& v) { return std::string(v.name()); }, "The name.");
+  variable.def(py::init<std::string_view, std::int64_t, std::int64_t>(), py::arg("name"), py::arg("min"),
+               py::arg("max"), "Raises ValueError where min > max, or for a name that is no identifier.");
+  variable.def_property_readonly("name", [](const Variable& v) { return std::string(v.name()); }, "The name.");
   variable.def_property_readonly(
       "expr", [](const Variable& v) { return std::string(v.name()); },
       "The name, as the specification's nodes call it.");
@@ -392,8 +368,7 @@ void bind_variable_class(py::class_<Variable, Expr>& variable) {
                "The variable with a value attached: it keeps its bounds in the algebra and "
                "evaluates to `value`.");
   variable.def("unbind", &Variable::unbind, "The variable without its value, and the value.");
-  variable.def_property_readonly("bound_value", &Variable::bound_value,
-                                 "The value that was bound, or None.");
+  variable.def_property_readonly("bound_value", &Variable::bound_value, "The value that was bound, or None.");
   variable.def("__repr__", [](const Variable& v) {
     const std::optional<std::int64_t> bound = v.bound_value();
     return detail::message("Variable('", v.name(), "', ", v.min(), ", ", v.max(), ")",
@@ -407,14 +382,13 @@ void bind_variable_class(py::class_<Variable, Expr>& variable) {
 
 void bind_expr(py::module_& m) {
   bind_facts_class(m);
-  ExprClass expr(
-      m, "Expr",
-      "An exact integer expression over bounded variables: immutable, canonical, hashable.\n\n"
-      "Operators take integers on either side. // and % floor; comparisons make conditions (0 or "
-      "1), which & | ~ join.\n"
-      "Values are mathematical integers; a constant beyond 64 bits raises OverflowError.\n\n"
-      ">>> a, b = Variable('a', 0, 10), Variable('b', 0, 10)\n"
-      ">>> ((a*40 + b) // 20).render()\n'(a*2)'");
+  ExprClass expr(m, "Expr",
+                 "An exact integer expression over bounded variables: immutable, canonical, hashable.\n\n"
+                 "Operators take integers on either side. // and % floor; comparisons make conditions (0 or "
+                 "1), which & | ~ join.\n"
+                 "Values are mathematical integers; a constant beyond 64 bits raises OverflowError.\n\n"
+                 ">>> a, b = Variable('a', 0, 10), Variable('b', 0, 10)\n"
+                 ">>> ((a*40 + b) // 20).render()\n'(a*2)'");
   expr.def(py::init([](const ExprArg& value) { return *value; }), py::arg("value") = 0,
            "The constant `value`, or the expression that it is.");
   py::class_<Variable, Expr> variable(m, "Variable",

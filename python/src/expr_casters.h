@@ -1,5 +1,5 @@
-// Conversions of expressions for the bindings of the algebra. As an argument, an integer means a constant expression; a result that is a
-// variable becomes an object of the class Variable.
+// Conversions of expressions for the bindings of the algebra. As an argument, an integer means a constant expression; a
+// result that is a variable becomes an object of the class Variable.
 #pragma once
 
 #include <string_view>
@@ -30,7 +30,8 @@ py::dict dict_of_values(const Values& values);
 /// The values of a dict whose keys are variables, or names of variables in `variables`.
 /// @throws py::type_error for another key or value, Error (overflow) for a value beyond 64 bits
 Values values_of_mapping(const py::dict& mapping, const std::vector<Variable>& variables);
-/// The substitution of a dict from expressions to expressions or integers. @throws py::type_error for another key or value
+/// The substitution of a dict from expressions to expressions or integers. @throws py::type_error for another key or
+/// value
 Substitution substitution_of_mapping(const py::dict& mapping);
 std::vector<Expr> exprs_of(const std::vector<ExprArg>& arguments);
 std::vector<ExprResult> results_of(const std::vector<Expr>& exprs);

@@ -22,12 +22,9 @@ py::str repr_of_proof(const Proof& p) {
 }
 
 void bind_proofs(py::module_& m, py::module_& functions) {
-  py::class_<Proof>(
-      m, "Proof",
-      "The answer to a question about all values of the variables. True iff it is 'yes'.")
+  py::class_<Proof>(m, "Proof", "The answer to a question about all values of the variables. True iff it is 'yes'.")
       .def_property_readonly(
-          "answer", [](const Proof& p) { return std::string(name_of_answer(p.answer)); },
-          "'yes', 'no' or 'unknown'.")
+          "answer", [](const Proof& p) { return std::string(name_of_answer(p.answer)); }, "'yes', 'no' or 'unknown'.")
       .def_property_readonly(
           "counterexample", [](const Proof& p) { return dict_of_values(p.counterexample); },
           "Where the answer is 'no': values by Variable for which it does not hold.")
@@ -48,8 +45,7 @@ void bind_proofs(py::module_& m, py::module_& functions) {
       "Do two expressions agree for all values of their variables? The counterexample is a point "
       "where they differ.";
   for (py::module_& where : {std::ref(m), std::ref(functions)}) {
-    where.def("prove", prove_function, py::arg("condition"), py::arg("assuming") = py::none(),
-              kProveDoc);
+    where.def("prove", prove_function, py::arg("condition"), py::arg("assuming") = py::none(), kProveDoc);
     where.def("prove_equal", equal, py::arg("a"), py::arg("b"), kEqualDoc);
   }
 }
@@ -75,8 +71,8 @@ void bind_expr_building(py::module_& m) {
       },
       py::arg("a"), "The largest of the arguments, expressions or integers.");
   m.def(
-      "sum", [](const std::vector<ExprArg>& terms) { return ExprResult{sum(exprs_of(terms))}; },
-      py::arg("terms"), "The sum, 0 of none.");
+      "sum", [](const std::vector<ExprArg>& terms) { return ExprResult{sum(exprs_of(terms))}; }, py::arg("terms"),
+      "The sum, 0 of none.");
   m.def(
       "all_of", [](const std::vector<ExprArg>& terms) { return ExprResult{all_of(exprs_of(terms))}; },
       py::arg("conditions"), "The condition that all hold, 1 of none.");
@@ -92,8 +88,8 @@ void bind_expr_building(py::module_& m) {
 
 void bind_expr_choices(py::module_& m) {
   m.def(
-      "ceildiv", [](const ExprArg& a, const ExprArg& b) { return ExprResult{ceildiv(*a, *b)}; },
-      py::arg("a"), py::arg("b"), "-(-a // b)");
+      "ceildiv", [](const ExprArg& a, const ExprArg& b) { return ExprResult{ceildiv(*a, *b)}; }, py::arg("a"),
+      py::arg("b"), "-(-a // b)");
   m.def(
       "select",
       [](const ExprArg& condition, const ExprArg& a, const ExprArg& b) {
@@ -112,8 +108,8 @@ void bind_expr_choices(py::module_& m) {
 
 void bind_expr_questions(py::module_& m) {
   m.def(
-      "same", [](const ExprArg& a, const ExprArg& b) { return same(*a, *b); }, py::arg("a"),
-      py::arg("b"), "Whether two expressions are written the same in their canonical form.");
+      "same", [](const ExprArg& a, const ExprArg& b) { return same(*a, *b); }, py::arg("a"), py::arg("b"),
+      "Whether two expressions are written the same in their canonical form.");
   m.def(
       "count_nodes", [](const ExprArg& e) { return count_nodes(*e); }, py::arg("e"),
       "Operators and leaves of the text: 3 of '(a%10)'.");

@@ -55,8 +55,7 @@ py::object load_file(const py::object& path) {
 py::dict state_of_object(const py::object& what) {
   if (PyDict_Check(what.ptr())) return what;
   if (py::isinstance<nn::Module>(what)) return what.attr("state_dict")();
-  throw py::type_error(
-      "save(): a tensor (to .npy), a dictionary of tensors or a module is expected");
+  throw py::type_error("save(): a tensor (to .npy), a dictionary of tensors or a module is expected");
 }
 
 void save_file(const py::object& what, const py::object& path,
@@ -79,8 +78,7 @@ void save_file(const py::object& what, const py::object& path,
 
 py::dict metadata_of_file(const py::object& path) {
   py::dict out;
-  for (const auto& [name, text] : read_safetensors(path_of(path)).metadata)
-    out[py::str(name)] = text;
+  for (const auto& [name, text] : read_safetensors(path_of(path)).metadata) out[py::str(name)] = text;
   return out;
 }
 

@@ -26,8 +26,7 @@ FlagValue exchange_flag(const std::string& name, const FlagValue& value) {
   if (name == #id) return as(flags::id);
 #include "strata/base/flags.def"
   std::string known;
-  for (const FlagBase* f : flags::all())
-    known += (known.empty() ? "" : ", ") + std::string(f->name());
+  for (const FlagBase* f : flags::all()) known += (known.empty() ? "" : ", ") + std::string(f->name());
   throw py::attribute_error("flags: there is no flag " + name + ", there are " + known);
 }
 
@@ -47,16 +46,14 @@ class FlagScope {
   }
   void enter() {
     try {
-      for (const auto& [name, value] : wanted_)
-        before_.emplace_back(name, exchange_flag(name, value));
+      for (const auto& [name, value] : wanted_) before_.emplace_back(name, exchange_flag(name, value));
     } catch (const std::exception&) {
       exit();
       throw;
     }
   }
   void exit() {
-    for (; !before_.empty(); before_.pop_back())
-      exchange_flag(before_.back().first, before_.back().second);
+    for (; !before_.empty(); before_.pop_back()) exchange_flag(before_.back().first, before_.back().second);
   }
 
  private:
@@ -71,8 +68,8 @@ py::dict all_flags() {
 
 /// The metaclass of strata.flags. Flags are properties of the class, which pybind11's metaclass can set.
 py::object flags_metaclass() {
-  const auto base = py::reinterpret_borrow<py::object>(
-      reinterpret_cast<PyObject*>(py::detail::get_internals().default_metaclass));
+  const auto base =
+      py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(py::detail::get_internals().default_metaclass));
   return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyType_Type))(
       "_FlagsType", py::make_tuple(base), py::dict());
 }
@@ -82,8 +79,7 @@ void refuse_other_names(const py::object& metaclass) {
   const py::object base = py::getattr(metaclass, "__base__");
   metaclass.attr("__setattr__") = py::cpp_function(
       [base](const py::object& cls, const std::string& name, const py::object& value) {
-        if (!name.starts_with("__") && !py::dict(cls.attr("__dict__")).contains(name))
-          exchange_flag(name, 0);
+        if (!name.starts_with("__") && !py::dict(cls.attr("__dict__")).contains(name)) exchange_flag(name, 0);
         base.attr("__setattr__")(cls, name, value);
       },
       py::is_method(metaclass));
@@ -113,8 +109,7 @@ flags.all() has the values in force. strata.flags.DEBUG = 2 sets one from now on
     const std::string name(f->name()), help(f->help());
     cls.def_property_static(
         name.c_str(), [name](const py::object&) { return flag_value(name); },
-        [name](const py::object&, const FlagValue& value) { exchange_flag(name, value); },
-        help.c_str());
+        [name](const py::object&, const FlagValue& value) { exchange_flag(name, value); }, help.c_str());
   }
   refuse_other_names(metaclass);
 }

@@ -10,58 +10,47 @@ namespace {
 
 using MaybeTensor = std::optional<Tensor>;
 using MaybePerAxis = std::optional<PerAxis>;
-using Convolution = Tensor (*)(const Tensor&, const Tensor&, const MaybeTensor&, const ConvOptions&,
-                               At);
-using Transposed = Tensor (*)(const Tensor&, const Tensor&, const MaybeTensor&,
-                              const ConvTransposeOptions&, At);
+using Convolution = Tensor (*)(const Tensor&, const Tensor&, const MaybeTensor&, const ConvOptions&, At);
+using Transposed = Tensor (*)(const Tensor&, const Tensor&, const MaybeTensor&, const ConvTransposeOptions&, At);
 using MaxPool = Tensor (*)(const Tensor&, const PerAxis&, const MaxPoolOptions&, At);
-using MaxPoolPlaces = std::pair<Tensor, Tensor> (*)(const Tensor&, const PerAxis&,
-                                                    const MaxPoolOptions&, At);
+using MaxPoolPlaces = std::pair<Tensor, Tensor> (*)(const Tensor&, const PerAxis&, const MaxPoolOptions&, At);
 using AvgPool = Tensor (*)(const Tensor&, const PerAxis&, const AvgPoolOptions&, At);
 using AdaptivePool = Tensor (*)(const Tensor&, const PerAxis&, At);
 using AdaptivePlaces = std::pair<Tensor, Tensor> (*)(const Tensor&, const PerAxis&, At);
 using LpPool = Tensor (*)(const Tensor&, double, const PerAxis&, const LpPoolOptions&, At);
-using Unpool = Tensor (*)(const Tensor&, const Tensor&, const PerAxis&, const MaybePerAxis&,
-                          const PerAxis&, const MaybePerAxis&, At);
+using Unpool = Tensor (*)(const Tensor&, const Tensor&, const PerAxis&, const MaybePerAxis&, const PerAxis&,
+                          const MaybePerAxis&, At);
 using DropFunction = Tensor (*)(const Tensor&, double, bool, Generator, At);
 
 py::object pair_of(std::pair<Tensor, Tensor>&& both) {
-  return py::reinterpret_steal<py::object>(
-      Outgoing<std::pair<Tensor, Tensor>>::object(std::move(both)));
+  return py::reinterpret_steal<py::object>(Outgoing<std::pair<Tensor, Tensor>>::object(std::move(both)));
 }
 
 template <Convolution conv>
 Tensor convolved(const Tensor& x, const Tensor& weight, const MaybeTensor& bias, const PerAxis& stride,
                  const ConvPadding& padding, const PerAxis& dilation, std::int64_t groups) {
-  return conv(x, weight, bias,
-              {.stride = stride, .padding = padding, .dilation = dilation, .groups = groups},
+  return conv(x, weight, bias, {.stride = stride, .padding = padding, .dilation = dilation, .groups = groups},
               At::current());
 }
 template <Transposed conv>
-Tensor conv_transposed(const Tensor& x, const Tensor& weight, const MaybeTensor& bias,
-                       const PerAxis& stride, const PerAxis& padding, const PerAxis& output_padding,
-                       std::int64_t groups, const PerAxis& dilation) {
-  return conv(x, weight, bias,
-              {.stride = stride,
-               .padding = padding,
-               .output_padding = output_padding,
-               .groups = groups,
-               .dilation = dilation},
-              At::current());
+Tensor conv_transposed(const Tensor& x, const Tensor& weight, const MaybeTensor& bias, const PerAxis& stride,
+                       const PerAxis& padding, const PerAxis& output_padding, std::int64_t groups,
+                       const PerAxis& dilation) {
+  return conv(
+      x, weight, bias,
+      {.stride = stride, .padding = padding, .output_padding = output_padding, .groups = groups, .dilation = dilation},
+      At::current());
 }
 template <MaxPool pool, MaxPoolPlaces with_places>
-py::object max_pooled(const Tensor& x, const PerAxis& kernel, const MaybePerAxis& stride,
-                      const PerAxis& padding, const PerAxis& dilation, bool ceil_mode,
-                      bool return_indices) {
-  const MaxPoolOptions options{
-      .stride = stride, .padding = padding, .dilation = dilation, .ceil_mode = ceil_mode};
+py::object max_pooled(const Tensor& x, const PerAxis& kernel, const MaybePerAxis& stride, const PerAxis& padding,
+                      const PerAxis& dilation, bool ceil_mode, bool return_indices) {
+  const MaxPoolOptions options{.stride = stride, .padding = padding, .dilation = dilation, .ceil_mode = ceil_mode};
   return return_indices ? pair_of(with_places(x, kernel, options, At::current()))
                         : object_of(pool(x, kernel, options, At::current()));
 }
 template <AvgPool pool>
-Tensor avg_pooled(const Tensor& x, const PerAxis& kernel, const MaybePerAxis& stride,
-                  const PerAxis& padding, bool ceil_mode, bool count_include_pad,
-                  const std::optional<std::int64_t>& divisor) {
+Tensor avg_pooled(const Tensor& x, const PerAxis& kernel, const MaybePerAxis& stride, const PerAxis& padding,
+                  bool ceil_mode, bool count_include_pad, const std::optional<std::int64_t>& divisor) {
   return pool(x, kernel,
               {.stride = stride,
                .padding = padding,
@@ -72,29 +61,25 @@ Tensor avg_pooled(const Tensor& x, const PerAxis& kernel, const MaybePerAxis& st
 }
 template <AdaptivePool pool, AdaptivePlaces with_places>
 py::object adaptive_max_pooled(const Tensor& x, const PerAxis& size, bool return_indices) {
-  return return_indices ? pair_of(with_places(x, size, At::current()))
-                        : object_of(pool(x, size, At::current()));
+  return return_indices ? pair_of(with_places(x, size, At::current())) : object_of(pool(x, size, At::current()));
 }
 template <LpPool pool>
-Tensor lp_pooled(const Tensor& x, double p, const PerAxis& kernel, const MaybePerAxis& stride,
-                 bool ceil_mode) {
+Tensor lp_pooled(const Tensor& x, double p, const PerAxis& kernel, const MaybePerAxis& stride, bool ceil_mode) {
   return pool(x, p, kernel, {.stride = stride, .ceil_mode = ceil_mode}, At::current());
 }
 
 void bind_convolutions(Functions& f) {
-  constexpr const char
-      *how = "weight, bias=None, stride=1, padding=0, dilation=1, groups=1",
-      *doc =
-          "Convolution with a weight (out channels, in channels / groups, kernel...). `padding` is "
-          "a number, one for each axis, pairs, 'same' or 'valid'.";
+  constexpr const char *how = "weight, bias=None, stride=1, padding=0, dilation=1, groups=1",
+                       *doc =
+                           "Convolution with a weight (out channels, in channels / groups, kernel...). `padding` is "
+                           "a number, one for each axis, pairs, 'same' or 'valid'.";
   f.op("conv1d", how, &convolved<conv1d>, doc);
   f.op("conv2d", how, &convolved<conv2d>, doc);
   f.op("conv3d", how, &convolved<conv3d>, doc);
   f.op("conv_nd", how, &convolved<conv_nd>, doc);
-  constexpr const char
-      *back = "weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1",
-      *back_doc =
-          "Transposed convolution with a weight (in channels, out channels / groups, kernel...).";
+  constexpr const char *back = "weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1",
+                       *back_doc =
+                           "Transposed convolution with a weight (in channels, out channels / groups, kernel...).";
   f.op("conv_transpose1d", back, &conv_transposed<conv_transpose1d>, back_doc);
   f.op("conv_transpose2d", back, &conv_transposed<conv_transpose2d>, back_doc);
   f.op("conv_transpose3d", back, &conv_transposed<conv_transpose3d>, back_doc);
@@ -109,8 +94,8 @@ void bind_convolutions(Functions& f) {
       "The windows of two spatial axes as columns: (batch, channels * kernel, windows).");
   f.op(
       "fold", ("output_size, " + std::string(windows)).c_str(),
-      [](const Tensor& x, const PerAxis& size, const PerAxis& kernel, const PerAxis& dilation,
-         const PerAxis& padding, const PerAxis& stride) {
+      [](const Tensor& x, const PerAxis& size, const PerAxis& kernel, const PerAxis& dilation, const PerAxis& padding,
+         const PerAxis& stride) {
         return fold(x, size, kernel, {.dilation = dilation, .padding = padding, .stride = stride});
       },
       "Columns back where they came from, added up where windows overlap.");
@@ -126,11 +111,10 @@ void bind_pools(Functions& f) {
   f.op("max_pool1d", max_how, &max_pooled<max_pool1d, max_pool1d_with_indices>, max_doc);
   f.op("max_pool2d", max_how, &max_pooled<max_pool2d, max_pool2d_with_indices>, max_doc);
   f.op("max_pool3d", max_how, &max_pooled<max_pool3d, max_pool3d_with_indices>, max_doc);
-  constexpr const char
-      *avg_how =
-          "kernel_size|kernel=2, stride=None, padding=0, ceil_mode=False, count_include_pad=True, "
-          "divisor_override=None",
-      *avg_doc = "The mean of each window. The stride is the kernel's size where none is given.";
+  constexpr const char *avg_how =
+                           "kernel_size|kernel=2, stride=None, padding=0, ceil_mode=False, count_include_pad=True, "
+                           "divisor_override=None",
+                       *avg_doc = "The mean of each window. The stride is the kernel's size where none is given.";
   f.op("avg_pool1d", avg_how, &avg_pooled<avg_pool1d>, avg_doc);
   f.op("avg_pool2d", avg_how, &avg_pooled<avg_pool2d>, avg_doc);
   f.op("avg_pool3d", avg_how, &avg_pooled<avg_pool3d>, avg_doc);
@@ -146,8 +130,7 @@ void bind_pools(Functions& f) {
   f.op("lp_pool1d", lp_how, &lp_pooled<lp_pool1d>, lp_doc);
   f.op("lp_pool2d", lp_how, &lp_pooled<lp_pool2d>, lp_doc);
   f.op("lp_pool3d", lp_how, &lp_pooled<lp_pool3d>, lp_doc);
-  constexpr const char *back_how =
-                           "indices, kernel_size|kernel, stride=None, padding=0, output_size=None",
+  constexpr const char *back_how = "indices, kernel_size|kernel, stride=None, padding=0, output_size=None",
                        *back_doc = "Values where the indices of a max pool say, zeros elsewhere.";
   f.op("max_unpool1d", back_how, &max_unpool1d, back_doc);
   f.op("max_unpool2d", back_how, &max_unpool2d, back_doc);
@@ -162,12 +145,10 @@ Tensor layernorm(const Tensor& x, const AxesArg& axes, double eps) {
 
 void bind_norms(Functions& f) {
   f.op(
-      "batch_norm",
-      "running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05",
+      "batch_norm", "running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05",
       [](const Tensor& x, const MaybeTensor& mean, const MaybeTensor& var, const MaybeTensor& weight,
          const MaybeTensor& bias, bool training, double momentum, double eps) {
-        return batch_norm(x, mean, var, weight, bias,
-                          {.training = training, .momentum = momentum, .eps = eps});
+        return batch_norm(x, mean, var, weight, bias, {.training = training, .momentum = momentum, .eps = eps});
       },
       "Over all but axis 1: in training with the batch's mean and variance, towards which running "
       "ones move; else with the running ones.");
@@ -180,34 +161,29 @@ void bind_norms(Functions& f) {
       "x over (k + alpha * mean of squares of so many neighbouring channels)**beta.");
 }
 
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const MaybeTensor& mask,
-                 double dropout_p, bool causal, const std::optional<double>& scale, bool enable_gqa) {
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const MaybeTensor& mask, double dropout_p,
+                 bool causal, const std::optional<double>& scale, bool enable_gqa) {
   return scaled_dot_product_attention(
-      q, k, v,
-      {.mask = mask, .causal = causal, .scale = scale, .enable_gqa = enable_gqa, .dropout = dropout_p});
+      q, k, v, {.mask = mask, .causal = causal, .scale = scale, .enable_gqa = enable_gqa, .dropout = dropout_p});
 }
 
 void bind_layers(Functions& f) {
   f.op(
       "embedding", "weight, padding_idx=None",
-      [](const GivenIndex& index, const Tensor& weight, const std::optional<std::int64_t>& padding,
-         At at) {
+      [](const GivenIndex& index, const Tensor& weight, const std::optional<std::int64_t>& padding, At at) {
         const Tensor out = embedding(index.tensor, weight, padding, at);
-        if (index.is_written)
-          ops::check_at_hand(index.tensor.node(), {"embedding", "index", weight.size(0).value()});
+        if (index.is_written) ops::check_at_hand(index.tensor.node(), {"embedding", "index", weight.size(0).value()});
         return out;
       },
       "Rows of the weight by number: NaN where it has none of that number.");
   f.op(
-      "embedding_bag",
-      "weight, offsets=None, mode='mean', per_sample_weights=None, padding_idx=None",
+      "embedding_bag", "weight, offsets=None, mode='mean', per_sample_weights=None, padding_idx=None",
       [](const Tensor& x, const Tensor& weight, const MaybeTensor& offsets, const std::string& mode,
          const MaybeTensor& weights, const std::optional<std::int64_t>& padding) {
-        const auto which = static_cast<BagMode>(
-            choice_of({py::str(mode).ptr(), "embedding_bag", "mode"}, {"sum", "mean", "max"}));
+        const auto which =
+            static_cast<BagMode>(choice_of({py::str(mode).ptr(), "embedding_bag", "mode"}, {"sum", "mean", "max"}));
         return embedding_bag(
-            x, weight,
-            {.offsets = offsets, .mode = which, .per_sample_weights = weights, .padding_index = padding});
+            x, weight, {.offsets = offsets, .mode = which, .per_sample_weights = weights, .padding_index = padding});
       },
       "Rows of the weight, reduced in bags.");
   f.op("scaled_dot_product_attention",
@@ -219,8 +195,7 @@ void bind_layers(Functions& f) {
 }
 
 void bind_dropouts(Functions& f) {
-  constexpr const char *how = "p=0.5, training=True, generator=None",
-                       *channels = "The same of whole channels.";
+  constexpr const char *how = "p=0.5, training=True, generator=None", *channels = "The same of whole channels.";
   f.op("dropout", how, &dropout,
        "x with each element 0 with probability p, the others divided by 1 - p. Without `training`, "
        "x.");
@@ -240,20 +215,17 @@ void bind_dropouts(Functions& f) {
 }
 
 Interpolation interpolation_of(const std::string& word, const char* function) {
-  constexpr std::array modes{Interpolation::nearest, Interpolation::nearest_exact,
-                             Interpolation::linear,  Interpolation::linear,
-                             Interpolation::linear,  Interpolation::cubic,
+  constexpr std::array modes{Interpolation::nearest, Interpolation::nearest_exact, Interpolation::linear,
+                             Interpolation::linear,  Interpolation::linear,        Interpolation::cubic,
                              Interpolation::cubic,   Interpolation::area};
-  return modes[choice_of(
-      {py::str(word).ptr(), function, "mode"},
-      {"nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic", "cubic", "area"})];
+  return modes[choice_of({py::str(word).ptr(), function, "mode"},
+                         {"nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic", "cubic", "area"})];
 }
 
-Tensor resized(const Tensor& x, const MaybePerAxis& size, const py::object& scale_factor,
-               const std::string& mode, const std::optional<bool>& align_corners) {
-  InterpolateOptions options{.size = size,
-                             .mode = interpolation_of(mode, "interpolate"),
-                             .align_corners = align_corners.value_or(false)};
+Tensor resized(const Tensor& x, const MaybePerAxis& size, const py::object& scale_factor, const std::string& mode,
+               const std::optional<bool>& align_corners) {
+  InterpolateOptions options{
+      .size = size, .mode = interpolation_of(mode, "interpolate"), .align_corners = align_corners.value_or(false)};
   if (PyTuple_Check(scale_factor.ptr()) || PyList_Check(scale_factor.ptr()))
     for (const py::handle s : scale_factor)
       options.scale_factor.push_back(real_of({s.ptr(), "interpolate", "scale_factor"}));
@@ -262,11 +234,10 @@ Tensor resized(const Tensor& x, const MaybePerAxis& size, const py::object& scal
   return interpolate(x, options);
 }
 
-Tensor sampled(const Tensor& x, const Tensor& grid, const std::string& mode,
-               const std::string& padding_mode, const std::optional<bool>& align_corners) {
+Tensor sampled(const Tensor& x, const Tensor& grid, const std::string& mode, const std::string& padding_mode,
+               const std::optional<bool>& align_corners) {
   const auto outside = static_cast<GridSampleOptions::Outside>(
-      choice_of({py::str(padding_mode).ptr(), "grid_sample", "padding_mode"},
-                {"zeros", "border", "reflection"}));
+      choice_of({py::str(padding_mode).ptr(), "grid_sample", "padding_mode"}, {"zeros", "border", "reflection"}));
   return grid_sample(x, grid,
                      {.mode = interpolation_of(mode, "grid_sample"),
                       .padding_mode = outside,

@@ -1,5 +1,5 @@
-// GivenIndex: an argument of indices, e.g. of take() and gather(), with the form in which it was given. The values of a list or an array
-// are known at the call, so they are checked; those of a tensor may not be computed yet.
+// GivenIndex: an argument of indices, e.g. of take() and gather(), with the form in which it was given. The values of a
+// list or an array are known at the call, so they are checked; those of a tensor may not be computed yet.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,7 @@ struct GivenIndex {
 
 template <>
 struct Incoming<GivenIndex> {
-  explicit Incoming(const Given& g)
-      : given(g), value{given.get(), tensor_in(g.object) == nullptr} {}
+  explicit Incoming(const Given& g) : given(g), value{given.get(), tensor_in(g.object) == nullptr} {}
   const GivenIndex& get() const { return value; }
   static constexpr const char* type = Incoming<Tensor>::type;
   Incoming<Tensor> given;

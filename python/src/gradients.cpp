@@ -95,40 +95,36 @@ std::pair<py::object, py::object> value_and_gradients(const py::object& f, const
   for (const std::size_t k : places_in(argnums)) {
     STRATA_CHECK(k < inputs.size(), domain, "[grad] argument ", k, " of ", inputs.size());
     const Tensor given = tensor_of({py::object(inputs[k]).ptr(), "grad", "argument"});
-    STRATA_CHECK(given.dtype().is_float(), domain, "[grad] a tensor of dtype ",
-                 given.dtype().name(), " has no gradient");
+    STRATA_CHECK(given.dtype().is_float(), domain, "[grad] a tensor of dtype ", given.dtype().name(),
+                 " has no gradient");
     const Tensor x = TensorAccess::of(given.node().tracked({}), given);
     by.push_back(x);
     inputs[k] = object_of(TensorAccess::of(x.node(), x));  // f may change it in place
   }
   const py::object result = f(*py::tuple(inputs), **kwargs);
   // If the result is a tuple (value, ...), the value is differentiated.
-  const Tensor value = tensor_of({PyTuple_Check(result.ptr()) && PyTuple_GET_SIZE(result.ptr()) > 0
-                                      ? PyTuple_GET_ITEM(result.ptr(), 0)
-                                      : result.ptr(),
-                                  "grad", "result"});
+  const Tensor value =
+      tensor_of({PyTuple_Check(result.ptr()) && PyTuple_GET_SIZE(result.ptr()) > 0 ? PyTuple_GET_ITEM(result.ptr(), 0)
+                                                                                   : result.ptr(),
+                 "grad", "result"});
   std::vector<Tensor> all = gradients(value, by, {}, Unused::zeros);
   if (PyIndex_Check(argnums.ptr())) return {result, object_of(all[0])};
   return {result, py::reinterpret_steal<py::object>(tuple_of(std::move(all)))};
 }
 
-py::object gradients_of(const Tensor& y, const py::object& xs, const std::optional<Tensor>& dy,
-                        bool allow_unused) {
+py::object gradients_of(const Tensor& y, const py::object& xs, const std::optional<Tensor>& dy, bool allow_unused) {
   const Unused unused = allow_unused ? Unused::zeros : Unused::refused;
-  if (const Tensor* const x = tensor_in(xs.ptr()))
-    return object_of(gradients(y, {x, 1}, dy, unused)[0]);
+  if (const Tensor* const x = tensor_in(xs.ptr())) return object_of(gradients(y, {x, 1}, dy, unused)[0]);
   return py::reinterpret_steal<py::object>(
       tuple_of(gradients(y, tensors_of({xs.ptr(), "gradients", "xs"}), dy, unused)));
 }
 
-Tensor with_custom_gradient(const Tensor& value, const std::vector<Tensor>& inputs,
-                            const py::object& backward) {
+Tensor with_custom_gradient(const Tensor& value, const std::vector<Tensor>& inputs, const py::object& backward) {
   const auto function = kept_object(backward);  // released later by any thread, see memory.h
   return with_gradient(value, inputs, [function](const Tensor& dy) {
     const Locked acquire;
     const py::tuple args = py::make_tuple(object_of(dy));
-    const auto result =
-        py::reinterpret_steal<py::object>(call_python(function.get(), args.ptr(), nullptr));
+    const auto result = py::reinterpret_steal<py::object>(call_python(function.get(), args.ptr(), nullptr));
     if (!result) throw py::error_already_set();
     if (const Tensor* const one = tensor_in(result.ptr())) return std::vector<Tensor>{*one};
     return tensors_of({result.ptr(), "with_gradient", "what backward returns"});
@@ -144,9 +140,7 @@ void bind_no_grad(py::module_& m) {
              return self;
            })
       .def("__exit__", [](NoGradContext& c, const py::args&) { c.exit(); });
-  m.def(
-      "is_grad_enabled", [] { return !NoGrad::is_active(); },
-      "Whether gradients pass what this thread computes.");
+  m.def("is_grad_enabled", [] { return !NoGrad::is_active(); }, "Whether gradients pass what this thread computes.");
 }
 
 }  // namespace
@@ -183,22 +177,18 @@ void bind_gradients(Functions& f) {
   f.op("contiguous", "", &Tensor::contiguous, "The same values in memory of their own.");
   f.op("clone", "", &Tensor::contiguous, "The same values in memory of their own.");
   f.op("detach", "", &Tensor::detach, "The same values, which no gradient passes.");
-  f.method(
-      "cpu", "", [](const py::object& self) { return self; }, "The tensor: memory is the host's.");
+  f.method("cpu", "", [](const py::object& self) { return self; }, "The tensor: memory is the host's.");
   f.method("assign", "value", &assigned,
            "The tensor stands for the value from now on, and returns itself; no gradient passes. "
            "Raises unless shape and dtype are the same.");
   f.method("copy_", "source|src", &copied_from,
            "The tensor stands for what broadcasts to its shape, in its dtype; gradients pass.");
   f.method("fill_", "value", &filled, "Every element is the value from now on.");
-  f.method(
-      "zero_", "", [](const py::object& self) { return filled(self, 0); },
-      "Every element is 0 from now on.");
+  f.method("zero_", "", [](const py::object& self) { return filled(self, 0); }, "Every element is 0 from now on.");
   f.method("requires_grad_", "requires_grad=True", &with_requires_grad,
            "Gradients are taken by it from now on, or no longer.");
   f.method(
-      "backward", "gradient=None",
-      [](const Tensor& x, const std::optional<Tensor>& g) { x.backward(g); },
+      "backward", "gradient=None", [](const Tensor& x, const std::optional<Tensor>& g) { x.backward(g); },
       "Adds d(x)/dt to t.grad for each t below that gradients are taken by. `gradient` defaults to "
       "1, of a scalar.",
       Gil::release);
@@ -212,11 +202,11 @@ void bind_gradients(Functions& f) {
              "are taken: x.detach(), made beforehand, stays when x is changed in place.");
   py::module_& m = f.module();
   bind_no_grad(m);
-  m.def("_value_and_gradients", [](const py::object& function, const py::object& argnums,
-                                   const py::args& args, const py::kwargs& kwargs) {
-    auto both = value_and_gradients(function, argnums, args, kwargs);
-    return py::make_tuple(both.first, both.second);
-  });
+  m.def("_value_and_gradients",
+        [](const py::object& function, const py::object& argnums, const py::args& args, const py::kwargs& kwargs) {
+          auto both = value_and_gradients(function, argnums, args, kwargs);
+          return py::make_tuple(both.first, both.second);
+        });
 }
 
 }  // namespace strata::python

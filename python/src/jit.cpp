@@ -1,7 +1,8 @@
 // strata.jit: captures a Python function once and replays it (tensor/jit.h).
 //
-// The tensors among the arguments, also those inside tuples, lists and dictionaries, are the inputs of the capture. The other arguments
-// form a key; each key has its own Jit. A replayed result is rebuilt from its tensors and the key of the captured result.
+// The tensors among the arguments, also those inside tuples, lists and dictionaries, are the inputs of the capture. The
+// other arguments form a key; each key has its own Jit. A replayed result is rebuilt from its tensors and the key of
+// the captured result.
 #include <Python.h>
 #include <structmember.h>
 
@@ -21,8 +22,8 @@ namespace {
 constexpr int kMostNesting = 32;  // the greatest depth of nested tuples, lists and dictionaries
 
 bool is_value(PyObject* o) {
-  return o == Py_None || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o) ||
-         PyUnicode_CheckExact(o) || PyBytes_CheckExact(o);
+  return o == Py_None || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o) || PyUnicode_CheckExact(o) ||
+         PyBytes_CheckExact(o);
 }
 
 /// The tensors and other objects that taken_apart() found.
@@ -31,17 +32,16 @@ struct Parts {
   std::vector<py::object> objects;  // objects that the key identifies by their addresses; kept alive
 };
 
-/// The key of arguments or results without their tensors: a hashable tuple, from which put_together() rebuilds them. Its forms are ("t",)
-/// for a tensor, ("v", type, value) for a simple value, ("o", address) for another object, ("l", parts...) for a list, ("u", parts...) for
-/// a tuple, ("d", keys, parts...) for a dictionary.
+/// The key of arguments or results without their tensors: a hashable tuple, from which put_together() rebuilds them.
+/// Its forms are ("t",) for a tensor, ("v", type, value) for a simple value, ("o", address) for another object, ("l",
+/// parts...) for a list, ("u", parts...) for a tuple, ("d", keys, parts...) for a dictionary.
 py::object taken_apart(PyObject* o, Parts& parts, int depth = 0) {
   if (depth > kMostNesting) throw py::type_error("jit: arguments and results are nested too deep");
   if (const Tensor* const t = tensor_in(o)) {
     parts.tensors.push_back(*t);
     return py::make_tuple("t");
   }
-  if (is_value(o))
-    return py::make_tuple("v", py::handle(reinterpret_cast<PyObject*>(Py_TYPE(o))), py::handle(o));
+  if (is_value(o)) return py::make_tuple("v", py::handle(reinterpret_cast<PyObject*>(Py_TYPE(o))), py::handle(o));
   py::list out;
   if (PyTuple_Check(o) || PyList_CheckExact(o)) {
     out.append(PyTuple_Check(o) ? "u" : "l");
@@ -60,15 +60,12 @@ py::object taken_apart(PyObject* o, Parts& parts, int depth = 0) {
   return py::make_tuple("o", reinterpret_cast<std::uintptr_t>(o));
 }
 
-char kind_of(const py::tuple& shape) {
-  return PyUnicode_AsUTF8(PyTuple_GET_ITEM(shape.ptr(), 0))[0];
-}
+char kind_of(const py::tuple& shape) { return PyUnicode_AsUTF8(PyTuple_GET_ITEM(shape.ptr(), 0))[0]; }
 
 py::object put_together(const py::tuple& shape, std::span<const Tensor> tensors, std::size_t& next) {
   const auto part = [&](std::size_t k) {
-    return put_together(
-        py::reinterpret_borrow<py::tuple>(PyTuple_GET_ITEM(shape.ptr(), static_cast<Py_ssize_t>(k))),
-        tensors, next);
+    return put_together(py::reinterpret_borrow<py::tuple>(PyTuple_GET_ITEM(shape.ptr(), static_cast<Py_ssize_t>(k))),
+                        tensors, next);
   };
   switch (kind_of(shape)) {
     case 't': return object_of(tensors[next++]);
@@ -90,8 +87,7 @@ py::object put_together(const py::tuple& shape, std::span<const Tensor> tensors,
       return out;
     }
     default:  // an object, which is kept alive beside the key
-      return py::reinterpret_borrow<py::object>(
-          reinterpret_cast<PyObject*>(py::cast<std::uintptr_t>(shape[1])));
+      return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(py::cast<std::uintptr_t>(shape[1])));
   }
 }
 
@@ -99,8 +95,7 @@ py::object put_together(const py::tuple& shape, std::span<const Tensor> tensors,
 std::string name_of(PyObject* function) {
   const py::handle f(function);
   const py::object name = py::getattr(f, "__qualname__", py::none());
-  std::string out =
-      name.is_none() ? py::repr(f).cast<std::string>() : py::str(name).cast<std::string>();
+  std::string out = name.is_none() ? py::repr(f).cast<std::string>() : py::str(name).cast<std::string>();
   const py::object code = py::getattr(f, "__code__", py::none());
   if (!code.is_none())
     out += " (" + py::str(code.attr("co_filename")).cast<std::string>() + ":" +
@@ -112,8 +107,7 @@ std::string name_of(PyObject* function) {
 class JitCalls {
  public:
   /// @param arguments the key; null: all arguments are tensors by position
-  JitCalls(PyObject* function, py::object arguments, std::vector<py::object> objects,
-           std::size_t captures)
+  JitCalls(PyObject* function, py::object arguments, std::vector<py::object> objects, std::size_t captures)
       : function_(function),
         arguments_(std::move(arguments)),
         argument_objects_(std::move(objects)),
@@ -155,8 +149,7 @@ class JitCalls {
     return called(both[0], both[1]);
   }
   py::object called(const py::handle& args, const py::handle& named) const {
-    const auto result =
-        py::reinterpret_steal<py::object>(call_python(function_, args.ptr(), named.ptr()));
+    const auto result = py::reinterpret_steal<py::object>(call_python(function_, args.ptr(), named.ptr()));
     if (!result) throw py::error_already_set();
     return result;
   }
@@ -178,16 +171,12 @@ struct JitState {
 
   JitCalls& for_plain(std::size_t count) {
     auto& calls = plain[count];
-    if (!calls)
-      calls = std::make_unique<JitCalls>(function.ptr(), py::object(), std::vector<py::object>(),
-                                         captures);
+    if (!calls) calls = std::make_unique<JitCalls>(function.ptr(), py::object(), std::vector<py::object>(), captures);
     return *calls;
   }
   JitCalls& for_arguments(const py::object& arguments, std::vector<py::object>&& objects) {
-    if (by_arguments.contains(arguments))
-      return *others[py::cast<std::size_t>(by_arguments[arguments])];
-    others.push_back(
-        std::make_unique<JitCalls>(function.ptr(), arguments, std::move(objects), captures));
+    if (by_arguments.contains(arguments)) return *others[py::cast<std::size_t>(by_arguments[arguments])];
+    others.push_back(std::make_unique<JitCalls>(function.ptr(), arguments, std::move(objects), captures));
     by_arguments[arguments] = others.size() - 1;
     return *others.back();
   }
@@ -228,14 +217,10 @@ PyObject* call_jit(PyObject* self, PyObject* const* args, std::size_t flagged, P
     for (std::size_t k = 0; k < count; ++k) positions[k] = py::handle(args[k]);
     py::dict named;
     for (Py_ssize_t k = 0; names != nullptr && k < PyTuple_GET_SIZE(names); ++k)
-      named[py::handle(PyTuple_GET_ITEM(names, k))] =
-          py::handle(args[count + static_cast<std::size_t>(k)]);
+      named[py::handle(PyTuple_GET_ITEM(names, k))] = py::handle(args[count + static_cast<std::size_t>(k)]);
     Parts parts;
     const py::object arguments = taken_apart(py::make_tuple(positions, named).ptr(), parts);
-    return state_of(self)
-        .for_arguments(arguments, std::move(parts.objects))(parts.tensors)
-        .release()
-        .ptr();
+    return state_of(self).for_arguments(arguments, std::move(parts.objects))(parts.tensors).release().ptr();
   } catch (const std::exception&) {
     raise_current_exception();
     return nullptr;
@@ -265,20 +250,18 @@ PyObject* new_jit(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {"function", "captures", nullptr};
   PyObject* function = nullptr;
   Py_ssize_t captures = 8;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|n:_Jit", const_cast<char**>(keywords), &function,
-                                  &captures) == 0)
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|n:_Jit", const_cast<char**>(keywords), &function, &captures) == 0)
     return nullptr;
   if (PyCallable_Check(function) == 0 || captures < 1) {
-    PyErr_SetString(PyExc_TypeError,
-                    "jit: a function, and how many captures of it are kept (1 or more)");
+    PyErr_SetString(PyExc_TypeError, "jit: a function, and how many captures of it are kept (1 or more)");
     return nullptr;
   }
   PyObject* const self = type->tp_alloc(type, 0);
   if (self == nullptr) return nullptr;
   auto* const object = reinterpret_cast<JitObject*>(self);
   object->vectorcall = &call_jit;
-  object->state = new JitState{
-      py::reinterpret_borrow<py::object>(function), static_cast<std::size_t>(captures), {}, {}, {}};
+  object->state =
+      new JitState{py::reinterpret_borrow<py::object>(function), static_cast<std::size_t>(captures), {}, {}, {}};
   return self;
 }
 
@@ -294,8 +277,7 @@ PyObject* jit_replays(PyObject* self, void*) {
 }
 
 PyGetSetDef jit_properties[] = {
-    {"runs", jit_runs, nullptr, "How often the function ran as it is written, captures among them.",
-     nullptr},
+    {"runs", jit_runs, nullptr, "How often the function ran as it is written, captures among them.", nullptr},
     {"replays", jit_replays, nullptr, "How often a capture was replayed.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -322,8 +304,7 @@ void bind_jit(py::module_& m) {
       {0, nullptr},
   };
   PyType_Spec spec{"strata._Jit", sizeof(JitObject), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                       Py_TPFLAGS_METHOD_DESCRIPTOR,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
                    slots};
   m.add_object("_Jit", py::reinterpret_steal<py::object>(PyType_FromSpec(&spec)));
 }

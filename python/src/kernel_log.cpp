@@ -9,10 +9,10 @@ namespace strata::python {
 
 namespace {
 
-// Guards the kernels of all logs. The GIL does not: a thread runs kernels without it, while another one reads the log or forks.
+// Guards the kernels of all logs. The GIL does not: a thread runs kernels without it, while another one reads the log
+// or forks.
 constinit std::mutex heard_mutex;
-const ForkHook heard_hook(
-    ForkOrder::kernel_cache, [] { heard_mutex.lock(); }, [] { heard_mutex.unlock(); });
+const ForkHook heard_hook(ForkOrder::kernel_cache, [] { heard_mutex.lock(); }, [] { heard_mutex.unlock(); });
 
 /// The recorded kernels.
 struct HeardKernels {
@@ -32,8 +32,8 @@ class KernelListener final : public RunListener {
   std::shared_ptr<HeardKernels> heard_;
 };
 
-/// The active listeners of this thread. NOTE: RunListeners must nest by scope, which Python does not guarantee. So only the innermost log
-/// of a thread can be stopped.
+/// The active listeners of this thread. NOTE: RunListeners must nest by scope, which Python does not guarantee. So only
+/// the innermost log of a thread can be stopped.
 thread_local std::vector<std::pair<const void*, std::unique_ptr<KernelListener>>> thread_listeners;
 
 class KernelLog {
@@ -42,8 +42,7 @@ class KernelLog {
   void stop() {
     STRATA_CHECK(!thread_listeners.empty() && thread_listeners.back().first == this &&
                      RunListener::current() == thread_listeners.back().second.get(),
-                 undefined,
-                 "[KernelLog] the log is not the last log that was started on this thread");
+                 undefined, "[KernelLog] the log is not the last log that was started on this thread");
     thread_listeners.pop_back();
   }
   std::vector<RanKernel> kernels() const {
@@ -71,9 +70,7 @@ void bind_kernel_log(py::module_& m) {
           },
           "The values of variables by name.")
       .def_readonly("seconds", &RanKernel::seconds, "How long it ran.")
-      .def("__repr__", [](const RanKernel& r) {
-        return detail::message("<RanKernel ", r.kernel->kernel().name, ">");
-      });
+      .def("__repr__", [](const RanKernel& r) { return detail::message("<RanKernel ", r.kernel->kernel().name, ">"); });
   py::class_<KernelLog>(m, "KernelLog",
                         "The kernels that this thread runs, in order.\n\n"
                         ">>> with KernelLog() as log:\n...     y = (tensor([1.0, 2.0]) + "

@@ -30,28 +30,24 @@ LayerClass<L> layer(py::module_& m, const char* name, const char* doc) {
   return out;
 }
 
-/// The tensor, or nothing for None, that was assigned to an attribute of a layer. @throws py::type_error naming the attribute
+/// The tensor, or nothing for None, that was assigned to an attribute of a layer. @throws py::type_error naming the
+/// attribute
 std::optional<Tensor> assigned_tensor(const py::object& value, const char* name, bool may_be_absent) {
   if (const Tensor* const t = tensor_in(value.ptr())) return *t;
   if (value.is_none() && may_be_absent) return std::nullopt;
-  throw py::type_error(detail::message("[Module] ", name, " is a Tensor",
-                                       may_be_absent ? " or None" : "", ", not ",
+  throw py::type_error(detail::message("[Module] ", name, " is a Tensor", may_be_absent ? " or None" : "", ", not ",
                                        value.is_none() ? "None" : Py_TYPE(value.ptr())->tp_name));
 }
 
-/// Binds a tensor of a layer as an attribute. Assignment makes another tensor the parameter (Module::set()). `state_name`: its name in
-/// state_dict(), if that differs.
+/// Binds a tensor of a layer as an attribute. Assignment makes another tensor the parameter (Module::set()).
+/// `state_name`: its name in state_dict(), if that differs.
 template <class T, class L>
-void with_tensor(LayerClass<L>& c, const char* name, T L::* member, const char* doc,
-                 const char* state_name = nullptr) {
+void with_tensor(LayerClass<L>& c, const char* name, T L::* member, const char* doc, const char* state_name = nullptr) {
   const char* const full = state_name != nullptr ? state_name : name;
   constexpr bool may_be_absent = std::is_same_v<T, std::optional<Tensor>>;
   c.def_property(
       name, [member](const L& l) { return l.*member; },
-      [full](L& l, const py::object& value) {
-        l.set(full, assigned_tensor(value, full, may_be_absent));
-      },
-      doc);
+      [full](L& l, const py::object& value) { l.set(full, assigned_tensor(value, full, may_be_absent)); }, doc);
 }
 
 template <class L>
@@ -61,11 +57,10 @@ LayerClass<L>& with_weight(LayerClass<L>& c) {
 }
 template <class L>
 LayerClass<L>& with_bias(LayerClass<L>& c) {
-  with_tensor<decltype(L::bias), L>(
-      with_weight(c), "bias", &L::bias,
-      std::is_same_v<decltype(L::bias), Tensor>
-          ? "The bias. Another tensor can be assigned."
-          : "The bias, or None. Another tensor, or None, can be assigned.");
+  with_tensor<decltype(L::bias), L>(with_weight(c), "bias", &L::bias,
+                                    std::is_same_v<decltype(L::bias), Tensor>
+                                        ? "The bias. Another tensor can be assigned."
+                                        : "The bias, or None. Another tensor, or None, can be assigned.");
   return c;
 }
 
@@ -73,8 +68,7 @@ LayerClass<L>& with_bias(LayerClass<L>& c) {
 template <class Inner, class L>
 void with_inner(LayerClass<L>& c, const char* name, Inner L::* member, const char* doc) {
   c.def_property_readonly(
-      name, [member](L& l) -> Inner& { return l.*member; },
-      py::return_value_policy::reference_internal, doc);
+      name, [member](L& l) -> Inner& { return l.*member; }, py::return_value_policy::reference_internal, doc);
 }
 
 /// The kernel sizes of `axes` spatial axes, from one number or a sequence.
@@ -98,13 +92,11 @@ class ConvLayer final : public nn::Conv {
 
 template <std::size_t axes>
 void bind_conv(py::module_& m, const char* name) {
-  auto c = layer<ConvLayer<axes>>(
-      m, name, "Convolution. The weight is (out channels, in channels / groups, kernel...).");
-  c.def(py::init<std::int64_t, std::int64_t, py::object, py::object, py::object, py::object,
-                 std::int64_t, bool>(),
-        py::arg("in_channels"), py::arg("out_channels"), py::arg("kernel_size"),
-        py::arg("stride") = 1, py::arg("padding") = 0, py::arg("dilation") = 1,
-        py::arg("groups") = 1, py::arg("bias") = true);
+  auto c =
+      layer<ConvLayer<axes>>(m, name, "Convolution. The weight is (out channels, in channels / groups, kernel...).");
+  c.def(py::init<std::int64_t, std::int64_t, py::object, py::object, py::object, py::object, std::int64_t, bool>(),
+        py::arg("in_channels"), py::arg("out_channels"), py::arg("kernel_size"), py::arg("stride") = 1,
+        py::arg("padding") = 0, py::arg("dilation") = 1, py::arg("groups") = 1, py::arg("bias") = true);
   with_bias(c);
 }
 
@@ -124,15 +116,11 @@ void bind_batch_norm(py::module_& m, const char* name) {
   c.def(py::init<std::int64_t, double, double>(), py::arg("num_features"), py::arg("eps") = 1e-5,
         py::arg("momentum") = 0.1);
   with_bias(c);
-  with_tensor<Tensor, L>(c, "running_mean", &L::running_mean,
-                         "The mean of each channel, from training.");
-  with_tensor<Tensor, L>(c, "running_var", &L::running_var,
-                         "The variance of each channel, from training.");
+  with_tensor<Tensor, L>(c, "running_mean", &L::running_mean, "The mean of each channel, from training.");
+  with_tensor<Tensor, L>(c, "running_var", &L::running_var, "The variance of each channel, from training.");
 }
 
-Ints normalized_sizes(const py::object& shape) {
-  return sizes_of({shape.ptr(), "norm", "normalized_shape"});
-}
+Ints normalized_sizes(const py::object& shape) { return sizes_of({shape.ptr(), "norm", "normalized_shape"}); }
 
 AttentionOptions attention_options(const std::optional<Tensor>& mask, bool causal) {
   return {.mask = mask, .causal = causal};
@@ -140,21 +128,19 @@ AttentionOptions attention_options(const std::optional<Tensor>& mask, bool causa
 
 void bind_attention(py::module_& m) {
   using MHA = nn::MultiheadAttention;
-  LayerClass<MHA> attention(
-      m, "MultiheadAttention", py::dynamic_attr(), collected_once(),
-      "Attention of several heads side by side: (batch, length, features) to the same.");
-  attention.def(py::init<std::int64_t, std::int64_t, bool>(), py::arg("embed_dim"),
-                py::arg("num_heads"), py::arg("bias") = true);
+  LayerClass<MHA> attention(m, "MultiheadAttention", py::dynamic_attr(), collected_once(),
+                            "Attention of several heads side by side: (batch, length, features) to the same.");
+  attention.def(py::init<std::int64_t, std::int64_t, bool>(), py::arg("embed_dim"), py::arg("num_heads"),
+                py::arg("bias") = true);
   called(
       attention,
-      [](const MHA& l, const Tensor& query, const std::optional<Tensor>& key,
-         const std::optional<Tensor>& value, const std::optional<Tensor>& mask, bool causal) {
+      [](const MHA& l, const Tensor& query, const std::optional<Tensor>& key, const std::optional<Tensor>& value,
+         const std::optional<Tensor>& mask, bool causal) {
         const LocationScope scope("MultiheadAttention");
-        return l(query, key.value_or(query), value.value_or(key.value_or(query)),
-                 attention_options(mask, causal));
+        return l(query, key.value_or(query), value.value_or(key.value_or(query)), attention_options(mask, causal));
       },
-      py::arg("query"), py::arg("key") = py::none(), py::arg("value") = py::none(),
-      py::arg("attn_mask") = py::none(), py::arg("is_causal") = false);
+      py::arg("query"), py::arg("key") = py::none(), py::arg("value") = py::none(), py::arg("attn_mask") = py::none(),
+      py::arg("is_causal") = false);
   with_inner(attention, "query", &MHA::query, "What makes queries.");
   with_inner(attention, "key", &MHA::key, "What makes keys.");
   with_inner(attention, "value", &MHA::value, "What makes values.");
@@ -165,8 +151,8 @@ void bind_block(py::module_& m) {
   using Block = nn::TransformerBlock;
   LayerClass<Block> block(m, "TransformerBlock", py::dynamic_attr(), collected_once(),
                           "x + attention(norm(x)), then x + feed-forward(norm(x)).");
-  block.def(py::init<std::int64_t, std::int64_t, std::int64_t, double>(), py::arg("embed_dim"),
-            py::arg("num_heads"), py::arg("hidden"), py::arg("dropout") = 0.0);
+  block.def(py::init<std::int64_t, std::int64_t, std::int64_t, double>(), py::arg("embed_dim"), py::arg("num_heads"),
+            py::arg("hidden"), py::arg("dropout") = 0.0);
   called(
       block,
       [](const Block& l, const Tensor& x, const std::optional<Tensor>& mask, bool causal) {
@@ -184,10 +170,10 @@ void bind_block(py::module_& m) {
 
 template <class L>
 void with_recurrent_weights(LayerClass<L>& c) {
-  with_tensor<Tensor, L>(c, "weight_ih", &L::weight_ih,
-                         "The weight of the input, gates one after another.", "weight_ih_l0");
-  with_tensor<Tensor, L>(c, "weight_hh", &L::weight_hh,
-                         "The weight of the state, gates one after another.", "weight_hh_l0");
+  with_tensor<Tensor, L>(c, "weight_ih", &L::weight_ih, "The weight of the input, gates one after another.",
+                         "weight_ih_l0");
+  with_tensor<Tensor, L>(c, "weight_hh", &L::weight_hh, "The weight of the state, gates one after another.",
+                         "weight_hh_l0");
   with_tensor<Tensor, L>(c, "bias_ih", &L::bias_ih, "The bias beside weight_ih.", "bias_ih_l0");
   with_tensor<Tensor, L>(c, "bias_hh", &L::bias_hh, "The bias beside weight_hh.", "bias_hh_l0");
 }
@@ -225,15 +211,14 @@ void bind_recurrent(py::module_& m) {
 
 void bind_layer_classes(py::module_& m) {
   auto linear = layer<nn::Linear>(m, "Linear", "x @ weight.T + bias; the weight is (out, in).");
-  linear.def(py::init<std::int64_t, std::int64_t, bool>(), py::arg("in_features"),
-             py::arg("out_features"), py::arg("bias") = true);
+  linear.def(py::init<std::int64_t, std::int64_t, bool>(), py::arg("in_features"), py::arg("out_features"),
+             py::arg("bias") = true);
   with_bias(linear);
   bind_conv<1>(m, "Conv1d");
   bind_conv<2>(m, "Conv2d");
   bind_conv<3>(m, "Conv3d");
   auto embedding = layer<nn::Embedding>(m, "Embedding", "Rows of a weight by number.");
-  embedding.def(py::init<std::int64_t, std::int64_t>(), py::arg("num_embeddings"),
-                py::arg("embedding_dim"));
+  embedding.def(py::init<std::int64_t, std::int64_t>(), py::arg("num_embeddings"), py::arg("embedding_dim"));
   with_weight(embedding);
   layer<nn::Dropout>(m, "Dropout", "dropout() in training.")
       .def(py::init<double>(), py::arg("p") = 0.5)
@@ -247,24 +232,21 @@ void bind_norm_layers(py::module_& m) {
   bind_batch_norm<1>(m, "BatchNorm1d");
   bind_batch_norm<2>(m, "BatchNorm2d");
   bind_batch_norm<3>(m, "BatchNorm3d");
-  auto layer_norm = layer<nn::LayerNorm>(
-      m, "LayerNorm", "layer_norm() over the last dimensions, whose sizes are given.");
+  auto layer_norm =
+      layer<nn::LayerNorm>(m, "LayerNorm", "layer_norm() over the last dimensions, whose sizes are given.");
   layer_norm.def(py::init([](const py::object& shape, double eps) {
                    return std::make_unique<nn::LayerNorm>(normalized_sizes(shape), eps);
                  }),
                  py::arg("normalized_shape"), py::arg("eps") = 1e-5);
   with_bias(layer_norm);
-  auto group_norm =
-      layer<nn::GroupNorm>(m, "GroupNorm", "group_norm() over each of so many groups of channels.");
-  group_norm.def(py::init<std::int64_t, std::int64_t, double>(), py::arg("num_groups"),
-                 py::arg("num_channels"), py::arg("eps") = 1e-5);
+  auto group_norm = layer<nn::GroupNorm>(m, "GroupNorm", "group_norm() over each of so many groups of channels.");
+  group_norm.def(py::init<std::int64_t, std::int64_t, double>(), py::arg("num_groups"), py::arg("num_channels"),
+                 py::arg("eps") = 1e-5);
   with_bias(group_norm);
-  auto instance_norm =
-      layer<nn::InstanceNorm>(m, "InstanceNorm", "instance_norm() of each channel.");
+  auto instance_norm = layer<nn::InstanceNorm>(m, "InstanceNorm", "instance_norm() of each channel.");
   instance_norm.def(py::init<std::int64_t, double>(), py::arg("num_features"), py::arg("eps") = 1e-5);
   with_bias(instance_norm);
-  auto rms_norm = layer<nn::RMSNorm>(m, "RMSNorm",
-                                     "rms_norm() over the last dimensions, whose sizes are given.");
+  auto rms_norm = layer<nn::RMSNorm>(m, "RMSNorm", "rms_norm() over the last dimensions, whose sizes are given.");
   rms_norm.def(py::init([](const py::object& shape, std::optional<double> eps) {
                  return std::make_unique<nn::RMSNorm>(normalized_sizes(shape), eps);
                }),

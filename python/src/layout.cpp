@@ -22,8 +22,8 @@ struct IntTree {
 Int size_of_leaf(const py::handle& object) {
   py::detail::make_caster<Int> size;
   if (!size.load(object, false))
-    throw py::type_error(detail::message("a size or stride is an int or Expr, not ",
-                                         py::repr(object).cast<std::string>()));
+    throw py::type_error(
+        detail::message("a size or stride is an int or Expr, not ", py::repr(object).cast<std::string>()));
   return py::detail::cast_op<Int>(size);
 }
 
@@ -96,19 +96,17 @@ Ints compact_strides(const Ints& sizes) {
 
 Layout layout_of(const AnyObject& shape, const std::optional<AnyObject>& stride) {
   if (py::isinstance<Layout>(shape.value) && !stride) return shape.value.cast<Layout>();
-  if (py::isinstance<py::str>(shape.value) && !stride)
-    return parse_layout(shape.value.cast<std::string>());
+  if (py::isinstance<py::str>(shape.value) && !stride) return parse_layout(shape.value.cast<std::string>());
   const IntTree sizes = tree_of_object(shape.value);
   IntTree strides{sizes.nodes, {}};
   if (stride)
     strides = tree_of_object(stride->value);
   else
     strides.values = compact_strides(sizes.values);
-  STRATA_CHECK(detail::without_singletons(sizes.nodes) == detail::without_singletons(strides.nodes),
-               shape, "[layout] the strides do not nest as the sizes do");
+  STRATA_CHECK(detail::without_singletons(sizes.nodes) == detail::without_singletons(strides.nodes), shape,
+               "[layout] the strides do not nest as the sizes do");
   Layout::Leaves leaves;
-  for (std::size_t k = 0; k < sizes.values.size(); ++k)
-    leaves.push_back({sizes.values[k], strides.values[k]});
+  for (std::size_t k = 0; k < sizes.values.size(); ++k) leaves.push_back({sizes.values[k], strides.values[k]});
   return Layout::create(sizes.nodes, leaves);
 }
 
@@ -165,8 +163,7 @@ auto by_layout_or_mode(const F& f) {
 }
 
 void bind_layout_divisions(LayoutClass& c, py::module_& m) {
-  def_twice(c, m, "composition",
-            by_layout_or_mode([](const Layout& a, const auto& b) { return composition(a, b); }),
+  def_twice(c, m, "composition", by_layout_or_mode([](const Layout& a, const auto& b) { return composition(a, b); }),
             "The layout R with R(c) == A(B(c)) for every coordinate c of B = `other`, in B's "
             "profile; of a list of layouts: mode by\n"
             "mode. Raises UndefinedError with the reason where no layout does that.\n\n"
@@ -179,13 +176,10 @@ void bind_layout_divisions(LayoutClass& c, py::module_& m) {
             py::arg("tiler"));
   def_twice(c, m, "zipped_divide",
             by_layout_or_mode([](const Layout& a, const auto& b) { return zipped_divide(a, b); }),
-            "logical_divide with all tiles' modes together: ((T0, T1, ...), (R0, R1, ...)).",
-            py::arg("tiler"));
-  def_twice(c, m, "tiled_divide",
-            by_layout_or_mode([](const Layout& a, const auto& b) { return tiled_divide(a, b); }),
+            "logical_divide with all tiles' modes together: ((T0, T1, ...), (R0, R1, ...)).", py::arg("tiler"));
+  def_twice(c, m, "tiled_divide", by_layout_or_mode([](const Layout& a, const auto& b) { return tiled_divide(a, b); }),
             "((T0, T1, ...), R0, R1, ...)", py::arg("tiler"));
-  def_twice(c, m, "flat_divide",
-            by_layout_or_mode([](const Layout& a, const auto& b) { return flat_divide(a, b); }),
+  def_twice(c, m, "flat_divide", by_layout_or_mode([](const Layout& a, const auto& b) { return flat_divide(a, b); }),
             "(T0, T1, ..., R0, R1, ...)", py::arg("tiler"));
 }
 
@@ -202,15 +196,12 @@ void bind_layout_products(LayoutClass& c, py::module_& m) {
       {"zipped_product", &zipped_product<Int>, "(A, P), as logical_product."},
       {"tiled_product", &tiled_product<Int>, "(A, P0, P1, ...)"},
       {"flat_product", &flat_product<Int>, "(A0, A1, ..., P0, P1, ...)"},
-      {"blocked_product", &blocked_product<Int>,
-       "((A0, P0), (A1, P1), ...): blocks of this layout lie side by side."},
-      {"raked_product", &raked_product<Int>,
-       "((P0, A0), (P1, A1), ...): the copies are interleaved."},
+      {"blocked_product", &blocked_product<Int>, "((A0, P0), (A1, P1), ...): blocks of this layout lie side by side."},
+      {"raked_product", &raked_product<Int>, "((P0, A0), (P1, A1), ...): the copies are interleaved."},
   };
   for (const ProductRow& row : rows)
     def_twice(
-        c, m, row.name,
-        [f = row.f](const Layout& a, const LayoutArg& b) { return f(a, b.value, kMergeBudget); },
+        c, m, row.name, [f = row.f](const Layout& a, const LayoutArg& b) { return f(a, b.value, kMergeBudget); },
         row.doc, py::arg("other"));
 }
 
@@ -235,8 +226,7 @@ void bind_layout_functions(LayoutClass& c, py::module_& m) {
       c, m, "nullspace", [](const Layout& l) { return nullspace(l); },
       "The layout R with self(R(i)) == 0: the leaves of stride 0.");
   def_twice(c, m, "size", [](const Layout& l) { return l.size(); }, "The number of coordinates.");
-  def_twice(
-      c, m, "cosize", [](const Layout& l) { return l.cosize(); }, "Elements that memory must span.");
+  def_twice(c, m, "cosize", [](const Layout& l) { return l.cosize(); }, "Elements that memory must span.");
   def_twice(
       c, m, "idx2crd",
       [](const Layout& l, const Int& index) {
@@ -247,33 +237,27 @@ void bind_layout_functions(LayoutClass& c, py::module_& m) {
       "2)).idx2crd(5)\n(1, 2)",
       py::arg("index"));
   def_twice(
-      c, m, "crd2idx",
-      [](const Layout& l, const AnyObject& at) { return l(coordinate_of(at.value)); },
+      c, m, "crd2idx", [](const Layout& l, const AnyObject& at) { return l(coordinate_of(at.value)); },
       "The value at a coordinate: an integer or a nested tuple.", py::arg("coordinate"));
   def_twice(
-      c, m, "table", [](const Layout& l) { return table(l); },
-      "The values at 0, 1, ..., size() - 1. For numbers.");
+      c, m, "table", [](const Layout& l) { return table(l); }, "The values at 0, 1, ..., size() - 1. For numbers.");
 }
 
 void bind_layout_class(LayoutClass& c) {
-  c.def(
-      py::init(&layout_of), py::arg("shape"), py::arg("stride") = py::none(),
-      "Of nested tuples of sizes and strides (none: compact, the first fastest), or of a text.\n\n"
-      ">>> Layout((2, 4), (4, 1))\nLayout('(2,4):(4,1)')\n>>> "
-      "Layout('((2,4),8):((1,16),2)').size()\n64");
+  c.def(py::init(&layout_of), py::arg("shape"), py::arg("stride") = py::none(),
+        "Of nested tuples of sizes and strides (none: compact, the first fastest), or of a text.\n\n"
+        ">>> Layout((2, 4), (4, 1))\nLayout('(2,4):(4,1)')\n>>> "
+        "Layout('((2,4),8):((1,16),2)').size()\n64");
   c.def_static(
       "parse",
-      [](const std::string& text, const std::vector<Variable>& variables) {
-        return parse_layout(text, variables);
-      },
+      [](const std::string& text, const std::vector<Variable>& variables) { return parse_layout(text, variables); },
       py::arg("text"), py::arg("variables") = std::vector<Variable>(),
       "The layout that a text says, which may hold names of `variables`: '(n,4):(4,1)'.");
   c.def_property_readonly(
       "shape", [](const Layout& l) { return AnyObject{object_of_tree(l.profile(), leaf_sizes(l))}; },
       "The sizes: an int, an Expr or a nested tuple of them.");
   c.def_property_readonly(
-      "stride",
-      [](const Layout& l) { return AnyObject{object_of_tree(l.profile(), leaf_strides(l))}; },
+      "stride", [](const Layout& l) { return AnyObject{object_of_tree(l.profile(), leaf_strides(l))}; },
       "The strides, nested as the shape.");
   c.def_property_readonly("rank", &Layout::rank, "The number of modes; 1 for a leaf.");
   c.def_property_readonly("depth", &Layout::depth, "The depth of the nesting; 0 for a leaf.");
@@ -283,16 +267,14 @@ void bind_layout_class(LayoutClass& c) {
       "__getitem__",
       [](const Layout& l, std::int64_t k) {
         const auto rank = static_cast<std::int64_t>(l.rank());
-        if (k < -rank || k >= rank)
-          throw py::index_error(detail::message("[layout] there is no mode ", k));
+        if (k < -rank || k >= rank) throw py::index_error(detail::message("[layout] there is no mode ", k));
         return l.mode(static_cast<std::size_t>(k < 0 ? k + rank : k));
       },
       py::arg("k"), "Mode k as a layout; below 0 from the end.");
   c.def(
       "__call__",
       [](const Layout& l, const py::args& coordinates) {
-        return l(coordinate_of(coordinates.size() == 1 ? py::object(coordinates[0])
-                                                       : py::object(coordinates)));
+        return l(coordinate_of(coordinates.size() == 1 ? py::object(coordinates[0]) : py::object(coordinates)));
       },
       "The value at an index, or at a coordinate: one a mode, each an integer or a nested tuple.");
 }
@@ -300,45 +282,38 @@ void bind_layout_class(LayoutClass& c) {
 void bind_layout_protocol(LayoutClass& c) {
   bind_pictures(c);
   c.def(
-      "__eq__", [](const Layout& a, const Layout& b) { return a == b; }, py::arg("other"),
-      py::is_operator(), "Whether they are written the same.");
-  c.def(
-      "__ne__", [](const Layout& a, const Layout& b) { return !(a == b); }, py::arg("other"),
-      py::is_operator());
+      "__eq__", [](const Layout& a, const Layout& b) { return a == b; }, py::arg("other"), py::is_operator(),
+      "Whether they are written the same.");
+  c.def("__ne__", [](const Layout& a, const Layout& b) { return !(a == b); }, py::arg("other"), py::is_operator());
   c.def("__hash__", [](const Layout& l) {
-    return py::hash(py::make_tuple(object_of_tree(l.profile(), leaf_sizes(l)),
-                                   object_of_tree(l.profile(), leaf_strides(l))));
+    return py::hash(
+        py::make_tuple(object_of_tree(l.profile(), leaf_sizes(l)), object_of_tree(l.profile(), leaf_strides(l))));
   });
   c.def("render", [](const Layout& l) { return render(l); }, "The text: '((2,4),8):((1,16),2)'.");
   c.def("__str__", [](const Layout& l) { return render(l); });
   c.def("__repr__", [](const Layout& l) { return detail::message("Layout('", render(l), "')"); });
   c.def("__reduce__", [](const py::object& self) {
-    return py::make_tuple(py::type::of<Layout>(),
-                          py::make_tuple(self.attr("shape"), self.attr("stride")));
+    return py::make_tuple(py::type::of<Layout>(), py::make_tuple(self.attr("shape"), self.attr("stride")));
   });
 }
 
 void bind_placed_layout(LayoutClass& c, py::module_& m) {
-  py::class_<PlacedLayout>(m, "PlacedLayout",
-                           "A layout for each dimension, over the valid box of a shape.")
+  py::class_<PlacedLayout>(m, "PlacedLayout", "A layout for each dimension, over the valid box of a shape.")
       .def_readonly("modes", &PlacedLayout::modes, "One layout a dimension.")
       .def_readonly("offset", &PlacedLayout::offset, "The address of the first valid index.")
       .def_readonly("shape", &PlacedLayout::shape, "One size a dimension.")
       .def_readonly("begin", &PlacedLayout::begin, "The first valid index of each dimension.")
       .def("layout", &PlacedLayout::layout, "The modes as one layout.")
       .def(
-          "to_view", [](const PlacedLayout& l) { return to_view(l); },
-          "The View that says the same, or None.")
+          "to_view", [](const PlacedLayout& l) { return to_view(l); }, "The View that says the same, or None.")
       .def(
           "to_shape_tracker", [](const PlacedLayout& l) { return to_shape_tracker(l); },
           "The stack that says the same.");
   c.def(
-      "to_view", [](const Layout& l, const Int& offset) { return to_view(l, offset); },
-      py::arg("offset") = Int(0),
+      "to_view", [](const Layout& l, const Int& offset) { return to_view(l, offset); }, py::arg("offset") = Int(0),
       "The View that says the same, or None where a mode has no one stride.");
   c.def(
-      "to_shape_tracker",
-      [](const Layout& l, const Int& offset) { return to_shape_tracker(place(l, offset)); },
+      "to_shape_tracker", [](const Layout& l, const Int& offset) { return to_shape_tracker(place(l, offset)); },
       py::arg("offset") = Int(0), "The stack of Views that says the same.");
   m.def(
       "to_layout", [](const View& v) { return to_layout(v); }, py::arg("view"),
@@ -349,20 +324,15 @@ void bind_placed_layout(LayoutClass& c, py::module_& m) {
 }
 
 void bind_swizzle(py::module_& m) {
-  py::class_<Swizzle>(m, "Swizzle",
-                      "Addresses with some bits exchanged by exclusive or, against bank conflicts.")
-      .def(py::init<std::int64_t, std::int64_t, std::int64_t>(), py::arg("bits"), py::arg("base"),
-           py::arg("shift"),
+  py::class_<Swizzle>(m, "Swizzle", "Addresses with some bits exchanged by exclusive or, against bank conflicts.")
+      .def(py::init<std::int64_t, std::int64_t, std::int64_t>(), py::arg("bits"), py::arg("base"), py::arg("shift"),
            "i -> i ^ (the `bits` bits of i from bit base + max(shift, 0), moved down by shift).")
       .def("size", &Swizzle::size, "2**(bits + base + |shift|): it permutes the integers below.")
-      .def("__call__", &Swizzle::operator(), py::arg("i"),
-           "The swizzled address. Raises DomainError for i < 0.")
+      .def("__call__", &Swizzle::operator(), py::arg("i"), "The swizzled address. Raises DomainError for i < 0.")
       .def(
-          "table", [](const Swizzle& s) { return table(s); },
-          "The addresses of 0, 1, ..., size() - 1.")
+          "table", [](const Swizzle& s) { return table(s); }, "The addresses of 0, 1, ..., size() - 1.")
       .def(
-          "__eq__", [](const Swizzle& a, const Swizzle& b) { return a == b; }, py::arg("other"),
-          py::is_operator())
+          "__eq__", [](const Swizzle& a, const Swizzle& b) { return a == b; }, py::arg("other"), py::is_operator())
       .def("__hash__", [](const Swizzle& s) { return s.size(); });
 }
 
@@ -383,8 +353,8 @@ void bind_layout(py::module_& m) {
   bind_placed_layout(layout, functions);
   bind_swizzle(functions);
   functions.def(
-      "make_layout", [](const std::vector<LayoutArg>& modes) { return make_layout(tiler_of(modes)); },
-      py::arg("modes"), "The layout whose modes these are; of a single one: that one.");
+      "make_layout", [](const std::vector<LayoutArg>& modes) { return make_layout(tiler_of(modes)); }, py::arg("modes"),
+      "The layout whose modes these are; of a single one: that one.");
 }
 
 }  // namespace strata::python

@@ -18,9 +18,7 @@ namespace {
 struct LazyArgToObject {
   py::object operator()(std::monostate) const { return py::none(); }
   py::object operator()(const BufferArg& b) const { return py::make_tuple(b.slot, b.size, b.st); }
-  py::object operator()(const ConstArg& c) const {
-    return py::make_tuple(object_of_scalar(c.value), c.st);
-  }
+  py::object operator()(const ConstArg& c) const { return py::make_tuple(object_of_scalar(c.value), c.st); }
   py::object operator()(const ShapeTracker& st) const { return py::cast(st); }
   py::object operator()(DType dtype) const { return object_of_dtype(dtype); }
   py::object operator()(const Ints& sizes) const { return py::cast(sizes); }
@@ -35,8 +33,7 @@ using LazyClass = py::class_<LazyOp>;
 
 void bind_lazy_parts(LazyClass& c) {
   c.def_property_readonly(
-      "op", [](const LazyOp& n) { return AnyObject{object_of_op(n.op())}; },
-      "A member of UnaryOps, BinaryOps, ...");
+      "op", [](const LazyOp& n) { return AnyObject{object_of_op(n.op())}; }, "A member of UnaryOps, BinaryOps, ...");
   c.def_property_readonly(
       "src",
       [](const LazyOp& n) {
@@ -55,30 +52,22 @@ void bind_lazy_parts(LazyClass& c) {
       "The dtype of its elements; None of STORE and SINK.");
   c.def_property_readonly("shape", &LazyOp::shape, "The shape.");
   c.def_property_readonly(
-      "is_realized", [](const LazyOp& n) { return is_realized(*n.node()); },
-      "Whether it is in memory.");
+      "is_realized", [](const LazyOp& n) { return is_realized(*n.node()); }, "Whether it is in memory.");
   c.def_property_readonly(
-      "buffer",
-      [](const LazyOp& n) {
-        return AnyObject{is_realized(*n.node()) ? py::cast(buffer_of(n)) : py::none()};
-      },
+      "buffer", [](const LazyOp& n) { return AnyObject{is_realized(*n.node()) ? py::cast(buffer_of(n)) : py::none()}; },
       "The Buffer that it is in, row-major; None where it is not realized.");
 }
 
 void bind_lazy_protocol(LazyClass& c) {
-  c.def("text", &LazyOp::text,
-        "One line a node, sources first: number, op, dtype, shape, sources, argument.");
+  c.def("text", &LazyOp::text, "One line a node, sources first: number, op, dtype, shape, sources, argument.");
   c.def("__str__", &LazyOp::text);
   c.def("__repr__", [](const LazyOp& n) {
-    return detail::message("<LazyOp ", spec_name(n.op()), " ", n.dtype().name(), render(n.shape()),
-                           ">");
+    return detail::message("<LazyOp ", spec_name(n.op()), " ", n.dtype().name(), render(n.shape()), ">");
   });
   c.def(
-      "__eq__", [](const LazyOp& a, const LazyOp& b) { return a == b; }, py::arg("other"),
-      py::is_operator(), "Whether they are the same node, which is: written the same.");
-  c.def(
-      "__ne__", [](const LazyOp& a, const LazyOp& b) { return !(a == b); }, py::arg("other"),
-      py::is_operator());
+      "__eq__", [](const LazyOp& a, const LazyOp& b) { return a == b; }, py::arg("other"), py::is_operator(),
+      "Whether they are the same node, which is: written the same.");
+  c.def("__ne__", [](const LazyOp& a, const LazyOp& b) { return !(a == b); }, py::arg("other"), py::is_operator());
   c.def("__hash__", &LazyOp::hash);
 }
 
@@ -97,8 +86,7 @@ LazyOp alu_op(const py::object& op, const py::args& operands) {
 }
 
 void bind_lazy_building(LazyClass& c) {
-  c.def_static("load", &load_op, py::arg("slot"), py::arg("dtype"), py::arg("st"),
-               py::arg("size") = py::none(),
+  c.def_static("load", &load_op, py::arg("slot"), py::arg("dtype"), py::arg("st"), py::arg("size") = py::none(),
                "The elements of a buffer argument of a kernel, seen through a ShapeTracker.");
   c.def_static(
       "constant",
@@ -107,12 +95,11 @@ void bind_lazy_building(LazyClass& c) {
       },
       py::arg("value"), py::arg("dtype"), py::arg("shape"), "One value everywhere.");
   c.def_static(
-      "iota", [](const DTypeArg& dtype, const ShapeTracker& st) { return LazyOp::iota(dtype, st); },
-      py::arg("dtype"), py::arg("st"), "The address of each index.");
+      "iota", [](const DTypeArg& dtype, const ShapeTracker& st) { return LazyOp::iota(dtype, st); }, py::arg("dtype"),
+      py::arg("st"), "The address of each index.");
   c.def_static(
-      "from_buffer", [](const Buffer& buffer, const Ints& shape) { return leaf_of(buffer, shape); },
-      py::arg("buffer"), py::arg("shape"),
-      "The elements of a Buffer, row-major: a node that is realized.");
+      "from_buffer", [](const Buffer& buffer, const Ints& shape) { return leaf_of(buffer, shape); }, py::arg("buffer"),
+      py::arg("shape"), "The elements of a Buffer, row-major: a node that is realized.");
   c.def_static("alu", &alu_op, py::arg("op"),
                "An op between elements, of operands of one shape. Raises ShapeError or DomainError "
                "where they do not fit.");
@@ -125,12 +112,11 @@ void bind_lazy_building(LazyClass& c) {
       },
       py::arg("op"), py::arg("x"), py::arg("axes"),
       "A reduction: 'SUM', 'PROD', 'MAX', 'MIN'. The axes stay, of size 1.");
-  c.def_static("store", &store_op, py::arg("slot"), py::arg("st"), py::arg("value"),
-               py::arg("size") = py::none(),
+  c.def_static("store", &store_op, py::arg("slot"), py::arg("st"), py::arg("value"), py::arg("size") = py::none(),
                "Puts `value` into a buffer argument, at the addresses of a ShapeTracker.");
   c.def_static(
-      "sink", [](const std::vector<LazyOp>& stores) { return LazyOp::sink(stores); },
-      py::arg("stores"), "A kernel: its stores.");
+      "sink", [](const std::vector<LazyOp>& stores) { return LazyOp::sink(stores); }, py::arg("stores"),
+      "A kernel: its stores.");
 }
 
 void bind_lazy_running(LazyClass& c) {
@@ -141,8 +127,7 @@ void bind_lazy_running(LazyClass& c) {
       [](const LazyOp& n, const std::optional<std::string>& device) {
         return TensorAccess::of(n, device ? Device::get(*device) : Device::default_device());
       },
-      py::arg("device") = py::none(),
-      "A Tensor of this node, on the default device unless another is named.");
+      py::arg("device") = py::none(), "A Tensor of this node, on the default device unless another is named.");
   c.def(
       "realize",
       [](const LazyOp& n, const std::optional<std::string>& device) {
@@ -157,34 +142,30 @@ void bind_lazy_running(LazyClass& c) {
 
 void bind_lazy_movement(LazyClass& c) {
   c.def(
-      "cast", [](const LazyOp& n, const DTypeArg& dtype) { return n.cast(dtype); },
-      py::arg("dtype"), "In another dtype.");
+      "cast", [](const LazyOp& n, const DTypeArg& dtype) { return n.cast(dtype); }, py::arg("dtype"),
+      "In another dtype.");
   c.def("reshape", &LazyOp::reshape, py::arg("shape"), "As View.reshape.");
   c.def("permute", &LazyOp::permute, py::arg("order"), "As View.permute.");
   c.def("expand", &LazyOp::expand, py::arg("shape"), "As View.expand.");
   c.def("pad", &LazyOp::pad, py::arg("padding"), "As View.pad; 0 outside.");
   c.def(
-      "shrink",
-      [](const LazyOp& n, const Padding& bounds) { return n.shrink(mask_of_pairs(bounds)); },
+      "shrink", [](const LazyOp& n, const Padding& bounds) { return n.shrink(mask_of_pairs(bounds)); },
       py::arg("bounds"), "As View.shrink.");
   c.def("flip", &LazyOp::flip, py::arg("axes"), "As View.flip.");
   c.def("stride", &LazyOp::stride, py::arg("steps"), "As View.stride.");
 }
 
 void bind_schedule(py::module_& m) {
-  py::class_<ScheduleItem>(
-      m, "ScheduleItem",
-      "A kernel that has to run; or a copy between devices, or memory under another name.")
+  py::class_<ScheduleItem>(m, "ScheduleItem",
+                           "A kernel that has to run; or a copy between devices, or memory under another name.")
       .def_readonly("ast", &ScheduleItem::ast,
                     "A SINK: slots are outputs, then inputs. FROM for a copy, LOAD for a name.")
       .def_readonly("outputs", &ScheduleItem::outputs, "The nodes that it makes.")
       .def_readonly("inputs", &ScheduleItem::inputs, "The nodes that it reads.")
       .def_property_readonly(
-          "values", [](const ScheduleItem& s) { return dict_of_values(s.values); },
-          "The values of variables.")
+          "values", [](const ScheduleItem& s) { return dict_of_values(s.values); }, "The values of variables.")
       .def_property_readonly("is_kernel", &ScheduleItem::is_kernel, "Whether it is a kernel.")
-      .def("text", &ScheduleItem::text,
-           "What it is, and why it is apart from the kernel that uses it.")
+      .def("text", &ScheduleItem::text, "What it is, and why it is apart from the kernel that uses it.")
       .def("__repr__", &ScheduleItem::text);
   m.def(
       "schedule",
@@ -197,8 +178,7 @@ void bind_schedule(py::module_& m) {
       "lazy_op", [](const Tensor& tensor) { return tensor.node(); }, py::arg("tensor"),
       "The node of the graph that a tensor is a handle on: LazyOp.tensor() is the way back.");
   m.def(
-      "parse_kernel", [](const std::string& text) { return parse_kernel(text).kernel; },
-      py::arg("text"),
+      "parse_kernel", [](const std::string& text) { return parse_kernel(text).kernel; }, py::arg("text"),
       "The kernel that a text says, a LazyOp. Raises ParseError with the column.\n\n"
       ">>> parse_kernel('a: f32[4]; b: f32[4]; c = a + b').op\n<BufferOps.SINK: 3>");
 }

@@ -27,8 +27,7 @@ class LinearizerObject {
   // Lends the list to the inner Linearizer while `f` runs.
   template <class F>
   auto with_list(const F& f) {
-    STRATA_CHECK(!uops_.is_frozen, domain,
-                 "[Linearizer] the list of a compiled kernel does not change");
+    STRATA_CHECK(!uops_.is_frozen, domain, "[Linearizer] the list of a compiled kernel does not change");
     struct Lent {
       UOpGraph &a, &b;
       Lent(UOpGraph& x, UOpGraph& y) : a(x), b(y) { std::swap(a, b); }
@@ -64,8 +63,7 @@ class LinearizerObject {
     std::vector<LoopRange> ranges;
     for (const py::handle loop : loops) ranges.push_back(range_of(loop));
     std::vector<UOpObject> out;
-    for (const UOp u : with_list([&] { return inner_.render_loop(ranges); }))
-      out.push_back({uops_.graph, u});
+    for (const UOp u : with_list([&] { return inner_.render_loop(ranges); })) out.push_back({uops_.graph, u});
     return out;
   }
   void close_loops() {
@@ -91,8 +89,7 @@ class LinearizerObject {
     std::vector<std::pair<Variable, UOp>> given;
     for (const py::handle loop : loops) {
       const auto pair = loop.cast<py::tuple>();
-      STRATA_CHECK(pair.size() == 2, domain,
-                   "[Linearizer] loop_uops are pairs of a Variable and its LOOP");
+      STRATA_CHECK(pair.size() == 2, domain, "[Linearizer] loop_uops are pairs of a Variable and its LOOP");
       const auto& uop = pair[1].cast<const UOpObject&>();
       STRATA_CHECK(uop.graph == uops_.graph && uop.uop.op() == UOps::LOOP, domain,
                    "[Linearizer] loop_uops are LOOPs of the list that is being made");
@@ -109,13 +106,11 @@ class LinearizerObject {
 };
 
 void bind_linearizer_class(py::module_& m) {
-  py::class_<LinearizerObject>(
-      m, "Linearizer",
-      "A kernel, and the list of UOps that it becomes, which may also be built by hand.\n\n"
-      ">>> k = Linearizer(parse_kernel('a: f32[4]; c = a + 1'))\n>>> k.linearize()\n>>> "
-      "len(k.uops)\n10")
-      .def(py::init<const LazyOp&, const std::optional<std::string>&>(), py::arg("ast"),
-           py::arg("device") = py::none(),
+  py::class_<LinearizerObject>(m, "Linearizer",
+                               "A kernel, and the list of UOps that it becomes, which may also be built by hand.\n\n"
+                               ">>> k = Linearizer(parse_kernel('a: f32[4]; c = a + 1'))\n>>> k.linearize()\n>>> "
+                               "len(k.uops)\n10")
+      .def(py::init<const LazyOp&, const std::optional<std::string>&>(), py::arg("ast"), py::arg("device") = py::none(),
            "`ast` is a SINK; `device` says what code may be made of (none: vectors of 32 bytes). "
            "Raises DomainError for another op.")
       .def("linearize", &LinearizerObject::linearize, py::arg("opts") = "",
@@ -127,24 +122,19 @@ void bind_linearizer_class(py::module_& m) {
       .def("render_loop", &LinearizerObject::render_loop, py::arg("loops"),
            "Adds a LOOP for each Variable, or (Variable, begin, end), the first outermost; they "
            "are open until close_loops().")
-      .def("close_loops", &LinearizerObject::close_loops,
-           "Adds an ENDLOOP for each open loop, innermost first.")
+      .def("close_loops", &LinearizerObject::close_loops, "Adds an ENDLOOP for each open loop, innermost first.")
       .def("render", &LinearizerObject::render, py::arg("e"),
            "Adds an expression over the variables of open loops, and others, which become "
            "DEFINE_VARs.")
       .def(
           "constant",
-          [](LinearizerObject& k, const Int& value, const DTypeArg& dtype) {
-            return k.constant(value.value(), dtype);
-          },
+          [](LinearizerObject& k, const Int& value, const DTypeArg& dtype) { return k.constant(value.value(), dtype); },
           py::arg("value"), py::arg("dtype") = object_of_dtype(dtypes::int32), "Adds a CONST.");
 }
 
 using KernelPointer = std::shared_ptr<Kernel>;
 
-UOpList list_of_kernel(const KernelPointer& kernel) {
-  return {std::shared_ptr<UOpGraph>(kernel, &kernel->uops), true};
-}
+UOpList list_of_kernel(const KernelPointer& kernel) { return {std::shared_ptr<UOpGraph>(kernel, &kernel->uops), true}; }
 
 py::list buffers_of_kernel(const KernelPointer& kernel) {
   py::list out;
@@ -160,22 +150,18 @@ py::list buffers_of_kernel(const KernelPointer& kernel) {
 }
 
 void bind_kernel_class(py::module_& m) {
-  py::class_<Kernel, KernelPointer> kernel(
-      m, "Kernel", "A kernel as a list of UOps, proven to stay inside of its buffers.");
-  kernel
-      .def_readonly("name", &Kernel::name,
-                    "'r_64_128': E for elements, r with reductions; sizes of the axes.")
+  py::class_<Kernel, KernelPointer> kernel(m, "Kernel",
+                                           "A kernel as a list of UOps, proven to stay inside of its buffers.");
+  kernel.def_readonly("name", &Kernel::name, "'r_64_128': E for elements, r with reductions; sizes of the axes.")
       .def_readonly("ast", &Kernel::ast, "What it computes.")
       .def_property_readonly(
           "opts", [](const Kernel& k) { return text_of(k.opts); }, "The Opts as a text.")
       .def_readonly("axes", &Kernel::axes, "Its loops: a line an axis.")
       .def_property_readonly("uops", &list_of_kernel, "The list. It does not change.")
       .def_readonly("variables", &Kernel::variables, "What it takes beside buffers.")
-      .def_property_readonly("buffers", &buffers_of_kernel,
-                             "By slot: a dict of dtype, size, read, written.")
+      .def_property_readonly("buffers", &buffers_of_kernel, "By slot: a dict of dtype, size, read, written.")
       .def_property_readonly(
-          "proof", [](const Kernel& k) { return k.proof.text(); },
-          "How accesses were proven, in a line.")
+          "proof", [](const Kernel& k) { return k.proof.text(); }, "How accesses were proven, in a line.")
       .def(
           "_trace",
           [](const KernelPointer& k) {
@@ -187,8 +173,7 @@ void bind_kernel_class(py::module_& m) {
   bind_pictures(kernel);
   m.def(
       "compile_kernel",
-      [](const LazyOp& ast, const std::optional<std::string>& device,
-         const std::optional<std::string>& opts) {
+      [](const LazyOp& ast, const std::optional<std::string>& device, const std::optional<std::string>& opts) {
         std::optional<std::vector<Opt>> given;
         if (opts) given = parse_opts(*opts);
         const Target target = chosen_target(device);

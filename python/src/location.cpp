@@ -1,5 +1,5 @@
-// Finds the calling line of Python code. CPython finds the line of a frame by reading a table from its beginning, so lines are cached by
-// code object and instruction: a loop asks for the same lines again and again.
+// Finds the calling line of Python code. CPython finds the line of a frame by reading a table from its beginning, so
+// lines are cached by code object and instruction: a loop asks for the same lines again and again.
 #include "python/src/location.h"
 
 #include <array>
@@ -22,8 +22,7 @@ constexpr std::size_t kKnownLocations = 1024;
 
 KnownLocation& known_location(const PyCodeObject* code, int instruction) {
   static std::array<KnownLocation, kKnownLocations> locations;
-  const auto mixed =
-      (reinterpret_cast<std::uintptr_t>(code) >> 4) * 31 + static_cast<std::uintptr_t>(instruction);
+  const auto mixed = (reinterpret_cast<std::uintptr_t>(code) >> 4) * 31 + static_cast<std::uintptr_t>(instruction);
   return locations[mixed % kKnownLocations];
 }
 
@@ -62,8 +61,8 @@ const KnownLocation& location_of_frame(PyFrameObject* frame) {
   }
   const py::object before = py::reinterpret_steal<py::object>(location.code);
   const auto file = py::cast<std::string>(py::handle(code->co_filename));
-  location = {object, instruction, kept_file_name(file),
-              static_cast<unsigned>(PyFrame_GetLineNumber(frame)), file.starts_with(package_folder())};
+  location = {object, instruction, kept_file_name(file), static_cast<unsigned>(PyFrame_GetLineNumber(frame)),
+              file.starts_with(package_folder())};
   return location;
 }
 

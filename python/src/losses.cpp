@@ -8,12 +8,10 @@ namespace {
 using MaybeWeight = std::optional<Tensor>;
 
 Tensor triplet_with_distance(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
-                             const py::object& distance, double margin, bool swap,
-                             Reduction reduction) {
+                             const py::object& distance, double margin, bool swap, Reduction reduction) {
   TripletDistanceOptions options{.margin = margin, .swap = swap, .reduction = reduction};
   if (!distance.is_none() && PyCallable_Check(distance.ptr()) == 0)
-    Given{distance.ptr(), "triplet_margin_with_distance_loss", "distance_function"}.refuse(
-        "a function");
+    Given{distance.ptr(), "triplet_margin_with_distance_loss", "distance_function"}.refuse("a function");
   if (!distance.is_none())
     options.distance = [distance](const Tensor& a, const Tensor& b) {
       return py::cast<Tensor>(distance(object_of(a), object_of(b)));
@@ -21,35 +19,29 @@ Tensor triplet_with_distance(const Tensor& anchor, const Tensor& positive, const
   return triplet_margin_with_distance_loss(anchor, positive, negative, options);
 }
 
-/// tinygrad's sparse_categorical_crossentropy: targets are class numbers; those equal to ignore_index (-1) are left out.
-Tensor by_classes(const Tensor& x, const Tensor& target, std::int64_t ignore_index,
-                  double label_smoothing, Reduction reduction) {
+/// tinygrad's sparse_categorical_crossentropy: targets are class numbers; those equal to ignore_index (-1) are left
+/// out.
+Tensor by_classes(const Tensor& x, const Tensor& target, std::int64_t ignore_index, double label_smoothing,
+                  Reduction reduction) {
   const Tensor scores = x.ndim() > 2 ? x.movedim({-1}, {1}) : x;
-  return cross_entropy(
-      scores, target,
-      {.ignore_index = ignore_index, .label_smoothing = label_smoothing, .reduction = reduction});
+  return cross_entropy(scores, target,
+                       {.ignore_index = ignore_index, .label_smoothing = label_smoothing, .reduction = reduction});
 }
 
 void bind_distances(Functions& f) {
   f.op(
       "smooth_l1_loss", "target, *, reduction='mean', beta=1.0",
-      [](const Tensor& x, const Tensor& t, Reduction r, double beta) {
-        return smooth_l1_loss(x, t, beta, r);
-      },
+      [](const Tensor& x, const Tensor& t, Reduction r, double beta) { return smooth_l1_loss(x, t, beta, r); },
       "Squared below beta, linear above.");
   f.op(
       "huber_loss", "target, *, reduction='mean', delta=1.0",
-      [](const Tensor& x, const Tensor& t, Reduction r, double delta) {
-        return huber_loss(x, t, delta, r);
-      },
+      [](const Tensor& x, const Tensor& t, Reduction r, double delta) { return huber_loss(x, t, delta, r); },
       "delta times smooth_l1_loss().");
   f.op(
-      "triplet_margin_loss",
-      "positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction='mean'",
-      [](const Tensor& a, const Tensor& p, const Tensor& n, double margin, double norm, double eps,
-         bool swap, Reduction r) {
-        return triplet_margin_loss(
-            a, p, n, {.margin = margin, .p = norm, .eps = eps, .swap = swap, .reduction = r});
+      "triplet_margin_loss", "positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction='mean'",
+      [](const Tensor& a, const Tensor& p, const Tensor& n, double margin, double norm, double eps, bool swap,
+         Reduction r) {
+        return triplet_margin_loss(a, p, n, {.margin = margin, .p = norm, .eps = eps, .swap = swap, .reduction = r});
       },
       "max(0, distance to the positive - distance to the negative + margin)");
   f.op("triplet_margin_with_distance_loss",
@@ -60,19 +52,15 @@ void bind_distances(Functions& f) {
 
 void bind_likelihoods(Functions& f) {
   f.op(
-      "cross_entropy",
-      "target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0",
-      [](const Tensor& x, const Tensor& t, const MaybeWeight& w, std::int64_t ignore, Reduction r,
-         double smoothing) {
-        return cross_entropy(
-            x, t, {.weight = w, .ignore_index = ignore, .label_smoothing = smoothing, .reduction = r});
+      "cross_entropy", "target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0",
+      [](const Tensor& x, const Tensor& t, const MaybeWeight& w, std::int64_t ignore, Reduction r, double smoothing) {
+        return cross_entropy(x, t, {.weight = w, .ignore_index = ignore, .label_smoothing = smoothing, .reduction = r});
       },
       "Of scores whose classes are axis 1 (axis 0 of a vector). Targets are classes (integers) or "
       "probabilities (floats). What is no class gives NaN; an error where it is known at the "
       "call.");
-  f.op("sparse_categorical_crossentropy",
-       "target|Y, ignore_index=-1, label_smoothing=0.0, reduction='mean'", &by_classes,
-       "Of scores whose classes are the last axis; targets are classes.");
+  f.op("sparse_categorical_crossentropy", "target|Y, ignore_index=-1, label_smoothing=0.0, reduction='mean'",
+       &by_classes, "Of scores whose classes are the last axis; targets are classes.");
   f.op(
       "nll_loss", "target, weight=None, ignore_index=-100, reduction='mean'",
       [](const Tensor& x, const Tensor& t, const MaybeWeight& w, std::int64_t ignore, Reduction r) {
@@ -95,8 +83,7 @@ void bind_likelihoods(Functions& f) {
   f.op(
       "poisson_nll_loss", "target, log_input=True, full=False, eps=1e-08, reduction='mean'",
       [](const Tensor& x, const Tensor& t, bool log_input, bool full, double eps, Reduction r) {
-        return poisson_nll_loss(x, t,
-                                {.log_input = log_input, .full = full, .eps = eps, .reduction = r});
+        return poisson_nll_loss(x, t, {.log_input = log_input, .full = full, .eps = eps, .reduction = r});
       },
       "The negative log-likelihood of counts.");
   f.op(
@@ -107,19 +94,15 @@ void bind_likelihoods(Functions& f) {
       "The negative log-likelihood of a normal distribution.");
   f.op(
       "multi_margin_loss", "target, p=1, margin=1.0, weight=None, reduction='mean'",
-      [](const Tensor& x, const Tensor& t, std::int64_t p, double margin, const MaybeWeight& w,
-         Reduction r) {
-        return multi_margin_loss(
-            x, t, {.p = static_cast<int>(p), .margin = margin, .weight = w, .reduction = r});
+      [](const Tensor& x, const Tensor& t, std::int64_t p, double margin, const MaybeWeight& w, Reduction r) {
+        return multi_margin_loss(x, t, {.p = static_cast<int>(p), .margin = margin, .weight = w, .reduction = r});
       },
       "max(0, margin - x[target] + x[k])**p over the other classes.");
   f.op(
-      "ctc_loss",
-      "targets, input_lengths, target_lengths, blank=0, reduction='mean', zero_infinity=False",
-      [](const Tensor& x, const Tensor& t, const Tensor& in, const Tensor& out, std::int64_t blank,
-         Reduction r, bool zero_infinity) {
-        return ctc_loss(x, t, in, out,
-                        {.blank = blank, .reduction = r, .zero_infinity = zero_infinity});
+      "ctc_loss", "targets, input_lengths, target_lengths, blank=0, reduction='mean', zero_infinity=False",
+      [](const Tensor& x, const Tensor& t, const Tensor& in, const Tensor& out, std::int64_t blank, Reduction r,
+         bool zero_infinity) {
+        return ctc_loss(x, t, in, out, {.blank = blank, .reduction = r, .zero_infinity = zero_infinity});
       },
       "Of log-probabilities (time, batch, classes) and sequences without alignment.");
 }

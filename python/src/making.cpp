@@ -17,21 +17,18 @@ Tensor finished(const Tensor& made, const Device* device, bool requires_grad) {
   if (requires_grad) out = Tensor(out).requires_grad(true);
   return out;
 }
-Tensor finished(const Tensor& made, const std::optional<DType>& dtype, const Device* device,
-                bool requires_grad) {
+Tensor finished(const Tensor& made, const std::optional<DType>& dtype, const Device* device, bool requires_grad) {
   return finished(dtype ? made.cast(*dtype) : made, device, requires_grad);
 }
 
 template <Tensor (*make)(const Ints&, DType, At)>
-Tensor of_sizes(const Ints& shape, const std::optional<DType>& dtype, const Device* device,
-                bool requires_grad) {
+Tensor of_sizes(const Ints& shape, const std::optional<DType>& dtype, const Device* device, bool requires_grad) {
   return finished(make(shape, dtype.value_or(dtypes::float32), At::current()), device, requires_grad);
 }
 
-Tensor full_of(const Ints& shape, const Number& value, const std::optional<DType>& dtype,
-               const Device* device, bool requires_grad) {
-  return finished(dtype ? Tensor::full(shape, value, *dtype) : Tensor::full(shape, value), device,
-                  requires_grad);
+Tensor full_of(const Ints& shape, const Number& value, const std::optional<DType>& dtype, const Device* device,
+               bool requires_grad) {
+  return finished(dtype ? Tensor::full(shape, value, *dtype) : Tensor::full(shape, value), device, requires_grad);
 }
 
 /// The function arange(end), or arange(begin, end, step).
@@ -45,12 +42,12 @@ Tensor counted(const Number& begin, const std::optional<Number>& end, const Numb
   return finished(made, dtype, device, requires_grad);
 }
 
-Tensor uniform(const Ints& shape, const std::optional<DType>& dtype, const Generator& g,
-               const Device* device, bool requires_grad) {
+Tensor uniform(const Ints& shape, const std::optional<DType>& dtype, const Generator& g, const Device* device,
+               bool requires_grad) {
   return finished(rand(shape, dtype.value_or(dtypes::float32), g), device, requires_grad);
 }
-Tensor gaussian(const Ints& shape, const std::optional<DType>& dtype, const Generator& g,
-                const Device* device, bool requires_grad) {
+Tensor gaussian(const Ints& shape, const std::optional<DType>& dtype, const Generator& g, const Device* device,
+                bool requires_grad) {
   return finished(randn(shape, dtype.value_or(dtypes::float32), g), device, requires_grad);
 }
 
@@ -65,8 +62,7 @@ Tensor integers(std::int64_t low, const py::object& high, const std::optional<In
     from = low;
     to = integer_of({high.ptr(), "randint", "high"});
   }
-  return finished(randint(from, to, shape.value_or(Ints{}), dtype.value_or(dtypes::int64), g),
-                  device, false);
+  return finished(randint(from, to, shape.value_or(Ints{}), dtype.value_or(dtypes::int64), g), device, false);
 }
 
 Tensor like(const Tensor& made, const std::optional<DType>& dtype, bool requires_grad) {
@@ -93,25 +89,19 @@ void bind_data(Functions& f) {
 }
 
 void bind_filled(Functions& f) {
-  f.making("zeros", "*shape|size=(), " STRATA_TAIL, &of_sizes<&Tensor::zeros>,
-           "Zeros: zeros(2, 3) or zeros((2, 3)).");
-  f.making("ones", "*shape|size=(), " STRATA_TAIL, &of_sizes<&Tensor::ones>,
-           "Ones: ones(2, 3) or ones((2, 3)).");
+  f.making("zeros", "*shape|size=(), " STRATA_TAIL, &of_sizes<&Tensor::zeros>, "Zeros: zeros(2, 3) or zeros((2, 3)).");
+  f.making("ones", "*shape|size=(), " STRATA_TAIL, &of_sizes<&Tensor::ones>, "Ones: ones(2, 3) or ones((2, 3)).");
   f.making("empty", "*shape|size=(), " STRATA_TAIL, &of_sizes<&Tensor::empty>,
            "Memory whose elements have no defined values.");
   f.making("full", "shape|size, fill_value|value, " STRATA_TAIL, &full_of,
            "One value; float32, int64 or bool as it is.");
   f.op(
       "zeros_like", "*, dtype=None, requires_grad=False",
-      [](const Tensor& x, const std::optional<DType>& dtype, bool g) {
-        return like(x.zeros_like(), dtype, g);
-      },
+      [](const Tensor& x, const std::optional<DType>& dtype, bool g) { return like(x.zeros_like(), dtype, g); },
       "Zeros of the same shape, dtype and device.");
   f.op(
       "ones_like", "*, dtype=None, requires_grad=False",
-      [](const Tensor& x, const std::optional<DType>& dtype, bool g) {
-        return like(x.ones_like(), dtype, g);
-      },
+      [](const Tensor& x, const std::optional<DType>& dtype, bool g) { return like(x.ones_like(), dtype, g); },
       "Ones of the same shape, dtype and device.");
   f.op(
       "empty_like", "*, dtype=None, requires_grad=False",
@@ -129,31 +119,25 @@ void bind_filled(Functions& f) {
   f.method("new_zeros", "*shape|size", &Tensor::new_zeros, "Zeros of the same dtype and device.");
   f.method("new_ones", "*shape|size", &Tensor::new_ones, "Ones of the same dtype and device.");
   f.method("new_empty", "*shape|size", &Tensor::new_empty, "Memory of the same dtype and device.");
-  f.method("new_full", "shape|size, fill_value|value", &Tensor::new_full,
-           "One value, of the same dtype and device.");
+  f.method("new_full", "shape|size, fill_value|value", &Tensor::new_full, "One value, of the same dtype and device.");
   f.making("arange", "start|begin, end|stop=None, step=1, " STRATA_TAIL, &counted,
            "start, start + step, ... before end; arange(end) begins with 0. int64 where all are "
            "integers, else float32.");
   f.making(
       "linspace", "start|begin, end|stop, steps|num=50, " STRATA_TAIL,
-      [](double begin, double end, std::int64_t steps, const std::optional<DType>& dtype,
-         const Device* device, bool g) {
-        return finished(Tensor::linspace(begin, end, steps, dtype.value_or(dtypes::float32)),
-                        device, g);
-      },
+      [](double begin, double end, std::int64_t steps, const std::optional<DType>& dtype, const Device* device,
+         bool g) { return finished(Tensor::linspace(begin, end, steps, dtype.value_or(dtypes::float32)), device, g); },
       "So many numbers from start to end, both among them.");
   f.making(
       "logspace", "start|begin, end|stop, steps|num=50, base=10.0, " STRATA_TAIL,
-      [](double begin, double end, std::int64_t steps, double base,
-         const std::optional<DType>& dtype, const Device* device, bool g) {
-        return finished(Tensor::logspace(begin, end, steps, base, dtype.value_or(dtypes::float32)),
-                        device, g);
+      [](double begin, double end, std::int64_t steps, double base, const std::optional<DType>& dtype,
+         const Device* device, bool g) {
+        return finished(Tensor::logspace(begin, end, steps, base, dtype.value_or(dtypes::float32)), device, g);
       },
       "Powers of the base with exponents from start to end.");
   f.making(
       "eye", "n|rows|N, m|columns|M=None, " STRATA_TAIL,
-      [](std::int64_t n, const std::optional<std::int64_t>& m, const std::optional<DType>& dtype,
-         const Device* device,
+      [](std::int64_t n, const std::optional<std::int64_t>& m, const std::optional<DType>& dtype, const Device* device,
          bool g) { return finished(Tensor::eye(n, m, dtype.value_or(dtypes::float32)), device, g); },
       "Ones on the diagonal, zeros elsewhere.");
   f.function("tril_indices", "row|rows, col|columns, offset=0", &Tensor::tril_indices,
@@ -163,22 +147,20 @@ void bind_filled(Functions& f) {
 }
 
 void bind_random_numbers(Functions& f) {
-  f.making("rand", "*shape|size=(), dtype=None, generator=None, device=None, requires_grad=False",
-           &uniform, "Uniform in [0, 1).");
-  f.making("randn", "*shape|size=(), dtype=None, generator=None, device=None, requires_grad=False",
-           &gaussian, "Normal, mean 0 and deviation 1.");
-  f.making("randint", "low, high=None, size|shape=None, dtype=None, generator=None, device=None",
-           &integers, "Integers from low to high - 1: randint(10, (2, 3)), randint(5, 10, (2, 3)).");
-  f.op("rand_like", "generator=None", &rand_like,
-       "Uniform in [0, 1), of the same shape, dtype and device.");
+  f.making("rand", "*shape|size=(), dtype=None, generator=None, device=None, requires_grad=False", &uniform,
+           "Uniform in [0, 1).");
+  f.making("randn", "*shape|size=(), dtype=None, generator=None, device=None, requires_grad=False", &gaussian,
+           "Normal, mean 0 and deviation 1.");
+  f.making("randint", "low, high=None, size|shape=None, dtype=None, generator=None, device=None", &integers,
+           "Integers from low to high - 1: randint(10, (2, 3)), randint(5, 10, (2, 3)).");
+  f.op("rand_like", "generator=None", &rand_like, "Uniform in [0, 1), of the same shape, dtype and device.");
   f.op("randn_like", "generator=None", &randn_like, "Normal, of the same shape, dtype and device.");
   f.op("randint_like", "low, high, generator=None", &randint_like,
        "Integers from low to high - 1, of the same shape, dtype and device.");
   f.function("normal", "mean, std|deviation, generator=None", &normal,
              "Normal, of a mean and a deviation for each element.");
   f.making("randperm", "n, generator=None", &randperm, "0 ... n-1 in random order, int64.");
-  f.op("bernoulli", "generator=None", &bernoulli,
-       "1 with the probability that the element is, else 0.");
+  f.op("bernoulli", "generator=None", &bernoulli, "1 with the probability that the element is, else 0.");
   f.op("multinomial", "num_samples|count, replacement=False, generator=None", &multinomial,
        "Indices drawn by the weights of the last axis. What has a weight that is not above 0 is "
        "never drawn; -1 where nothing else is left. int64.");
@@ -218,8 +200,7 @@ void bind_initial_values(Functions& f) {
 }  // namespace
 
 void bind_generator(py::module_& m) {
-  py::class_<Generator>(m, "Generator",
-                        "Where random numbers come from: a seed, and how many were drawn.")
+  py::class_<Generator>(m, "Generator", "Where random numbers come from: a seed, and how many were drawn.")
       .def(py::init<std::uint64_t>(), py::arg("seed") = 0)
       .def(
           "manual_seed",

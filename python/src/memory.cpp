@@ -80,13 +80,11 @@ Exported exported_memory(const Tensor& x) {
 }
 
 void* first_element(const StridedBuffer& b) {
-  return static_cast<std::byte*>(b.buffer.data()) +
-         b.offset * static_cast<std::int64_t>(b.buffer.dtype().itemsize());
+  return static_cast<std::byte*>(b.buffer.data()) + b.offset * static_cast<std::int64_t>(b.buffer.dtype().itemsize());
 }
 
 bool wants_rows(int flags) {
-  return (flags & PyBUF_STRIDES) != PyBUF_STRIDES ||
-         (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS ||
+  return (flags & PyBUF_STRIDES) != PyBUF_STRIDES || (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS ||
          (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS;
 }
 
@@ -140,8 +138,7 @@ const char* format_of(DType dtype) {
 
 std::optional<DType> dtype_of_format(const char* format) {
   std::string_view f = format == nullptr ? "B" : format;
-  if (f.starts_with('@') || f.starts_with('=') || f.starts_with('<') || f.starts_with('|'))
-    f.remove_prefix(1);
+  if (f.starts_with('@') || f.starts_with('=') || f.starts_with('<') || f.starts_with('|')) f.remove_prefix(1);
   if (f == "l") f = "q";  // long has eight bytes on all supported systems
   if (f == "L") f = "Q";
   for (const DType d : dtypes::all()) {
@@ -163,8 +160,7 @@ py::object shared_array(const Tensor& x) {
   const py::dtype dtype = numpy_element(x.dtype());
   Exported out = exported_memory(x);
   void* const first = first_element(out.memory);
-  const py::capsule keeper(new Buffer(out.memory.buffer),
-                           [](void* b) { delete static_cast<Buffer*>(b); });
+  const py::capsule keeper(new Buffer(out.memory.buffer), [](void* b) { delete static_cast<Buffer*>(b); });
   py::array array(dtype, std::move(out.shape), std::move(out.strides), first, keeper);
   py::detail::array_proxy(array.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
   return array;
@@ -182,10 +178,8 @@ Tensor copied_tensor(const Tensor& x) {
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   try {
     const Tensor& x = *tensor_in(self);
-    if (format_of(x.dtype()) == nullptr)
-      throw py::buffer_error("elements of bfloat16 have no format");
-    if ((flags & PyBUF_WRITABLE) != 0)
-      throw py::buffer_error("the memory of a tensor is read-only");
+    if (format_of(x.dtype()) == nullptr) throw py::buffer_error("elements of bfloat16 have no format");
+    if ((flags & PyBUF_WRITABLE) != 0) throw py::buffer_error("the memory of a tensor is read-only");
     if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && x.ndim() > 1)
       throw py::buffer_error("the elements of a tensor are in row-major order");
     auto out = std::make_unique<Exported>(exported_memory(x));

@@ -1,9 +1,10 @@
-// Memory that Python objects and tensors share: buffers on the memory of a Python object, and arrays and memoryviews on the memory of a
-// tensor.
+// Memory that Python objects and tensors share: buffers on the memory of a Python object, and arrays and memoryviews on
+// the memory of a tensor.
 //
-// A buffer on the memory of a Python object holds a reference to the object. The last handle may be dropped on any thread, which must not
-// wait for the interpreter's lock (GIL): it may hold a mutex that the holder of the GIL waits for, which would be a deadlock. So the
-// deleter only puts the object into a list; the interpreter drops the reference later, from a pending call.
+// A buffer on the memory of a Python object holds a reference to the object. The last handle may be dropped on any
+// thread, which must not wait for the interpreter's lock (GIL): it may hold a mutex that the holder of the GIL waits
+// for, which would be a deadlock. So the deleter only puts the object into a list; the interpreter drops the reference
+// later, from a pending call.
 #pragma once
 
 #include <memory>
@@ -20,8 +21,8 @@ Buffer::Deleter letting_go(py::object object);
 /// A pointer that keeps `object` alive; the last copy drops the reference in the same way. @pre the GIL is held
 std::shared_ptr<PyObject> kept_object(py::object object);
 
-/// The dtype of a memoryview's format, e.g. f32 for "f" and "<f"; null means "B". Nothing if no dtype has such elements, or the format
-/// is big-endian.
+/// The dtype of a memoryview's format, e.g. f32 for "f" and "<f"; null means "B". Nothing if no dtype has such
+/// elements, or the format is big-endian.
 std::optional<DType> dtype_of_format(const char* format);
 /// The format of a dtype in the notation of Python's struct module; null for bfloat16, which has none.
 const char* format_of(DType dtype);

@@ -16,8 +16,7 @@ Tensor tensordot_over(const Tensor& x, const Tensor& other, const py::object& ax
   Axes both[2];
   for (Py_ssize_t k = 0; k < 2; ++k) {
     const py::object side = py::reinterpret_steal<py::object>(PySequence_GetItem(axes.ptr(), k));
-    for (const std::int64_t a : integers_of({side.ptr(), "tensordot", "axes"}))
-      both[k].push_back(a);
+    for (const std::int64_t a : integers_of({side.ptr(), "tensordot", "axes"})) both[k].push_back(a);
   }
   return x.tensordot(other, both[0], both[1]);
 }
@@ -40,14 +39,14 @@ Tensor einsum_of(const FirstOrFormula& first, const py::object& more) {
   const std::string formula = text_of({PyTuple_GET_ITEM(all.ptr(), 0), "einsum", "formula"});
   std::vector<Tensor> operands{*x};
   for (std::size_t k = 1; k < all.size(); ++k)
-    operands.push_back(
-        tensor_of({PyTuple_GET_ITEM(all.ptr(), static_cast<Py_ssize_t>(k)), "einsum", "operands"}));
+    operands.push_back(tensor_of({PyTuple_GET_ITEM(all.ptr(), static_cast<Py_ssize_t>(k)), "einsum", "operands"}));
   return Tensor::einsum(formula, operands);
 }
 
-/// Returns `out`, the result of an operation, after checking indices that were given as numbers. @throws Error (shape) for one out of range
-Tensor checked(const char* operation, const Tensor& out, const Tensor& x,
-               const std::optional<std::int64_t>& axis, const GivenIndex& index) {
+/// Returns `out`, the result of an operation, after checking indices that were given as numbers. @throws Error (shape)
+/// for one out of range
+Tensor checked(const char* operation, const Tensor& out, const Tensor& x, const std::optional<std::int64_t>& axis,
+               const GivenIndex& index) {
   if (!index.is_written) return out;
   const Int size = !axis ? x.numel() : x.ndim() == 0 ? Int(1) : x.size(*axis);
   ops::check_at_hand(index.tensor.node(), {operation, "index", size.value(), true});
@@ -65,9 +64,7 @@ Tensor scattered(const Tensor& x, std::int64_t axis, const Tensor& index, const 
 void bind_products(Functions& f) {
   f.op(
       "matrix_norm", "ord|kind='fro', keepdim=False",
-      [](const Tensor& x, const std::string& kind, bool keepdim) {
-        return x.matrix_norm(kind, keepdim);
-      },
+      [](const Tensor& x, const std::string& kind, bool keepdim) { return x.matrix_norm(kind, keepdim); },
       "A norm of the matrices in the last two axes.");
   f.function(
       "multi_dot", "tensors", [](std::span<const Tensor> t) { return Tensor::multi_dot(t); },
@@ -79,11 +76,8 @@ void bind_products(Functions& f) {
        "The cross product of vectors of three along an axis, by default the first of size 3.");
   f.joining(
       "einsum", "formula|equation, *operands",
-      [](const std::string& formula, std::span<const Tensor> t) {
-        return Tensor::einsum(formula, t);
-      },
-      "*operands=()", &einsum_of,
-      "Products and sums by letters of axes: einsum('ij,jk->ik', a, b), a.einsum('ij,jk->ik', b).");
+      [](const std::string& formula, std::span<const Tensor> t) { return Tensor::einsum(formula, t); }, "*operands=()",
+      &einsum_of, "Products and sums by letters of axes: einsum('ij,jk->ik', a, b), a.einsum('ij,jk->ik', b).");
 }
 
 void bind_gathers(Functions& f) {
@@ -122,8 +116,8 @@ void bind_gathers(Functions& f) {
       },
       "This with values where x[indices] is; where a place is named twice: the last one, or "
       "(accumulate) the sum.");
-  f.op("nonzero", "", &Tensor::nonzero,
-       "The indices of what is not 0, (count, ndim) of int64. Realizes.", Gil::release);
+  f.op("nonzero", "", &Tensor::nonzero, "The indices of what is not 0, (count, ndim) of int64. Realizes.",
+       Gil::release);
   f.op("argwhere", "", &Tensor::argwhere, "As nonzero().", Gil::release);
   f.op("masked_select", "mask", &Tensor::masked_select,
        "The elements for which the mask holds, as one dimension. Realizes the mask.", Gil::release);
@@ -134,9 +128,7 @@ void bind_gathers(Functions& f) {
        Gil::release);
   f.function(
       "searchsorted", "sorted_sequence|a, values|v, right=False",
-      [](const Tensor& sorted, const Tensor& values, bool right) {
-        return sorted.searchsorted(values, right);
-      },
+      [](const Tensor& sorted, const Tensor& values, bool right) { return sorted.searchsorted(values, right); },
       "Where each value would go into what is sorted along its last axis: before those that are "
       "equal, or behind.");
   f.method("searchsorted", "values|v, right=False", &Tensor::searchsorted,

@@ -13,8 +13,7 @@ std::vector<Tensor> lu_of(const Tensor& a) {
 }
 
 std::vector<Tensor> qr_of(const Tensor& a, const std::string& mode) {
-  const std::size_t which =
-      choice_of({py::str(mode).ptr(), "qr", "mode"}, {"reduced", "complete", "r"});
+  const std::size_t which = choice_of({py::str(mode).ptr(), "qr", "mode"}, {"reduced", "complete", "r"});
   const auto [q, r] = linalg::qr(a, which != 1);
   return which == 2 ? std::vector{a.new_empty({0}).cast(q.dtype()), r} : std::vector{q, r};
 }
@@ -23,10 +22,8 @@ void bind_systems(Functions& f) {
   f.op("det", "", &linalg::det,
        "The determinant of the matrices in the last two axes. Its gradient at a singular one is "
        "NaN.");
-  f.op("slogdet", "", &linalg::slogdet,
-       "The sign of the determinant, and the logarithm of its absolute value.");
-  f.op("logdet", "", &linalg::logdet,
-       "The logarithm of the determinant, NaN where that is below 0.");
+  f.op("slogdet", "", &linalg::slogdet, "The sign of the determinant, and the logarithm of its absolute value.");
+  f.op("logdet", "", &linalg::logdet, "The logarithm of the determinant, NaN where that is below 0.");
   f.op("inverse", "", &linalg::inv,
        "The inverse of the matrices in the last two axes. A singular one gives infinities or NaN.");
   f.function("solve", "A|a, B|b", &linalg::solve,
@@ -35,17 +32,14 @@ void bind_systems(Functions& f) {
   f.function(
       "solve_triangular", "A|a, B|b, *, upper, left=True, unitriangular=False",
       [](const Tensor& a, const Tensor& b, bool upper, bool left, bool unitriangular) {
-        return linalg::solve_triangular(
-            a, b, {.upper = upper, .unitriangular = unitriangular, .left = left});
+        return linalg::solve_triangular(a, b, {.upper = upper, .unitriangular = unitriangular, .left = left});
       },
       "X with A @ X == B (or X @ A == B), one triangle of A being read.");
   f.op("cholesky", "upper=False", &linalg::cholesky,
        "L with L @ L.T == x, of the lower triangle of x; NaN where x is not positive definite.");
-  f.op(
-      "qr", "mode='reduced'", &qr_of,
-      "Q and R with Q @ R == x: orthogonal columns, and a triangle. mode: reduced, complete or r.");
-  f.function("_lu", "A|a", &lu_of,
-             "P, L and U with P @ L @ U == A: an order of rows, and two triangles.");
+  f.op("qr", "mode='reduced'", &qr_of,
+       "Q and R with Q @ R == x: orthogonal columns, and a triangle. mode: reduced, complete or r.");
+  f.function("_lu", "A|a", &lu_of, "P, L and U with P @ L @ U == A: an order of rows, and two triangles.");
   f.op("matrix_exp", "", &linalg::matrix_exp, "The exponential of matrices: the sum of x^k / k!.");
 }
 
@@ -53,8 +47,7 @@ void bind_systems(Functions& f) {
 Axes strides_of(const Tensor& x) {
   Axes out(x.shape().size(), 1);
   for (std::size_t k = out.size(); k-- > 1;) {
-    STRATA_CHECK(x.shape()[k].is_number(), shape,
-                 "[stride] a size is symbolic: ", x.shape()[k].render());
+    STRATA_CHECK(x.shape()[k].is_number(), shape, "[stride] a size is symbolic: ", x.shape()[k].render());
     out[k - 1] = out[k] * std::max<std::int64_t>(x.shape()[k].value(), 1);
   }
   return out;
@@ -71,8 +64,7 @@ py::object stride_of(const Tensor& x, const std::optional<std::int64_t>& axis) {
   return out;
 }
 
-Tensor made_like(const Tensor& x, const py::object& data, const std::optional<DType>& dtype,
-                 bool requires_grad) {
+Tensor made_like(const Tensor& x, const py::object& data, const std::optional<DType>& dtype, bool requires_grad) {
   const py::object wanted = object_of_dtype(dtype.value_or(x.dtype()));
   Tensor out = made_tensor(data.ptr(), wanted.ptr(), nullptr, false).detach();
   out = out.to(x.device()).contiguous();
@@ -94,13 +86,11 @@ void bind_layout_of_elements(Functions& f) {
            "A copy of data, by default of this dtype, on this device.");
   f.op(
       "as_strided_scatter", "src|source, size|shape, stride|strides, storage_offset|offset=0",
-      [](const Tensor& x, const Tensor& source, const Ints& size, const Ints& strides,
-         std::int64_t offset) {
+      [](const Tensor& x, const Tensor& source, const Ints& size, const Ints& strides, std::int64_t offset) {
         const Tensor places =
             Tensor::arange(x.numel().value()).to(x.device()).reshape(x.shape()).as_strided(size, strides, offset);
-        STRATA_CHECK(source.shape() == places.shape(), shape,
-                     "[as_strided_scatter] a tensor of shape ", render(source.shape()),
-                     " does not match the shape ", render(places.shape()));
+        STRATA_CHECK(source.shape() == places.shape(), shape, "[as_strided_scatter] a tensor of shape ",
+                     render(source.shape()), " does not match the shape ", render(places.shape()));
         return x.put(places, source.cast(x.dtype()));
       },
       "With the source where as_strided() looks.");

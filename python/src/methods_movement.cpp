@@ -9,9 +9,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-Given given(const py::object& o, const char* function, const char* parameter) {
-  return {o.ptr(), function, parameter};
-}
+Given given(const py::object& o, const char* function, const char* parameter) { return {o.ptr(), function, parameter}; }
 
 Axes axes_in(const std::vector<std::int64_t>& axes) {
   Axes out;
@@ -29,16 +27,14 @@ Tensor viewed(const Tensor& x, const py::object& shape) {
 }
 
 /// Swaps two axes, by default the last two. A list of another length is NumPy's: the order of all axes.
-Tensor transposed(const Tensor& x, const std::vector<std::int64_t>& axes,
-                  const std::optional<std::int64_t>& a, const std::optional<std::int64_t>& b) {
+Tensor transposed(const Tensor& x, const std::vector<std::int64_t>& axes, const std::optional<std::int64_t>& a,
+                  const std::optional<std::int64_t>& b) {
   if (a || b) return x.transpose(a.value_or(axes.empty() ? -2 : axes[0]), b.value_or(-1));
   if (axes.empty()) return x.transpose();
   return axes.size() == 2 ? x.transpose(axes[0], axes[1]) : x.permute(axes_in(axes));
 }
 
-Tensor squeezed(const Tensor& x, const std::optional<Axes>& axes) {
-  return axes ? x.squeeze(*axes) : x.squeeze();
-}
+Tensor squeezed(const Tensor& x, const std::optional<Axes>& axes) { return axes ? x.squeeze(*axes) : x.squeeze(); }
 
 Tensor rolled(const Tensor& x, const Axes& shifts, const std::optional<Axes>& axes) {
   if (axes) return x.roll(shifts, *axes);
@@ -46,25 +42,21 @@ Tensor rolled(const Tensor& x, const Axes& shifts, const std::optional<Axes>& ax
   return x.roll(shifts[0]);
 }
 
-/// repeat_interleave() by a count, or by a tensor with a count for each index of the axis, which is realized, because the sum of the counts
-/// is a size of the result.
-Tensor repeated_each(const Tensor& x, const py::object& repeats,
-                     const std::optional<std::int64_t>& axis) {
+/// repeat_interleave() by a count, or by a tensor with a count for each index of the axis, which is realized, because
+/// the sum of the counts is a size of the result.
+Tensor repeated_each(const Tensor& x, const py::object& repeats, const std::optional<std::int64_t>& axis) {
   const Tensor* const counts = tensor_in(repeats.ptr());
-  if (counts == nullptr)
-    return x.repeat_interleave(integer_of(given(repeats, "repeat_interleave", "repeats")), axis);
+  if (counts == nullptr) return x.repeat_interleave(integer_of(given(repeats, "repeat_interleave", "repeats")), axis);
   if (counts->ndim() == 0 && counts->dtype().is_int())
     return x.repeat_interleave(running([&] { return counts->item<std::int64_t>(); }), axis);
   const Tensor values = axis ? x : x.flatten();
   const std::int64_t a = axis.value_or(0);
   STRATA_CHECK(counts->ndim() == 1 && counts->dtype().is_int() &&
                    (counts->size(0) == values.size(a) || counts->size(0) == Int(1)),
-               shape, "[repeat_interleave] counts of ", counts->dtype().name(), " ",
-               render(counts->shape()), " do not match axis ", a, " of shape ",
-               render(values.shape()));
+               shape, "[repeat_interleave] counts of ", counts->dtype().name(), " ", render(counts->shape()),
+               " do not match axis ", a, " of shape ", render(values.shape()));
   const Tensor ends = counts->expand({values.size(a)}).cumsum(0);
-  const std::int64_t total =
-      ends.size(0) == Int(0) ? 0 : running([&] { return ends.max().item<std::int64_t>(); });
+  const std::int64_t total = ends.size(0) == Int(0) ? 0 : running([&] { return ends.max().item<std::int64_t>(); });
   return values.index_select(a, ends.searchsorted(Tensor::arange(total).to(x.device()), true));
 }
 
@@ -72,12 +64,10 @@ py::object item_at(const py::object& sequence, Py_ssize_t k) {
   return py::reinterpret_steal<py::object>(PySequence_GetItem(sequence.ptr(), k));
 }
 
-/// Pairs (before, after) for each dimension: given as pairs, first dimension first; or as PyTorch's flat list, last dimension first; or as
-/// one number.
+/// Pairs (before, after) for each dimension: given as pairs, first dimension first; or as PyTorch's flat list, last
+/// dimension first; or as one number.
 Padding padding_of(const Tensor& x, const py::object& padding) {
-  const auto is_number = [](const py::object& o) {
-    return PyIndex_Check(o.ptr()) || py::isinstance<Expr>(o);
-  };
+  const auto is_number = [](const py::object& o) { return PyIndex_Check(o.ptr()) || py::isinstance<Expr>(o); };
   Padding out;
   for (std::int64_t a = 0; a < x.ndim(); ++a) out.push_back({Int(0), Int(0)});
   if (is_number(padding)) {
@@ -87,9 +77,8 @@ Padding padding_of(const Tensor& x, const py::object& padding) {
   const Py_ssize_t size = PySequence_Size(padding.ptr());
   if (size < 0) throw py::error_already_set();
   if (size > 0 && !is_number(item_at(padding, 0))) {
-    STRATA_CHECK(static_cast<std::int64_t>(size) == x.ndim(), shape, "[pad] ",
-                 static_cast<std::int64_t>(size), " pairs do not match a tensor of ", x.ndim(),
-                 " dimensions");
+    STRATA_CHECK(static_cast<std::int64_t>(size) == x.ndim(), shape, "[pad] ", static_cast<std::int64_t>(size),
+                 " pairs do not match a tensor of ", x.ndim(), " dimensions");
     for (Py_ssize_t k = 0; k < size; ++k) {
       const py::object pair = item_at(padding, k);
       if (pair.is_none()) continue;
@@ -103,8 +92,7 @@ Padding padding_of(const Tensor& x, const py::object& padding) {
   const Ints flat = sizes_of(given(padding, "pad", "padding"));
   STRATA_CHECK(flat.size() % 2 == 0 && flat.size() <= 2 * out.size(), shape, "[pad] ", flat.size(),
                " numbers do not match a tensor of ", x.ndim(), " dimensions");
-  for (std::size_t k = 0; k < flat.size() / 2; ++k)
-    out[out.size() - 1 - k] = {flat[2 * k], flat[2 * k + 1]};
+  for (std::size_t k = 0; k < flat.size() / 2; ++k) out[out.size() - 1 - k] = {flat[2 * k], flat[2 * k + 1]};
   return out;
 }
 
@@ -142,8 +130,7 @@ Tensors split_in(const Tensor& x, const py::object& sizes, std::int64_t axis) {
   return x.split(integers_of(given(sizes, "split", "sizes")), axis);
 }
 Tensors tensor_split_in(const Tensor& x, const py::object& where, std::int64_t axis) {
-  if (is_integer(where.ptr()))
-    return x.tensor_split(integer_of(given(where, "tensor_split", "indices")), axis);
+  if (is_integer(where.ptr())) return x.tensor_split(integer_of(given(where, "tensor_split", "indices")), axis);
   return x.tensor_split(integers_of(given(where, "tensor_split", "indices")), axis);
 }
 
@@ -174,10 +161,10 @@ void add_joined(Tensors& to, const Given& g) {
     to.push_back(tensor_of(g));
 }
 
-/// A joining method: a.cat(b, ...) joins the instance and the arguments; on the class, Tensor.cat([a, b], 1) joins all tensors of a list.
+/// A joining method: a.cat(b, ...) joins the instance and the arguments; on the class, Tensor.cat([a, b], 1) joins all
+/// tensors of a list.
 template <Tensor (*join)(std::span<const Tensor>, std::int64_t, At)>
-Tensor joined_to(const char* name, const FirstOrAll& first, const py::object& others,
-                 std::int64_t axis) {
+Tensor joined_to(const char* name, const FirstOrAll& first, const py::object& others, std::int64_t axis) {
   const Given all{first.object.ptr(), name, "tensors"};
   const py::tuple rest = rest_of(others);
   if (const Tensor* const x = tensor_in(all.object)) {
@@ -197,8 +184,7 @@ Tensor stack_on(const FirstOrAll& first, const py::object& others, std::int64_t 
 }
 
 Tensors mesh(std::span<const Tensor> tensors, const std::string& indexing) {
-  return Tensor::meshgrid(
-      tensors, choice_of(given(py::str(indexing), "meshgrid", "indexing"), {"ij", "xy"}) == 0);
+  return Tensor::meshgrid(tensors, choice_of(given(py::str(indexing), "meshgrid", "indexing"), {"ij", "xy"}) == 0);
 }
 
 void bind_shapes(Functions& f) {
@@ -207,8 +193,7 @@ void bind_shapes(Functions& f) {
   f.method("dim", "", &Tensor::ndim, "How many dimensions there are.");
   f.op("transpose", "*axes=(), dim0|axis0=None, dim1|axis1=None", &transposed,
        "Two axes swapped, by default the last ones; three and more are the order of all.");
-  f.op("squeeze", "axis=None", &squeezed,
-       "Without dimensions of size 1: all of them, or those that are said.");
+  f.op("squeeze", "axis=None", &squeezed, "Without dimensions of size 1: all of them, or those that are said.");
 }
 
 void bind_moves(Functions& f) {
@@ -233,14 +218,12 @@ void bind_moves(Functions& f) {
        "Elements around: pairs (before, after) for each dimension, or PyTorch's numbers, which "
        "begin with the last one; below 0 to take away.");
   f.method("unfold", "axis, size, step",
-           static_cast<Tensor (Tensor::*)(std::int64_t, std::int64_t, std::int64_t, At) const>(
-               &Tensor::unfold),
+           static_cast<Tensor (Tensor::*)(std::int64_t, std::int64_t, std::int64_t, At) const>(&Tensor::unfold),
            "Windows along an axis, as a last dimension.");
   f.op(
       "slice_scatter", "source|src, axis=0, start=None, end=None, step=1",
-      [](const Tensor& x, const Tensor& source, std::int64_t axis,
-         const std::optional<std::int64_t>& start, const std::optional<std::int64_t>& end,
-         std::int64_t step) {
+      [](const Tensor& x, const Tensor& source, std::int64_t axis, const std::optional<std::int64_t>& start,
+         const std::optional<std::int64_t>& end, std::int64_t step) {
         Slice slice{.step = step};
         if (start) slice.begin = *start;
         if (end) slice.end = *end;
@@ -255,20 +238,15 @@ void bind_joins(Functions& f) {
             "Dtypes are promoted.");
   f.joining("stack", "tensors, axis=0", &Tensor::stack, "*tensors=(), axis=0", &stack_on,
             "Tensors of one shape along a new axis: strata.stack([a, b]), a.stack(b).");
-  f.function("hstack", "tensors", &joined<&Tensor::hstack>,
-             "Along the second axis; vectors along the first.");
-  f.function("vstack", "tensors", &joined<&Tensor::vstack>,
-             "Along the first axis, of at least two dimensions.");
-  f.function("dstack", "tensors", &joined<&Tensor::dstack>,
-             "Along the third axis, of at least three dimensions.");
+  f.function("hstack", "tensors", &joined<&Tensor::hstack>, "Along the second axis; vectors along the first.");
+  f.function("vstack", "tensors", &joined<&Tensor::vstack>, "Along the first axis, of at least two dimensions.");
+  f.function("dstack", "tensors", &joined<&Tensor::dstack>, "Along the third axis, of at least three dimensions.");
   f.function("column_stack", "tensors", &joined<&Tensor::column_stack>, "Vectors as columns.");
-  f.function("block_diag", "*tensors", &joined<&Tensor::block_diag>,
-             "Matrices along a diagonal, 0 elsewhere.");
+  f.function("block_diag", "*tensors", &joined<&Tensor::block_diag>, "Matrices along a diagonal, 0 elsewhere.");
   f.function("cartesian_prod", "*tensors", &joined<&Tensor::cartesian_prod>,
              "All combinations of elements of vectors, as rows.");
   f.function(
-      "broadcast_tensors", "*tensors",
-      [](std::span<const Tensor> t) { return Tensor::broadcast_tensors(t); },
+      "broadcast_tensors", "*tensors", [](std::span<const Tensor> t) { return Tensor::broadcast_tensors(t); },
       "Tensors expanded to one shape.");
   f.function("meshgrid", "*tensors, indexing='ij'", &mesh, "Vectors expanded along an axis each.");
   f.op("split", "split_size_or_sections|split_size|sizes|indices_or_sections, axis=0", &split_in,

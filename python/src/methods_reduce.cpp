@@ -6,15 +6,12 @@ namespace strata::python {
 namespace {
 
 /// A reduction in a given dtype: casts before it, and after it, too, because sums of small integers are i64.
-Tensor in_dtype(const Tensor& x, const std::optional<DType>& dtype) {
-  return dtype ? x.cast(*dtype) : x;
-}
+Tensor in_dtype(const Tensor& x, const std::optional<DType>& dtype) { return dtype ? x.cast(*dtype) : x; }
 
 using Reduction1 = Tensor (Tensor::*)(const AxesArg&, bool, At) const;
 
 template <Reduction1 reduce>
-Tensor reduced_as(const Tensor& x, const AxesArg& axes, bool keepdim,
-                  const std::optional<DType>& dtype) {
+Tensor reduced_as(const Tensor& x, const AxesArg& axes, bool keepdim, const std::optional<DType>& dtype) {
   return in_dtype((in_dtype(x, dtype).*reduce)(axes, keepdim, At::current()), dtype);
 }
 
@@ -25,7 +22,8 @@ Tensor along_as(const Tensor& x, std::int64_t axis, const std::optional<DType>& 
   return in_dtype((in_dtype(x, dtype).*method)(axis, At::current()), dtype);
 }
 
-/// The correction of a variance, which divides by count - correction. PyTorch calls it `unbiased` or `correction`, NumPy `ddof`.
+/// The correction of a variance, which divides by count - correction. PyTorch calls it `unbiased` or `correction`,
+/// NumPy `ddof`.
 double correction_of(const std::optional<bool>& unbiased, const std::optional<double>& correction,
                      const std::optional<double>& ddof) {
   if (correction) return *correction;
@@ -52,13 +50,13 @@ using Extreme = std::pair<Tensor, Tensor> (Tensor::*)(std::int64_t, bool, At) co
 template <Reduction1 values, Extreme with_places>
 ValuesByAxis extreme_of(const Tensor& x, const std::optional<Axes>& axes, bool keepdim,
                         const std::optional<std::int64_t>& dim) {
-  if (!dim)
-    return {object_of((x.*values)(axes ? AxesArg(*axes) : AxesArg(), keepdim, At::current()))};
+  if (!dim) return {object_of((x.*values)(axes ? AxesArg(*axes) : AxesArg(), keepdim, At::current()))};
   if (axes) throw py::type_error("max() and min() take an axis or a dim, not both");
   return {pair_object((x.*with_places)(*dim, keepdim, At::current()))};
 }
 
-/// PyTorch's median, the lower one of two middle elements: of all elements, or along an axis the pair (values, indices).
+/// PyTorch's median, the lower one of two middle elements: of all elements, or along an axis the pair (values,
+/// indices).
 py::object median_of(const Tensor& x, const std::optional<std::int64_t>& axis, bool keepdim) {
   return axis ? pair_object(x.median(*axis, keepdim)) : object_of(x.median());
 }
@@ -88,9 +86,8 @@ py::object unique_consecutive_of(const Tensor& x, bool return_inverse, bool retu
 }
 
 Tensor::Between between_of(const std::string& word) {
-  return static_cast<Tensor::Between>(
-      choice_of({py::str(word).ptr(), "quantile", "interpolation"},
-                {"linear", "lower", "higher", "midpoint", "nearest"}));
+  return static_cast<Tensor::Between>(choice_of({py::str(word).ptr(), "quantile", "interpolation"},
+                                                {"linear", "lower", "higher", "midpoint", "nearest"}));
 }
 
 void bind_sums(Functions& f) {
@@ -109,15 +106,11 @@ void bind_sums(Functions& f) {
        "PyTorch has it, and min_with_indices(1) say where, too.");
   f.op(
       "max_with_indices", "axis, keepdim=False",
-      [](const Tensor& x, std::int64_t axis, bool keepdim) {
-        return ValuesIndices{x.max_with_indices(axis, keepdim)};
-      },
+      [](const Tensor& x, std::int64_t axis, bool keepdim) { return ValuesIndices{x.max_with_indices(axis, keepdim)}; },
       "The largest elements along an axis, and where the first of each is.");
   f.op(
       "min_with_indices", "axis, keepdim=False",
-      [](const Tensor& x, std::int64_t axis, bool keepdim) {
-        return ValuesIndices{x.min_with_indices(axis, keepdim)};
-      },
+      [](const Tensor& x, std::int64_t axis, bool keepdim) { return ValuesIndices{x.min_with_indices(axis, keepdim)}; },
       "The smallest elements along an axis, and where the first of each is.");
   f.op(
       "norm", "p|ord=2.0, axis=None, keepdim=False",
@@ -128,39 +121,31 @@ void bind_sums(Functions& f) {
 }
 
 void bind_statistics(Functions& f) {
-  constexpr const char* how =
-      "axis=None, unbiased=None, keepdim=False, *, correction=None, ddof=None";
+  constexpr const char* how = "axis=None, unbiased=None, keepdim=False, *, correction=None, ddof=None";
   const auto by = [](auto reduce) {
-    return [reduce](const Tensor& x, const AxesArg& axes, const std::optional<bool>& unbiased,
-                    bool keepdim, const std::optional<double>& correction,
-                    const std::optional<double>& ddof) {
+    return [reduce](const Tensor& x, const AxesArg& axes, const std::optional<bool>& unbiased, bool keepdim,
+                    const std::optional<double>& correction, const std::optional<double>& ddof) {
       return reduce(x, axes, correction_of(unbiased, correction, ddof), keepdim);
     };
   };
-  f.op("var", how, by([](const Tensor& x, const AxesArg& axes, double c, bool keepdim) {
-         return x.var(axes, c, keepdim);
-       }),
+  f.op("var", how,
+       by([](const Tensor& x, const AxesArg& axes, double c, bool keepdim) { return x.var(axes, c, keepdim); }),
        "The variance over axes, divided by the count less `correction` (1; ddof: the same).");
-  f.op("std", how, by([](const Tensor& x, const AxesArg& axes, double c, bool keepdim) {
-         return x.std(axes, c, keepdim);
-       }),
+  f.op("std", how,
+       by([](const Tensor& x, const AxesArg& axes, double c, bool keepdim) { return x.std(axes, c, keepdim); }),
        "The square root of var().");
-  f.op("var_mean", how, by([](const Tensor& x, const AxesArg& axes, double c, bool keepdim) {
-         return x.var_mean(axes, c, keepdim);
-       }),
+  f.op("var_mean", how,
+       by([](const Tensor& x, const AxesArg& axes, double c, bool keepdim) { return x.var_mean(axes, c, keepdim); }),
        "var() and mean().");
-  f.op("std_mean", how, by([](const Tensor& x, const AxesArg& axes, double c, bool keepdim) {
-         return x.std_mean(axes, c, keepdim);
-       }),
+  f.op("std_mean", how,
+       by([](const Tensor& x, const AxesArg& axes, double c, bool keepdim) { return x.std_mean(axes, c, keepdim); }),
        "std() and mean().");
   f.op("median", "axis=None, keepdim=False", &median_of,
        "The lower one of two in the middle: of all elements, or along an axis, with its place.");
   f.op("nanmedian", "axis=None, keepdim=False", &nanmedian_of, "The median of what is not NaN.");
   f.op(
       "mode", "axis=-1, keepdim=False",
-      [](const Tensor& x, std::int64_t axis, bool keepdim) {
-        return ValuesIndices{x.mode(axis, keepdim)};
-      },
+      [](const Tensor& x, std::int64_t axis, bool keepdim) { return ValuesIndices{x.mode(axis, keepdim)}; },
       "The most frequent element along an axis, the smallest of several, and a place of it.");
   f.op(
       "quantile", "q, axis=None, keepdim=False, *, interpolation|method='linear'",
@@ -173,26 +158,19 @@ void bind_statistics(Functions& f) {
          const std::string& word) { return x.nanquantile(q, axis, keepdim, between_of(word)); },
       "The quantiles of what is not NaN.");
   f.op("bincount", "weights=None, minlength|least=0", &Tensor::bincount,
-       "How often each integer from 0 on is there, or the sum of their weights. Realizes.",
-       Gil::release);
+       "How often each integer from 0 on is there, or the sum of their weights. Realizes.", Gil::release);
 }
 
 void bind_order(Functions& f) {
-  f.op("softmax", "axis=-1, dtype=None", &along_as<&Tensor::softmax>,
-       "exp(x) / sum(exp(x)) along an axis.");
-  f.op("log_softmax", "axis=-1, dtype=None", &along_as<&Tensor::log_softmax>,
-       "log(softmax(x)), without overflow.");
-  f.op("cumsum", "axis=0, dtype=None", &along_as<&Tensor::cumsum>,
-       "Sums up to each index of an axis.");
-  f.op("cumprod", "axis=0, dtype=None", &along_as<&Tensor::cumprod>,
-       "Products up to each index of an axis.");
+  f.op("softmax", "axis=-1, dtype=None", &along_as<&Tensor::softmax>, "exp(x) / sum(exp(x)) along an axis.");
+  f.op("log_softmax", "axis=-1, dtype=None", &along_as<&Tensor::log_softmax>, "log(softmax(x)), without overflow.");
+  f.op("cumsum", "axis=0, dtype=None", &along_as<&Tensor::cumsum>, "Sums up to each index of an axis.");
+  f.op("cumprod", "axis=0, dtype=None", &along_as<&Tensor::cumprod>, "Products up to each index of an axis.");
   f.op(
-      "cummax", "axis",
-      [](const Tensor& x, std::int64_t axis) { return ValuesIndices{x.cummax(axis)}; },
+      "cummax", "axis", [](const Tensor& x, std::int64_t axis) { return ValuesIndices{x.cummax(axis)}; },
       "The largest up to each index of an axis, and where it is.");
   f.op(
-      "cummin", "axis",
-      [](const Tensor& x, std::int64_t axis) { return ValuesIndices{x.cummin(axis)}; },
+      "cummin", "axis", [](const Tensor& x, std::int64_t axis) { return ValuesIndices{x.cummin(axis)}; },
       "The smallest up to each index of an axis, and where it is.");
   f.op(
       "trapezoid", "dx|x=1, axis=-1",
@@ -200,21 +178,15 @@ void bind_order(Functions& f) {
       "The integral along an axis by trapezoids: of a width, or at places x.");
   f.op(
       "cumulative_trapezoid", "dx|x=1, axis=-1",
-      [](const Tensor& y, const Operand& dx, std::int64_t axis) {
-        return y.cumulative_trapezoid(dx, axis);
-      },
+      [](const Tensor& y, const Operand& dx, std::int64_t axis) { return y.cumulative_trapezoid(dx, axis); },
       "The integrals up to each index.");
   f.op(
       "sort", "axis=-1, descending=False, stable=True",
-      [](const Tensor& x, std::int64_t axis, bool descending, bool) {
-        return ValuesIndices{x.sort(axis, descending)};
-      },
+      [](const Tensor& x, std::int64_t axis, bool descending, bool) { return ValuesIndices{x.sort(axis, descending)}; },
       "In order along an axis, and where each was. Stable; NaN counts as the largest.");
   f.op(
       "argsort", "axis=-1, descending=False, stable=True",
-      [](const Tensor& x, std::int64_t axis, bool descending, bool) {
-        return x.argsort(axis, descending);
-      },
+      [](const Tensor& x, std::int64_t axis, bool descending, bool) { return x.argsort(axis, descending); },
       "Where each element of the sorted tensor was.");
   f.op(
       "topk", "k, axis=-1, largest=True, sorted=True",
@@ -231,8 +203,8 @@ void bind_order(Functions& f) {
   f.op("unique", "sorted=True, return_inverse=False, return_counts=False, axis=None", &unique_of,
        "The different elements in order; where each element is among them; how often they are "
        "there. Realizes.");
-  f.op("unique_consecutive", "return_inverse=False, return_counts=False, axis=None",
-       &unique_consecutive_of, "The same, of neighbours alone. Realizes.");
+  f.op("unique_consecutive", "return_inverse=False, return_counts=False, axis=None", &unique_consecutive_of,
+       "The same, of neighbours alone. Realizes.");
 }
 
 }  // namespace

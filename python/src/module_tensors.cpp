@@ -1,7 +1,8 @@
-// Finds the modules and tensors inside a module of Python: in its attributes, also in nested lists, tuples and dictionaries, with names.
+// Finds the modules and tensors inside a module of Python: in its attributes, also in nested lists, tuples and
+// dictionaries, with names.
 //
-// A tensor or module in several places has several names. parameters(), train() and others use it once; state_dict() lists all its names. A
-// module that contains itself would have infinitely many names, so only its first name is used.
+// A tensor or module in several places has several names. parameters(), train() and others use it once; state_dict()
+// lists all its names. A module that contains itself would have infinitely many names, so only its first name is used.
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -61,12 +62,9 @@ void add_inside(const std::string& name, const py::object& value, std::vector<In
   std::optional<Inside> at = Inside{name, value};
   for (;;) {
     if (at && is_container(at->object.ptr())) {
-      if (on_the_way.insert(at->object.ptr()).second)
-        open.push_back(opened(std::move(at->name), at->object));
-    } else if (at &&
-               (py::isinstance<nn::Module>(at->object) || tensor_in(at->object.ptr()) != nullptr)) {
-      STRATA_CHECK(out.size() < kMostNames, budget, "[Module] more than ", kMostNames, " names in ",
-                   name);
+      if (on_the_way.insert(at->object.ptr()).second) open.push_back(opened(std::move(at->name), at->object));
+    } else if (at && (py::isinstance<nn::Module>(at->object) || tensor_in(at->object.ptr()) != nullptr)) {
+      STRATA_CHECK(out.size() < kMostNames, budget, "[Module] more than ", kMostNames, " names in ", name);
       out.push_back(std::move(*at));
     }
     while (!open.empty() && !(at = next_of(open.back()))) {
@@ -131,13 +129,11 @@ std::vector<FoundModule> found_in(const py::object& module, InsideOfModules& ins
 }
 
 bool is_buffer(const py::dict& attributes, const std::string& name) {
-  return attributes.contains(kBuffers) &&
-         py::cast<bool>(attributes[kBuffers].attr("__contains__")(name));
+  return attributes.contains(kBuffers) && py::cast<bool>(attributes[kBuffers].attr("__contains__")(name));
 }
 
 /// Adds the tensors of a module itself, without those of inner modules.
-void add_own(const FoundModule& found, const std::vector<Inside>& inside, bool with_buffers,
-             nn::NamedTensors& out) {
+void add_own(const FoundModule& found, const std::vector<Inside>& inside, bool with_buffers, nn::NamedTensors& out) {
   const auto& native = py::cast<const nn::Module&>(found.object);
   for (const auto& [name, tensor] : with_buffers ? native.state_dict() : native.named_parameters())
     out.emplace_back(found.prefix + name, tensor);
@@ -145,8 +141,9 @@ void add_own(const FoundModule& found, const std::vector<Inside>& inside, bool w
   for (const Inside& one : inside) {
     const Tensor* const t = tensor_in(one.object.ptr());
     if (t == nullptr) continue;
-    // A parameter is a leaf that requires gradients. In a list, computed tensors (losses, caches) are skipped. An attribute that is a
-    // computed tensor is most likely a mistake: it counts as a parameter, and the optimiser refuses it.
+    // A parameter is a leaf that requires gradients. In a list, computed tensors (losses, caches) are skipped. An
+    // attribute that is a computed tensor is most likely a mistake: it counts as a parameter, and the optimiser refuses
+    // it.
     const bool is_attribute = attributes.contains(one.name);
     const bool takes = is_attribute ? t->requires_grad() : TensorAccess::state(*t)->slot != nullptr;
     if (is_attribute && is_buffer(attributes, one.name) ? with_buffers : takes)

@@ -1,6 +1,6 @@
-// The class nn.Module. A layer of C++ registers its tensors itself. A module that is written in Python has them in its attributes, as in
-// PyTorch: tensors that require gradients are parameters, modules are inner modules, also in lists, tuples and dictionaries. Another tensor
-// is part of the state if register_buffer() named it.
+// The class nn.Module. A layer of C++ registers its tensors itself. A module that is written in Python has them in its
+// attributes, as in PyTorch: tensors that require gradients are parameters, modules are inner modules, also in lists,
+// tuples and dictionaries. Another tensor is part of the state if register_buffer() named it.
 #include <memory>
 #include <unordered_set>
 
@@ -25,8 +25,8 @@ py::list list_of(const nn::NamedTensors& tensors) {
   return out;
 }
 
-/// load_state_dict(): assigns the values to the tensors of the same names. A tensor with several names needs a value under one of them. If
-/// it throws, nothing has changed.
+/// load_state_dict(): assigns the values to the tensors of the same names. A tensor with several names needs a value
+/// under one of them. If it throws, nothing has changed.
 void load_state(const py::object& module, const py::dict& state, bool strict) {
   const nn::NamedTensors own = tensors_of_module(module, true, true);
   std::vector<std::pair<Tensor, Tensor>> changes;
@@ -37,14 +37,13 @@ void load_state(const py::object& module, const py::dict& state, bool strict) {
   for (const auto& [name, tensor] : own) {
     known.insert(name);
     if (!state.contains(name)) {
-      STRATA_CHECK(!strict || found.contains(TensorAccess::state(tensor).get()), domain,
-                   "[load_state_dict] '", name, "' is missing");
+      STRATA_CHECK(!strict || found.contains(TensorAccess::state(tensor).get()), domain, "[load_state_dict] '", name,
+                   "' is missing");
       continue;
     }
-    const Tensor value =
-        tensor_of({py::object(state[name.c_str()]).ptr(), "load_state_dict", "state"});
-    STRATA_CHECK(value.shape() == tensor.shape(), shape, "[load_state_dict] '", name,
-                 "' is of shape ", render(tensor.shape()), ", not ", render(value.shape()));
+    const Tensor value = tensor_of({py::object(state[name.c_str()]).ptr(), "load_state_dict", "state"});
+    STRATA_CHECK(value.shape() == tensor.shape(), shape, "[load_state_dict] '", name, "' is of shape ",
+                 render(tensor.shape()), ", not ", render(value.shape()));
     changes.emplace_back(tensor, value.cast(tensor.dtype()).to(tensor.device()).detach());
   }
   for (const auto& item : state) {
@@ -60,13 +59,11 @@ void train_all(const py::object& module, bool on) {
 }
 
 void forget_gradients(const py::object& module) {
-  for (const auto& [name, tensor] : tensors_of_module(module, false, false))
-    tensor.set_grad(std::nullopt);
+  for (const auto& [name, tensor] : tensors_of_module(module, false, false)) tensor.set_grad(std::nullopt);
 }
 
 std::string text_of_module(const py::object& module) {
-  std::string out =
-      py::cast<std::string>(py::object(py::type::handle_of(module).attr("__name__"))) + "(";
+  std::string out = py::cast<std::string>(py::object(py::type::handle_of(module).attr("__name__"))) + "(";
   bool is_first = true;
   for (const auto& [name, tensor] : tensors_of_module(module, true, false)) {
     out += (is_first ? "" : ", ") + name + "=" + render(tensor.shape());
@@ -78,8 +75,8 @@ std::string text_of_module(const py::object& module) {
 py::list named_modules(const py::object& module) {
   py::list out;
   for (const FoundModule& found : modules_in(module))
-    out.append(py::make_tuple(
-        found.prefix.substr(0, found.prefix.empty() ? 0 : found.prefix.size() - 1), found.object));
+    out.append(
+        py::make_tuple(found.prefix.substr(0, found.prefix.empty() ? 0 : found.prefix.size() - 1), found.object));
   return out;
 }
 
@@ -134,11 +131,9 @@ them: net.l[0] has the name 'l.0', net.d["key"] 'd.key'. What was computed of su
           [](nn::Module& l, const std::string& name, const std::optional<Tensor>& tensor) {
             l.set(name, tensor, true);
           },
-          py::arg("name"), py::arg("tensor"),
-          "The tensor itself, as it is, becomes that of its part in C++.")
+          py::arg("name"), py::arg("tensor"), "The tensor itself, as it is, becomes that of its part in C++.")
       .def(
-          "parameters",
-          [](const py::object& self) { return list_of(tensors_of_module(self, false, false)); },
+          "parameters", [](const py::object& self) { return list_of(tensors_of_module(self, false, false)); },
           "What gradients are taken by.")
       .def(
           "named_parameters",
@@ -147,8 +142,7 @@ them: net.l[0] has the name 'l.0', net.d["key"] 'd.key'. What was computed of su
           },
           "The same with names, those of inner modules as 'inner.name'.")
       .def(
-          "state_dict",
-          [](const py::object& self) { return dict_of(tensors_of_module(self, true, true)); },
+          "state_dict", [](const py::object& self) { return dict_of(tensors_of_module(self, true, true)); },
           "Parameters, and what else a module keeps, by name. A tensor in several places stands "
           "there under each of its names.")
       .def("load_state_dict", &load_state, py::arg("state"), py::arg("strict") = true,
@@ -208,8 +202,7 @@ void bind_init(py::module_& m) {
         const LocationScope scope("uniform");
         return nn::uniform(shape, low, high, d);
       },
-      py::arg("shape"), py::arg("low") = 0.0, py::arg("high") = 1.0, dtype,
-      "Uniform between two bounds.");
+      py::arg("shape"), py::arg("low") = 0.0, py::arg("high") = 1.0, dtype, "Uniform between two bounds.");
   m.def(
       "normal",
       [](const Ints& shape, double mean, double std, DTypeArg d) {
@@ -223,16 +216,14 @@ void bind_init(py::module_& m) {
         const LocationScope scope("kaiming_uniform");
         return nn::kaiming_uniform(shape, slope, d);
       },
-      py::arg("shape"), py::arg("a") = 0.0, dtype,
-      "He et al., 2015: uniform within sqrt(6 / ((1 + a**2) * inputs)).");
+      py::arg("shape"), py::arg("a") = 0.0, dtype, "He et al., 2015: uniform within sqrt(6 / ((1 + a**2) * inputs)).");
   m.def(
       "kaiming_normal",
       [](const Ints& shape, double slope, DTypeArg d) {
         const LocationScope scope("kaiming_normal");
         return nn::kaiming_normal(shape, slope, d);
       },
-      py::arg("shape"), py::arg("a") = 0.0, dtype,
-      "He et al., 2015: normal, of a third of that variance.");
+      py::arg("shape"), py::arg("a") = 0.0, dtype, "He et al., 2015: normal, of a third of that variance.");
   m.def(
       "xavier_uniform",
       [](const Ints& shape, double gain, DTypeArg d) {
@@ -253,8 +244,7 @@ void bind_init(py::module_& m) {
 }  // namespace
 
 py::custom_type_setup collected_once() {
-  return py::custom_type_setup(
-      [](PyHeapTypeObject* type) { type->ht_type.tp_traverse = &traverse_module; });
+  return py::custom_type_setup([](PyHeapTypeObject* type) { type->ht_type.tp_traverse = &traverse_module; });
 }
 
 void check_made(py::handle module) {
@@ -264,14 +254,12 @@ void check_made(py::handle module) {
   py::detail::values_and_holders parts(instance);
   for (const auto& part : parts)
     if (!part.holder_constructed())
-      throw py::type_error("a module of class " +
-                           py::cast<std::string>(py::type::handle_of(module).attr("__name__")) +
+      throw py::type_error("a module of class " + py::cast<std::string>(py::type::handle_of(module).attr("__name__")) +
                            " is not made yet: super().__init__() comes first");
 }
 
 void bind_nn(py::module_& m) {
-  py::module_ nn =
-      m.def_submodule("_nn", "Modules and layers, named and initialised as PyTorch has them.");
+  py::module_ nn = m.def_submodule("_nn", "Modules and layers, named and initialised as PyTorch has them.");
   bind_module_class(nn);
   bind_no_initial_values(nn);
   py::module_ init = nn.def_submodule("init", "Initial values: functions that make tensors.");

@@ -11,15 +11,14 @@ namespace {
 
 std::vector<PyObject*> op_members;  // by op; live as long as the process
 
-constexpr std::array<const char*, 7> kGroupNames = {
-    "UnaryOps", "BinaryOps", "TernaryOps", "ReduceOps", "MovementOps", "LoadOps", "BufferOps"};
+constexpr std::array<const char*, 7> kGroupNames = {"UnaryOps",    "BinaryOps", "TernaryOps", "ReduceOps",
+                                                    "MovementOps", "LoadOps",   "BufferOps"};
 
 }  // namespace
 
-py::object make_enum(py::module_& m, const char* name, const std::vector<std::string>& members,
-                     const char* doc) {
-  const py::object made = py::module_::import("enum").attr("Enum")(
-      name, py::cast(members), py::arg("module") = "strata._strata");
+py::object make_enum(py::module_& m, const char* name, const std::vector<std::string>& members, const char* doc) {
+  const py::object made =
+      py::module_::import("enum").attr("Enum")(name, py::cast(members), py::arg("module") = "strata._strata");
   made.attr("__doc__") = doc;
   m.attr(name) = made;
   return made;
@@ -30,20 +29,16 @@ void bind_op_enums(py::module_& m) {
     std::vector<std::string> names;
     for (const OpRow& r : op_rows())
       if (static_cast<std::size_t>(r.group) == group) names.emplace_back(r.name);
-    make_enum(m, kGroupNames[group], names,
-              "Ops of this class. str() is the specification's name: 'BinaryOps.ADD'.");
+    make_enum(m, kGroupNames[group], names, "Ops of this class. str() is the specification's name: 'BinaryOps.ADD'.");
   }
   op_members.resize(op_rows().size());
   for (const OpRow& r : op_rows()) {
     const py::object group = m.attr(kGroupNames[static_cast<std::size_t>(r.group)]);
-    op_members[static_cast<std::size_t>(r.op)] =
-        py::object(group.attr(py::str(std::string(r.name)))).release().ptr();
+    op_members[static_cast<std::size_t>(r.op)] = py::object(group.attr(py::str(std::string(r.name)))).release().ptr();
   }
 }
 
-py::object object_of_op(Ops op) {
-  return py::reinterpret_borrow<py::object>(op_members[static_cast<std::size_t>(op)]);
-}
+py::object object_of_op(Ops op) { return py::reinterpret_borrow<py::object>(op_members[static_cast<std::size_t>(op)]); }
 
 Ops op_of_object(const py::handle& object) {
   const std::string name = py::str(object);
@@ -56,8 +51,7 @@ Scalar scalar_of_object(const py::handle& object, DType dtype) {
   if (PyFloat_Check(object.ptr())) {
     const double value = object.cast<double>();
     if (!dtype.is_float() && !(std::trunc(value) == value && std::abs(value) < 0x1p63))
-      throw py::type_error(
-          detail::message(py::repr(object).cast<std::string>(), " is no ", dtype.name()));
+      throw py::type_error(detail::message(py::repr(object).cast<std::string>(), " is no ", dtype.name()));
     return Scalar::of(dtype, value);
   }
   if (!PyIndex_Check(object.ptr()))
@@ -77,9 +71,7 @@ py::object object_of_scalar(const Scalar& value) {
   return py::int_(value.as_int());
 }
 
-DType dtype_or_none(const py::handle& object) {
-  return object.is_none() ? dtypes::none : dtype_of_object(object);
-}
+DType dtype_or_none(const py::handle& object) { return object.is_none() ? dtypes::none : dtype_of_object(object); }
 
 py::object object_of_dtype_or_none(DType dtype) {
   return dtype.is_none() ? py::object(py::none()) : object_of_dtype(dtype);

@@ -1,5 +1,6 @@
-// Binds the methods and functions of the table of operations (ops/operations.def). Parameters, defaults, docstrings, other names and
-// in-place forms come from the rows. strata._strata._operations() returns the rows, for documentation and tests.
+// Binds the methods and functions of the table of operations (ops/operations.def). Parameters, defaults, docstrings,
+// other names and in-place forms come from the rows. strata._strata._operations() returns the rows, for documentation
+// and tests.
 #include <algorithm>
 #include <string>
 
@@ -78,15 +79,15 @@ void bind_operations(Functions& f) {
 #define STRATA_METHOD(result, name, parameters, binding, in_place, names, reference, meaning) \
   STRATA_METHOD_##binding(result, name, parameters, meaning)
 #define STRATA_METHOD_by_hand(...)
-#define STRATA_METHOD_bound(result, name, parameters, meaning)                                \
-  f.op(#name, signature({STRATA_TEXTS(parameters)}).c_str(),                                  \
-       static_cast<STRATA_RESULT(result) (Tensor::*)(                                         \
-           STRATA_TYPES(parameters) STRATA_COMMA_AFTER(parameters) At) const>(&Tensor::name), \
+#define STRATA_METHOD_bound(result, name, parameters, meaning)                                                   \
+  f.op(#name, signature({STRATA_TEXTS(parameters)}).c_str(),                                                     \
+       static_cast<STRATA_RESULT(result) (Tensor::*)(STRATA_TYPES(parameters) STRATA_COMMA_AFTER(parameters) At) \
+                       const>(&Tensor::name),                                                                    \
        meaning);
-#define STRATA_METHOD_bound_to_class(result, name, parameters, meaning)                           \
-  f.method(#name, signature({STRATA_TEXTS(parameters)}).c_str(),                                  \
-           static_cast<STRATA_RESULT(result) (Tensor::*)(                                         \
-               STRATA_TYPES(parameters) STRATA_COMMA_AFTER(parameters) At) const>(&Tensor::name), \
+#define STRATA_METHOD_bound_to_class(result, name, parameters, meaning)                                              \
+  f.method(#name, signature({STRATA_TEXTS(parameters)}).c_str(),                                                     \
+           static_cast<STRATA_RESULT(result) (Tensor::*)(STRATA_TYPES(parameters) STRATA_COMMA_AFTER(parameters) At) \
+                           const>(&Tensor::name),                                                                    \
            meaning);
 #define STRATA_FUNCTION(result, name, parameters, binding, names, reference, meaning) \
   STRATA_FUNCTION_##binding(result, name, parameters, meaning)

@@ -1,4 +1,5 @@
-// bind_pictures(): adds viz() and _repr_html_() to a class, e.g. Layout and Expr. Both are implemented in strata/_viz.py.
+// bind_pictures(): adds viz() and _repr_html_() to a class, e.g. Layout and Expr. Both are implemented in
+// strata/_viz.py.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// All functions of pybind11 are one C function, its dispatcher, which chooses the overload. Here it is replaced by dispatched(), which
-// calls it. If no overload takes the arguments, dispatched() reads the signatures in pybind11's message, and raises a message of one line.
+// All functions of pybind11 are one C function, its dispatcher, which chooses the overload. Here it is replaced by
+// dispatched(), which calls it. If no overload takes the arguments, dispatched() reads the signatures in pybind11's
+// message, and raises a message of one line.
 #include "python/src/refusals.h"
 
 #include <algorithm>
@@ -75,8 +76,7 @@ std::optional<Signature> read_signature(std::string_view line, bool is_construct
   const std::size_t open = line.find('(');
   const std::size_t arrow = is_constructor ? std::string_view::npos : line.rfind(") -> ");
   const std::size_t close = arrow != std::string_view::npos ? arrow : line.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open)
-    return std::nullopt;
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
   Signature out;
   out.owner = without_modules(std::string(line.substr(0, open)));
   for (std::string& text : parts_of(line.substr(open + 1, close - open - 1))) {
@@ -121,14 +121,12 @@ std::string type_name(PyObject* o) {
 std::optional<RefusedCall> read_refusal(const std::string& text, PyObject* args, PyObject* kwargs) {
   RefusedCall out;
   const std::size_t mark = text.find(kRefused), end = text.find("\n\nInvoked with:");
-  if (mark == std::string::npos || end == std::string::npos || text.find('\n') < mark)
-    return std::nullopt;
+  if (mark == std::string::npos || end == std::string::npos || text.find('\n') < mark) return std::nullopt;
   out.is_constructor = text.compare(mark, kConstructor.size(), kConstructor) == 0;
   out.function = text.substr(0, mark);
   for (std::size_t at = text.find("\n    ", mark); at < end; at = text.find("\n    ", at + 1)) {
     const std::size_t begin = text.find(". ", at) + 2;
-    if (auto one =
-            read_signature(text.substr(begin, text.find('\n', begin) - begin), out.is_constructor))
+    if (auto one = read_signature(text.substr(begin, text.find('\n', begin) - begin), out.is_constructor))
       out.signatures.push_back(std::move(*one));
   }
   if (out.signatures.empty()) return std::nullopt;
@@ -151,8 +149,7 @@ std::vector<std::string> names_to_give(const RefusedCall& call) {
   std::vector<std::string> out;
   for (const Signature& s : call.signatures)
     for (const SignatureParameter& p : s.parameters)
-      if (p.name != "self" && !p.name.starts_with("arg") &&
-          std::find(out.begin(), out.end(), p.name) == out.end())
+      if (p.name != "self" && !p.name.starts_with("arg") && std::find(out.begin(), out.end(), p.name) == out.end())
         out.push_back(p.name);
   return out;
 }
@@ -161,20 +158,17 @@ std::vector<std::string> names_to_give(const RefusedCall& call) {
 std::string wrong_count(const RefusedCall& call) {
   if (call.signatures.size() != 1) return {};
   const Signature& s = call.signatures[0];
-  const bool is_method =
-      !call.is_constructor && !s.parameters.empty() && s.parameters[0].name == "self";
+  const bool is_method = !call.is_constructor && !s.parameters.empty() && s.parameters[0].name == "self";
   const std::size_t own = is_method ? 1 : 0, size = s.parameters.size(), given = call.positions.size();
   if (given > size && !s.takes_any_position)
-    return detail::message(call.function, "() takes at most ", size - own, " argument",
-                           size - own == 1 ? "" : "s", " by position, not ",
-                           given - std::min(own, given));
+    return detail::message(call.function, "() takes at most ", size - own, " argument", size - own == 1 ? "" : "s",
+                           " by position, not ", given - std::min(own, given));
   for (std::size_t k = 0; k < size; ++k) {
     const SignatureParameter& p = s.parameters[k];
-    const bool is_named = std::any_of(call.names.begin(), call.names.end(),
-                                      [&](const auto& n) { return n.first == p.name; });
+    const bool is_named =
+        std::any_of(call.names.begin(), call.names.end(), [&](const auto& n) { return n.first == p.name; });
     if (is_named && k < given) return detail::message(call.function, "() got '", p.name, "' twice");
-    if (!is_named && k >= given && !p.has_default)
-      return detail::message(call.function, "() needs '", p.name, "'");
+    if (!is_named && k >= given && !p.has_default) return detail::message(call.function, "() needs '", p.name, "'");
   }
   return {};
 }
@@ -193,8 +187,7 @@ std::string wrong_types(const RefusedCall& call) {
     for (const SignatureParameter& p : s.parameters)
       if (p.name != "self") parameters.push_back(p.text);
     if (s.takes_any_position) parameters.push_back("*args");
-    out += detail::message(out.empty() ? "" : " or ", call.function, "(", joined_texts(parameters),
-                           ")");
+    out += detail::message(out.empty() ? "" : " or ", call.function, "(", joined_texts(parameters), ")");
   }
   const bool is_method = !call.is_constructor && !call.signatures[0].parameters.empty() &&
                          call.signatures[0].parameters[0].name == "self" && !call.positions.empty();
@@ -252,8 +245,8 @@ PyCFunctionObject* bound_function(PyObject* o) {
   if (!PyCFunction_Check(o)) return nullptr;
   PyObject* const of = PyCFunction_GET_SELF(o);
   const int flags = PyCFunction_GET_FLAGS(o);
-  const bool is_bound = of != nullptr && !PyModule_Check(of) && !PyType_Check(of) &&
-                        flags == (METH_VARARGS | METH_KEYWORDS);
+  const bool is_bound =
+      of != nullptr && !PyModule_Check(of) && !PyType_Check(of) && flags == (METH_VARARGS | METH_KEYWORDS);
   return is_bound ? reinterpret_cast<PyCFunctionObject*>(o) : nullptr;
 }
 
@@ -277,18 +270,16 @@ void redirect_all(py::handle owner) {
       continue;
     }
     const py::object name = py::getattr(value, is_module ? "__name__" : "__module__", py::str());
-    const bool is_below = !value.is(owner) && py::isinstance<py::str>(name) &&
-                          py::cast<std::string>(name).starts_with("strata._strata");
+    const bool is_below =
+        !value.is(owner) && py::isinstance<py::str>(name) && py::cast<std::string>(name).starts_with("strata._strata");
     if (is_below) redirect_all(value);
   }
 }
 
 }  // namespace
 
-std::string unknown_argument(std::string_view function, std::string_view given,
-                             std::vector<std::string> known) {
-  if (known.empty())
-    return detail::message(function, "() has no parameter '", given, "': it has none");
+std::string unknown_argument(std::string_view function, std::string_view given, std::vector<std::string> known) {
+  if (known.empty()) return detail::message(function, "() has no parameter '", given, "': it has none");
   return detail::message(function, "() has no parameter '", given, "', but ",
                          joined_texts(nearest_first(given, std::move(known))));
 }

@@ -28,17 +28,14 @@ void bind_render(py::module_& m) {
   py::class_<LanguageObject>(m, "Language", "A language of C's family that kernels are written in.")
       .def_property_readonly(
           "name", [](const LanguageObject& l) { return std::string(l.language->name); }, "Its name.")
-      .def("__repr__", [](const LanguageObject& l) {
-        return detail::message("<Language ", l.language->name, ">");
-      });
+      .def("__repr__", [](const LanguageObject& l) { return detail::message("<Language ", l.language->name, ">"); });
   for (const LanguageRow& row : kLanguages)
     m.def(
         row.name, [language = row.language] { return LanguageObject{&language()}; },
         "The language, for uops_to_cstyle().");
   m.def(
       "uops_to_cstyle",
-      [](const LanguageObject& language, const std::string& function_name, const UOpList& uops,
-         bool entry) {
+      [](const LanguageObject& language, const std::string& function_name, const UOpList& uops, bool entry) {
         return uops_to_cstyle(*language.language, function_name, *uops.graph, {.entry = entry});
       },
       py::arg("language"), py::arg("function_name"), py::arg("uops"), py::arg("entry") = false,
@@ -52,11 +49,9 @@ void bind_render(py::module_& m) {
   m.def(
       "uops_to_llvm",
       [](const std::string& function_name, const UOpList& uops, bool contract, bool reassociate) {
-        return uops_to_llvm(function_name, *uops.graph,
-                            {.contract = contract, .reassociate = reassociate});
+        return uops_to_llvm(function_name, *uops.graph, {.contract = contract, .reassociate = reassociate});
       },
-      py::arg("function_name"), py::arg("uops"), py::arg("contract") = false,
-      py::arg("reassociate") = false,
+      py::arg("function_name"), py::arg("uops"), py::arg("contract") = false, py::arg("reassociate") = false,
       "The module of LLVM IR that a list is. `contract` and `reassociate` say what floats may be "
       "beyond what the list says.");
 }

@@ -14,8 +14,8 @@ bool is_first_thread() { return getpid() == gettid(); }
   for (;;) pause();
 }
 
-/// Returns f(), which throws nothing itself. If the stack is unwound anyway, Python is ending the thread; the thread sleeps forever
-/// instead.
+/// Returns f(), which throws nothing itself. If the stack is unwound anyway, Python is ending the thread; the thread
+/// sleeps forever instead.
 template <class F>
 auto staying(const F& f) {
   try {

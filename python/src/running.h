@@ -1,5 +1,6 @@
-// The interpreter's lock (GIL) and signals. running() calls C++ that may take long without the GIL, so that other Python threads run, and
-// with a check for signals, so that Ctrl-C stops it. Bindings that compile, run or realize use it.
+// The interpreter's lock (GIL) and signals. running() calls C++ that may take long without the GIL, so that other
+// Python threads run, and with a check for signals, so that Ctrl-C stops it. Bindings that compile, run or realize use
+// it.
 #pragma once
 
 #include <optional>
@@ -9,14 +10,15 @@
 
 namespace strata::python {
 
-/// Runs the handlers of pending signals, if this is the first thread. What a handler raises (KeyboardInterrupt) is thrown as
-/// py::error_already_set. Takes the GIL by itself.
+/// Runs the handlers of pending signals, if this is the first thread. What a handler raises (KeyboardInterrupt) is
+/// thrown as py::error_already_set. Takes the GIL by itself.
 void check_signals();
 /// Makes long work on this thread call check_signals(), as long as the thread lives.
 void watch_signals();
 
-/// Releases the GIL while an object lives. NOTE: if the interpreter ends meanwhile, the thread sleeps forever instead of taking the GIL
-/// again: Python up to 3.13 would end the thread by unwinding its stack, through C++ frames that are not prepared for it.
+/// Releases the GIL while an object lives. NOTE: if the interpreter ends meanwhile, the thread sleeps forever instead
+/// of taking the GIL again: Python up to 3.13 would end the thread by unwinding its stack, through C++ frames that are
+/// not prepared for it.
 class Unlocked {
  public:
   Unlocked() : state_(PyEval_SaveThread()) {}
@@ -43,7 +45,8 @@ class Locked {
 /// PyObject_Call(): calls a Python object. NOTE: as of Unlocked, because Python code may release the GIL.
 PyObject* call_python(PyObject* function, PyObject* args, PyObject* kwargs);
 
-/// Returns f(), called without the GIL and interruptible by signals. @pre the GIL is held, and f touches no Python object
+/// Returns f(), called without the GIL and interruptible by signals. @pre the GIL is held, and f touches no Python
+/// object
 template <class F>
 auto running(const F& f) {
   // The first thread has a check already (watch_signals); another one gets its own for this call.

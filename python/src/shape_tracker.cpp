@@ -13,9 +13,8 @@ namespace {
 using TrackerClass = py::class_<ShapeTracker>;
 
 void bind_tracker_parts(TrackerClass& c) {
-  c.def_static(
-      "from_shape", &ShapeTracker::from_shape, py::arg("shape"),
-      "One contiguous View.\n\n>>> ShapeTracker.from_shape((2, 3)).views[0].strides\n(3, 1)");
+  c.def_static("from_shape", &ShapeTracker::from_shape, py::arg("shape"),
+               "One contiguous View.\n\n>>> ShapeTracker.from_shape((2, 3)).views[0].strides\n(3, 1)");
   c.def(py::init<std::vector<View>>(), py::arg("views"),
         "Of Views, memory first. Raises ShapeError where there is none.");
   c.def_property_readonly(
@@ -29,8 +28,7 @@ void bind_tracker_parts(TrackerClass& c) {
   c.def_property_readonly("shape", &ShapeTracker::shape, "The shape of the last View.");
   c.def_property_readonly("rank", &ShapeTracker::rank, "The number of dimensions.");
   c.def("size", &ShapeTracker::size, "The number of indices.");
-  c.def_property_readonly("contiguous", &ShapeTracker::contiguous,
-                          "Whether there is one View and it is contiguous.");
+  c.def_property_readonly("contiguous", &ShapeTracker::contiguous, "Whether there is one View and it is contiguous.");
   c.def_property_readonly("consecutive", &ShapeTracker::consecutive,
                           "Whether there is one View without a mask, of row-major strides: a run "
                           "of memory, from any offset.");
@@ -39,36 +37,32 @@ void bind_tracker_parts(TrackerClass& c) {
 void bind_tracker_movement(TrackerClass& c) {
   using Tracker = ShapeTracker;
   c.def(
-      "permute", [](const Tracker& st, const Axes& order) { return st.permute(order); },
-      py::arg("order"), "Dimension k of the result is dimension order[k] of this.");
+      "permute", [](const Tracker& st, const Axes& order) { return st.permute(order); }, py::arg("order"),
+      "Dimension k of the result is dimension order[k] of this.");
   c.def(
-      "reshape", [](const Tracker& st, const Ints& shape) { return st.reshape(shape); },
-      py::arg("shape"),
+      "reshape", [](const Tracker& st, const Ints& shape) { return st.reshape(shape); }, py::arg("shape"),
       "The same elements in another shape. Appends a View where the last one alone cannot say it.");
   c.def(
-      "expand", [](const Tracker& st, const Ints& shape) { return st.expand(shape); },
-      py::arg("shape"), "Repeats dimensions of size 1.");
+      "expand", [](const Tracker& st, const Ints& shape) { return st.expand(shape); }, py::arg("shape"),
+      "Repeats dimensions of size 1.");
   c.def(
-      "pad", [](const Tracker& st, const Padding& padding) { return st.pad(padding); },
-      py::arg("padding"), "Adds invalid indices: (before, after) a dimension.");
+      "pad", [](const Tracker& st, const Padding& padding) { return st.pad(padding); }, py::arg("padding"),
+      "Adds invalid indices: (before, after) a dimension.");
   c.def(
-      "shrink",
-      [](const Tracker& st, const Padding& bounds) { return st.shrink(mask_of_pairs(bounds)); },
+      "shrink", [](const Tracker& st, const Padding& bounds) { return st.shrink(mask_of_pairs(bounds)); },
       py::arg("bounds"), "The indices from begin up to end, (begin, end) a dimension.");
   c.def(
       "flip", [](const Tracker& st, const Axes& axes) { return st.flip(axes); }, py::arg("axes"),
       "Backwards along these dimensions.");
   c.def(
-      "stride", [](const Tracker& st, const Ints& steps) { return st.stride(steps); },
-      py::arg("steps"),
+      "stride", [](const Tracker& st, const Ints& steps) { return st.stride(steps); }, py::arg("steps"),
       "Every |step|-th index, one step a dimension; from the last one backwards where step < 0.");
 }
 
 void bind_tracker_merging(TrackerClass& c) {
   using Tracker = ShapeTracker;
   c.def(
-      "__add__", [](const Tracker& a, const Tracker& b) { return a + b; }, py::arg("other"),
-      py::is_operator(),
+      "__add__", [](const Tracker& a, const Tracker& b) { return a + b; }, py::arg("other"), py::is_operator(),
       "This stack seen through another: addresses of `other` are indices of this one.");
   c.def(
       "simplify",
@@ -99,8 +93,7 @@ void bind_tracker_exprs(TrackerClass& c) {
       [](const ShapeTracker& st, const IndexList& idxs) {
         return expr_pair_of(idxs ? st.to_indexed_uops(exprs_of(*idxs)) : st.to_indexed_uops());
       },
-      py::arg("idxs") = py::none(),
-      "As expr_idxs(), over ridx0, ridx1, ..., as expressions that print as trees.");
+      py::arg("idxs") = py::none(), "As expr_idxs(), over ridx0, ridx1, ..., as expressions that print as trees.");
 }
 
 void bind_tracker_variables(TrackerClass& c) {
@@ -117,9 +110,7 @@ void bind_tracker_variables(TrackerClass& c) {
       "The stack with bound variables replaced by plain ones, and their values.");
   c.def(
       "substitute",
-      [](const ShapeTracker& st, const py::dict& map) {
-        return st.substitute(substitution_of_mapping(map));
-      },
+      [](const ShapeTracker& st, const py::dict& map) { return st.substitute(substitution_of_mapping(map)); },
       py::arg("map"), "Every expression with keys replaced by values.");
   c.def(
       "guarded_view",
@@ -145,16 +136,13 @@ void bind_tracker_questions(TrackerClass& c) {
         "How far the address moves along each dimension, wherever both indices are valid; None "
         "where that is no one number,\n"
         "or (unless ignore_valid) where validity depends on the dimension.");
-  c.def("real_size", &ShapeTracker::real_size,
-        "Elements that memory must have: 1 + the largest valid address.");
+  c.def("real_size", &ShapeTracker::real_size, "Elements that memory must have: 1 + the largest valid address.");
   c.def("unit_stride_axes", &ShapeTracker::unit_stride_axes, py::arg("ignore_valid") = false,
         "Dimensions whose real stride is 1.");
-  c.def("axis_is_masked", &ShapeTracker::axis_is_masked, py::arg("axis"),
-        "Whether validity depends on the dimension.");
+  c.def("axis_is_masked", &ShapeTracker::axis_is_masked, py::arg("axis"), "Whether validity depends on the dimension.");
   const auto release = py::call_guard<Unlocked>();
   c.def(
-      "equal", [](const ShapeTracker& a, const ShapeTracker& b) { return equal(a, b); },
-      py::arg("other"), release,
+      "equal", [](const ShapeTracker& a, const ShapeTracker& b) { return equal(a, b); }, py::arg("other"), release,
       "Whether both have the same shape and the same index function, however they are written.");
   c.def(
       "is_injective", [](const ShapeTracker& st) { return is_injective(st); }, release,
@@ -173,8 +161,7 @@ void bind_tracker_questions(TrackerClass& c) {
 }
 
 void bind_stack_proof(py::module_& m) {
-  py::class_<StackProof>(m, "StackProof",
-                         "The answer to a question about a stack of Views. True iff it is 'yes'.")
+  py::class_<StackProof>(m, "StackProof", "The answer to a question about a stack of Views. True iff it is 'yes'.")
       .def_property_readonly(
           "answer", [](const StackProof& p) { return std::string(name_of_answer(p.answer)); },
           "'yes', 'no' or 'unknown'.")
@@ -182,8 +169,7 @@ void bind_stack_proof(py::module_& m) {
       .def("__bool__", [](const StackProof& p) { return p.answer == Answer::yes; })
       .def("__repr__", [](const StackProof& p) {
         return detail::message("StackProof('", name_of_answer(p.answer),
-                               "', witness=", p.witness ? render(*p.witness) : std::string("None"),
-                               ")");
+                               "', witness=", p.witness ? render(*p.witness) : std::string("None"), ")");
       });
 }
 
@@ -207,8 +193,8 @@ void bind_shape_tracker(py::module_& m) {
       "__eq__", [](const ShapeTracker& a, const ShapeTracker& b) { return a == b; }, py::arg("other"),
       py::is_operator(), "Whether they are written the same; equal() compares meanings.");
   tracker.def(
-      "__ne__", [](const ShapeTracker& a, const ShapeTracker& b) { return !(a == b); },
-      py::arg("other"), py::is_operator());
+      "__ne__", [](const ShapeTracker& a, const ShapeTracker& b) { return !(a == b); }, py::arg("other"),
+      py::is_operator());
   bind_pictures(tracker);
   tracker.def("render", &ShapeTracker::render, "The text that repr() gives.");
   tracker.def("__repr__", &ShapeTracker::render);

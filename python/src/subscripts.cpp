@@ -12,8 +12,7 @@ namespace {
 
 std::optional<Int> slice_end(PyObject* o) {
   if (o == Py_None) return std::nullopt;
-  if (!PyIndex_Check(o) && !py::isinstance<Expr>(o))
-    throw py::type_error("slices are of integers or None");
+  if (!PyIndex_Check(o) && !py::isinstance<Expr>(o)) throw py::type_error("slices are of integers or None");
   return int_of_object(o);
 }
 
@@ -40,8 +39,7 @@ Subscript subscript_of(PyObject* o) {
 std::vector<Subscript> subscripts_of(PyObject* key) {
   std::vector<Subscript> out;
   if (PyTuple_Check(key))
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); ++k)
-      out.push_back(subscript_of(PyTuple_GET_ITEM(key, k)));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); ++k) out.push_back(subscript_of(PyTuple_GET_ITEM(key, k)));
   else
     out.push_back(subscript_of(key));
   return out;
@@ -64,8 +62,7 @@ Tensor subscripted(const Tensor& x, PyObject* key) {
 }
 
 Tensor with_put(const Tensor& x, PyObject* key, const Operand& value, bool accumulate) {
-  const py::object all =
-      py::reinterpret_steal<py::object>(PyList_Check(key) ? PyList_AsTuple(key) : Py_NewRef(key));
+  const py::object all = py::reinterpret_steal<py::object>(PyList_Check(key) ? PyList_AsTuple(key) : Py_NewRef(key));
   const std::vector<Subscript> subscripts = subscripts_of(all.ptr());
   const auto put = [&] { return x.index_put(subscripts, value, accumulate); };
   return has_mask(subscripts) ? running(put) : put();
@@ -74,9 +71,7 @@ Tensor with_put(const Tensor& x, PyObject* key, const Operand& value, bool accum
 void put_at(const Tensor& x, PyObject* key, PyObject* value) {
   const std::vector<Subscript> subscripts = subscripts_of(key);
   const Incoming<Operand> in(Given{value, "index_put", "value"});
-  const auto put = [&] {
-    set_in_place(x, x.index_put(subscripts, in.get()).cast(x.dtype()), "index_put");
-  };
+  const auto put = [&] { set_in_place(x, x.index_put(subscripts, in.get()).cast(x.dtype()), "index_put"); };
   if (has_mask(subscripts))
     running(put);
   else

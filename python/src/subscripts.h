@@ -1,5 +1,5 @@
-// Subscripts of tensors in Python, x[key] and x[key] = value, with NumPy's and PyTorch's meaning: integers, slices with any step, None,
-// Ellipsis, lists, masks, and tensors or arrays of integers.
+// Subscripts of tensors in Python, x[key] and x[key] = value, with NumPy's and PyTorch's meaning: integers, slices with
+// any step, None, Ellipsis, lists, masks, and tensors or arrays of integers.
 #pragma once
 
 #include "python/src/bind.h"
@@ -7,11 +7,13 @@
 
 namespace strata::python {
 
-/// x[key]. Realizes masks, because the number of their true elements is a size. @throws py::type_error for an object that is no subscript,
+/// x[key]. Realizes masks, because the number of their true elements is a size. @throws py::type_error for an object
+/// that is no subscript,
 ///   Error (shape) as Tensor::index()
 Tensor subscripted(const Tensor& x, PyObject* key);
-/// A copy of x whose elements x[key] are `value`; with `accumulate` they are the sum of the old elements and `value`. If the key names an
-/// element twice, the last value counts, or with `accumulate` each. A list as the key means a tuple of subscripts.
+/// A copy of x whose elements x[key] are `value`; with `accumulate` they are the sum of the old elements and `value`.
+/// If the key names an element twice, the last value counts, or with `accumulate` each. A list as the key means a tuple
+/// of subscripts.
 Tensor with_put(const Tensor& x, PyObject* key, const Operand& value, bool accumulate);
 /// x[key] = value, by set_in_place().
 void put_at(const Tensor& x, PyObject* key, PyObject* value);

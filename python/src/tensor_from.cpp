@@ -1,4 +1,5 @@
-// Creates tensors from Python objects: numbers, nested lists, and objects with memory, which is shared if strides can describe it.
+// Creates tensors from Python objects: numbers, nested lists, and objects with memory, which is shared if strides can
+// describe it.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -35,8 +36,8 @@ class Nested {
  public:
   Nested(PyObject* list, const char* owner) : owner_(owner) {
     for (py::object at = py::reinterpret_borrow<py::object>(list); is_list(at.ptr());) {
-      STRATA_CHECK(sizes_.size() < kMostDepth, shape, "[", owner_, "] lists are nested more than ",
-                   kMostDepth, " deep");
+      STRATA_CHECK(sizes_.size() < kMostDepth, shape, "[", owner_, "] lists are nested more than ", kMostDepth,
+                   " deep");
       const Py_ssize_t size = PySequence_Size(at.ptr());
       sizes_.push_back(size);
       if (size == 0) break;
@@ -60,11 +61,9 @@ class Nested {
     const Buffer out = Buffer::allocate(static_cast<std::int64_t>(leaves_.size()), dtype);
     auto* at = static_cast<std::byte*>(out.data());
     if (dtype == dtypes::float32)
-      for (std::size_t k = 0; k < leaves_.size(); ++k)
-        reinterpret_cast<float*>(at)[k] = static_cast<float>(real(k));
+      for (std::size_t k = 0; k < leaves_.size(); ++k) reinterpret_cast<float*>(at)[k] = static_cast<float>(real(k));
     else
-      for (std::size_t k = 0; k < leaves_.size(); ++k, at += dtype.itemsize())
-        store_scalar(scalar(k, dtype), at);
+      for (std::size_t k = 0; k < leaves_.size(); ++k, at += dtype.itemsize()) store_scalar(scalar(k, dtype), at);
     return out;
   }
 
@@ -72,19 +71,18 @@ class Nested {
   /// Recursive, but not deeper than kMostDepth.
   void collect(PyObject* o, std::size_t depth) {
     if (depth == sizes_.size()) {
-      STRATA_CHECK(!is_list(o), shape, "[", owner_,
-                   "] the lists differ in depth: a list stands beside numbers");
+      STRATA_CHECK(!is_list(o), shape, "[", owner_, "] the lists differ in depth: a list stands beside numbers");
       kind_ = std::max(kind_, leaf_kind(o));
       leaves_.push_back(py::reinterpret_borrow<py::object>(o));
       return;
     }
     // Copied to a tuple, because a subclass of list may report a wrong length.
-    const py::object items = is_list(o) ? py::reinterpret_steal<py::object>(PySequence_Tuple(o))
-                                        : py::object(py::none());
+    const py::object items =
+        is_list(o) ? py::reinterpret_steal<py::object>(PySequence_Tuple(o)) : py::object(py::none());
     if (!items) throw py::error_already_set();
     const Py_ssize_t size = items.is_none() ? -1 : PyTuple_GET_SIZE(items.ptr());
-    STRATA_CHECK(size == sizes_[depth], shape, "[", owner_, "] at depth ", depth, " one list has ",
-                 sizes_[depth], " elements and another ", size < 0 ? "is none" : std::to_string(size));
+    STRATA_CHECK(size == sizes_[depth], shape, "[", owner_, "] at depth ", depth, " one list has ", sizes_[depth],
+                 " elements and another ", size < 0 ? "is none" : std::to_string(size));
     for (Py_ssize_t k = 0; k < size; ++k) collect(PyTuple_GET_ITEM(items.ptr(), k), depth + 1);
   }
 
@@ -107,11 +105,10 @@ class Nested {
   Scalar scalar(std::size_t k, DType dtype) const {
     const Number number = *try_number(leaves_[k].ptr());
     const Scalar value = number.value().cast(dtype);
-    const bool fits = !dtype.is_int() || number.value().dtype().is_float() ||
-                      (value.cast(number.value().dtype()) == number.value() &&
-                       is_negative(value) == is_negative(number.value()));
-    STRATA_CHECK(fits, overflow, "[", owner_, "] ", number.value().text(), " does not fit in ",
-                 dtype.name());
+    const bool fits =
+        !dtype.is_int() || number.value().dtype().is_float() ||
+        (value.cast(number.value().dtype()) == number.value() && is_negative(value) == is_negative(number.value()));
+    STRATA_CHECK(fits, overflow, "[", owner_, "] ", number.value().text(), " does not fit in ", dtype.name());
     return value;
   }
 
@@ -121,13 +118,11 @@ class Nested {
   LeafKind kind_ = LeafKind::boolean;
 };
 
-Tensor tensor_from_list(PyObject* list, const char* owner, std::optional<DType> dtype,
-                        std::size_t depth);
+Tensor tensor_from_list(PyObject* list, const char* owner, std::optional<DType> dtype, std::size_t depth);
 
 /// The tensor of a list that contains arrays or tensors. Recursive, but not deeper than kMostDepth.
 Tensor stacked(PyObject* list, const char* owner, std::optional<DType> dtype, std::size_t depth) {
-  STRATA_CHECK(depth < kMostDepth, shape, "[", owner, "] lists are nested more than ", kMostDepth,
-               " deep");
+  STRATA_CHECK(depth < kMostDepth, shape, "[", owner, "] lists are nested more than ", kMostDepth, " deep");
   std::vector<Tensor> parts;
   const Py_ssize_t size = PySequence_Size(list);
   for (Py_ssize_t k = 0; k < size; ++k) {
@@ -139,8 +134,7 @@ Tensor stacked(PyObject* list, const char* owner, std::optional<DType> dtype, st
   return Tensor::stack(parts);
 }
 
-Tensor tensor_from_list(PyObject* list, const char* owner, std::optional<DType> dtype,
-                        std::size_t depth) {
+Tensor tensor_from_list(PyObject* list, const char* owner, std::optional<DType> dtype, std::size_t depth) {
   const Py_ssize_t size = PySequence_Size(list);
   bool is_plain = true;
   for (py::object at = py::reinterpret_borrow<py::object>(list); is_plain && size > 0;) {
@@ -153,8 +147,7 @@ Tensor tensor_from_list(PyObject* list, const char* owner, std::optional<DType> 
   }
   if (is_plain) {
     const Nested nested(list, owner);
-    if (nested.kind() != LeafKind::other)
-      return Tensor::from_buffer(nested.elements(dtype), nested.shape());
+    if (nested.kind() != LeafKind::other) return Tensor::from_buffer(nested.elements(dtype), nested.shape());
   }
   return stacked(list, owner, dtype, depth);
 }
@@ -164,8 +157,7 @@ Tensor tensor_from_list(PyObject* list, const char* owner, std::optional<DType> 
 /// A tensor with a copy of the elements of a buffer.
 Tensor copied_view(const Py_buffer& view, DType dtype, const Ints& shape) {
   const Buffer out = Buffer::allocate(view.len / view.itemsize, dtype);
-  if (view.len > 0 && PyBuffer_ToContiguous(out.data(), &view, view.len, 'C') != 0)
-    throw py::error_already_set();
+  if (view.len > 0 && PyBuffer_ToContiguous(out.data(), &view, view.len, 'C') != 0) throw py::error_already_set();
   if (dtype == dtypes::boolean) {
     auto* const bytes = static_cast<unsigned char*>(out.data());
     for (Py_ssize_t k = 0; k < view.len; ++k) bytes[k] = bytes[k] != 0 ? 1 : 0;
@@ -173,7 +165,8 @@ Tensor copied_view(const Py_buffer& view, DType dtype, const Ints& shape) {
   return Tensor::from_buffer(out, shape);
 }
 
-/// The strides of a buffer in elements; nothing if they are not multiples of the itemsize, or the buffer has suboffsets.
+/// The strides of a buffer in elements; nothing if they are not multiples of the itemsize, or the buffer has
+/// suboffsets.
 std::optional<Index> element_strides(const Py_buffer& view) {
   if (view.suboffsets != nullptr) return std::nullopt;
   Index out;
@@ -198,11 +191,9 @@ std::optional<Tensor> tensor_over_buffer(PyObject* object) {
   for (int k = 0; k < view.ndim; ++k) shape.push_back(static_cast<std::int64_t>(view.shape[k]));
   const auto strides = element_strides(view);
   // Booleans are copied, because the bytes of other libraries may be other than 0 and 1.
-  if (!strides || *dtype == dtypes::boolean || view.len == 0)
-    return copied_view(view, *dtype, shape);
-  return Tensor::from_blob(
-      view.buf, shape, *dtype,
-      {.strides = strides, .deleter = letting_go(memory), .read_only = view.readonly != 0});
+  if (!strides || *dtype == dtypes::boolean || view.len == 0) return copied_view(view, *dtype, shape);
+  return Tensor::from_blob(view.buf, shape, *dtype,
+                           {.strides = strides, .deleter = letting_go(memory), .read_only = view.readonly != 0});
 }
 
 /// A tensor of an object that is, or can be converted to, a NumPy array.
@@ -231,9 +222,7 @@ Tensor tensor_from_object(PyObject* object, const char* owner, std::optional<DTy
   if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object)) {
     const Number n = *try_number(object);
     return dtype ? Tensor::full({}, n, *dtype)
-                 : Tensor::full(
-                       {}, n,
-                       n.value().dtype() == dtypes::float64 ? dtypes::float32 : n.value().dtype());
+                 : Tensor::full({}, n, n.value().dtype() == dtypes::float64 ? dtypes::float32 : n.value().dtype());
   }
   if (is_list(object)) return tensor_from_list(object, owner, dtype, 0);
   if (PyObject_CheckBuffer(object) != 0)
@@ -246,8 +235,7 @@ Tensor tensor_from_object(PyObject* object, const char* owner, std::optional<DTy
       if (PyObject_HasAttrString(object, "__array__") == 0) throw;
     }
   }
-  if (PyObject_HasAttrString(object, "__array_interface__") != 0 ||
-      PyObject_HasAttrString(object, "__array__") != 0)
+  if (PyObject_HasAttrString(object, "__array_interface__") != 0 || PyObject_HasAttrString(object, "__array__") != 0)
     return tensor_from_array(object, owner);
   if (PySequence_Check(object) != 0 && !PyUnicode_Check(object) && PySequence_Size(object) >= 0) {
     const py::object list = py::reinterpret_steal<py::object>(PySequence_List(object));

@@ -1,4 +1,5 @@
-// The class Tensor: its type slots (operators, iteration, construction). The methods are bound in other files, e.g. methods_*.cpp.
+// The class Tensor: its type slots (operators, iteration, construction). The methods are bound in other files, e.g.
+// methods_*.cpp.
 #include "python/src/tensor_object.h"
 
 #include <Python.h>
@@ -58,12 +59,8 @@ class Side {
   Tensor tensor_beside(const Side& other) const {
     if (operand_.tensor() != nullptr) return *operand_.tensor();
     const DType number = operand_.number().value().dtype(), beside = other.operand_.tensor()->dtype();
-    const bool gives_way =
-        beside.is_float() || (beside.is_int() && !number.is_float()) || number.is_bool();
-    return Tensor::full({}, operand_.number(),
-                        gives_way           ? beside
-                        : number.is_float() ? dtypes::float32
-                                            : number);
+    const bool gives_way = beside.is_float() || (beside.is_int() && !number.is_float()) || number.is_bool();
+    return Tensor::full({}, operand_.number(), gives_way ? beside : number.is_float() ? dtypes::float32 : number);
   }
 
  private:
@@ -82,10 +79,9 @@ PyObject* binary(const char* name, PyObject* a, PyObject* b, const F& f) {
 }
 
 // Binary operators. STRATA_OPERATOR defines those that C++ has, too; the others follow.
-#define STRATA_OPERATOR(symbol, name)                                                           \
-  PyObject* slot_##name(PyObject* a, PyObject* b) {                                             \
-    return binary(#name, a, b,                                                                  \
-                  [](const Side& x, const Side& y) { return x.operand() symbol y.operand(); }); \
+#define STRATA_OPERATOR(symbol, name)                                                                        \
+  PyObject* slot_##name(PyObject* a, PyObject* b) {                                                          \
+    return binary(#name, a, b, [](const Side& x, const Side& y) { return x.operand() symbol y.operand(); }); \
   }
 #include "strata/ops/operations.def"
 
@@ -126,8 +122,7 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
 // --- values ---
 
 int slot_bool(PyObject* self) {
-  PyObject* const out =
-      operation("bool", [&] { return PyBool_FromLong(truth_of_tensor(*tensor_in(self)) ? 1 : 0); });
+  PyObject* const out = operation("bool", [&] { return PyBool_FromLong(truth_of_tensor(*tensor_in(self)) ? 1 : 0); });
   if (out == nullptr) return -1;
   Py_DECREF(out);
   return out == Py_True ? 1 : 0;
@@ -142,8 +137,7 @@ PyObject* slot_index(PyObject* self) {
   return operation("index", [&] {
     const Tensor& x = *tensor_in(self);
     if (x.dtype().is_float())
-      throw py::type_error("only integer tensors of one element are indices, not of " +
-                           x.dtype().name());
+      throw py::type_error("only integer tensors of one element are indices, not of " + x.dtype().name());
     return PyNumber_Index(item_of_tensor(x).ptr());
   });
 }
@@ -167,11 +161,10 @@ Py_ssize_t slot_length(PyObject* self) {
 }
 /// x[k] for iteration, which ends with IndexError.
 PyObject* slot_item(PyObject* self, Py_ssize_t k) {
-  return operation(
-      "select", [&] { return new_tensor(tensor_in(self)->select(0, static_cast<std::int64_t>(k))); });
+  return operation("select", [&] { return new_tensor(tensor_in(self)->select(0, static_cast<std::int64_t>(k))); });
 }
-/// iter(x). NOTE: reading the rows of a lazy tensor would run a kernel for each row. So a tensor of more than kMostLazyRows rows is
-/// realized first, by one kernel. One of few rows stays lazy, because `a, b = x` reads no values.
+/// iter(x). NOTE: reading the rows of a lazy tensor would run a kernel for each row. So a tensor of more than
+/// kMostLazyRows rows is realized first, by one kernel. One of few rows stays lazy, because `a, b = x` reads no values.
 PyObject* slot_iter(PyObject* self) {
   constexpr Py_ssize_t kMostLazyRows = 16;
   const Py_ssize_t rows = slot_length(self);
@@ -187,8 +180,8 @@ int slot_contains(PyObject* self, PyObject* value) {
   if (equal == nullptr) return -1;
   const py::object held = py::reinterpret_steal<py::object>(equal);
   if (equal == Py_NotImplemented) return 0;
-  PyObject* const any = operation(
-      "any", [&] { return PyBool_FromLong(truth_of_tensor(tensor_in(equal)->any()) ? 1 : 0); });
+  PyObject* const any =
+      operation("any", [&] { return PyBool_FromLong(truth_of_tensor(tensor_in(equal)->any()) ? 1 : 0); });
   if (any == nullptr) return -1;
   Py_DECREF(any);
   return any == Py_True ? 1 : 0;
@@ -208,7 +201,8 @@ int slot_put(PyObject* self, PyObject* key, PyObject* value) {
 
 // --- the object ---
 
-/// The Python object of a tensor, without a reference count. NOTE: only accessed with the GIL, although other threads may use the tensor.
+/// The Python object of a tensor, without a reference count. NOTE: only accessed with the GIL, although other threads
+/// may use the tensor.
 void*& object_slot(const Tensor& x) { return TensorAccess::state(x)->object; }
 
 PyObject* made_object(PyTypeObject* type, Tensor&& tensor) {
@@ -235,19 +229,16 @@ PyObject* slot_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {"data", "dtype", "device", "requires_grad", nullptr};
   PyObject *data = nullptr, *dtype = Py_None, *device = Py_None;
   int requires_grad = 0;
-  if (const std::string wrong =
-          unknown_keyword(kwargs, {"data", "dtype", "device", "requires_grad"});
-      !wrong.empty()) {
+  if (const std::string wrong = unknown_keyword(kwargs, {"data", "dtype", "device", "requires_grad"}); !wrong.empty()) {
     PyErr_SetString(PyExc_TypeError, wrong.c_str());
     return nullptr;
   }
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOp:Tensor", const_cast<char**>(keywords), &data,
-                                  &dtype, &device, &requires_grad) == 0)
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOp:Tensor", const_cast<char**>(keywords), &data, &dtype, &device,
+                                  &requires_grad) == 0)
     return nullptr;
   return operation("Tensor", [&] {
     const py::tuple nothing(0);  // Tensor() is Tensor(()), without elements
-    return made_object(
-        type, made_tensor(data != nullptr ? data : nothing.ptr(), dtype, device, requires_grad != 0));
+    return made_object(type, made_tensor(data != nullptr ? data : nothing.ptr(), dtype, device, requires_grad != 0));
   });
 }
 
@@ -337,8 +328,7 @@ void bind_tensor_class(py::module_& m) {
       slot_of(Py_bf_releasebuffer, &release_buffer),
       {0, nullptr},
   };
-  PyType_Spec spec{"strata.Tensor", sizeof(TensorObject), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  PyType_Spec spec{"strata.Tensor", sizeof(TensorObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   PyObject* const type = PyType_FromSpec(&spec);
   if (type == nullptr) throw py::error_already_set();
   tensor_class = reinterpret_cast<PyTypeObject*>(type);

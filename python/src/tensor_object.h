@@ -1,6 +1,6 @@
-// TensorObject: the object of the Python class strata.Tensor, which holds a Tensor handle. It is written with Python's C interface instead
-// of pybind11, because the cost of an operator on two tensors should be that of the lazy operation, about a microsecond. Functions that are
-// bound with pybind11 take and return tensors through the caster below.
+// TensorObject: the object of the Python class strata.Tensor, which holds a Tensor handle. It is written with Python's
+// C interface instead of pybind11, because the cost of an operator on two tensors should be that of the lazy operation,
+// about a microsecond. Functions that are bound with pybind11 take and return tensors through the caster below.
 #pragma once
 
 #include <utility>
@@ -25,12 +25,11 @@ inline const Tensor* tensor_in(PyObject* object) {
     return &reinterpret_cast<TensorObject*>(object)->tensor;
   return nullptr;
 }
-/// The object of a tensor. If an object of the same tensor is alive, returns that object, so that `layer.weight is layer.weight` holds.
+/// The object of a tensor. If an object of the same tensor is alive, returns that object, so that `layer.weight is
+/// layer.weight` holds.
 /// @return a new reference  @throws py::error_already_set out of memory
 PyObject* new_tensor(Tensor&& tensor);
-inline py::object object_of(Tensor tensor) {
-  return py::reinterpret_steal<py::object>(new_tensor(std::move(tensor)));
-}
+inline py::object object_of(Tensor tensor) { return py::reinterpret_steal<py::object>(new_tensor(std::move(tensor))); }
 
 /// A tensor of the numbers in any object: as tensor_of() of convert.h. `owner` is the name of the function in errors.
 Tensor tensor_from_object(PyObject* object, const char* owner);
@@ -54,8 +53,7 @@ struct type_caster<strata::Tensor> {
     return strata::python::new_tensor(strata::Tensor(source));
   }
   static handle cast(const strata::Tensor* source, return_value_policy, handle) {
-    return source != nullptr ? handle(strata::python::new_tensor(strata::Tensor(*source)))
-                             : none().release();
+    return source != nullptr ? handle(strata::python::new_tensor(strata::Tensor(*source))) : none().release();
   }
   operator strata::Tensor*() { return const_cast<strata::Tensor*>(value_); }
   operator strata::Tensor&() { return *const_cast<strata::Tensor*>(value_); }

@@ -1,4 +1,5 @@
-// Conversions of tensors to numbers, lists, arrays, texts, pickles and DLPack capsules; the properties of the class Tensor.
+// Conversions of tensors to numbers, lists, arrays, texts, pickles and DLPack capsules; the properties of the class
+// Tensor.
 #include "python/src/tensor_values.h"
 
 #include "python/src/call.h"
@@ -45,8 +46,7 @@ py::object nested_list(const StridedBuffer& b, const std::byte* at) {
     last.at += b.strides[axis] * itemsize;
     const bool is_row = open.size() == b.shape.size();
     PyObject* const item =
-        is_row ? element_object(dtype, here)
-               : py::list(static_cast<std::size_t>(b.shape[open.size()])).release().ptr();
+        is_row ? element_object(dtype, here) : py::list(static_cast<std::size_t>(b.shape[open.size()])).release().ptr();
     if (item == nullptr) throw py::error_already_set();
     PyList_SET_ITEM(last.list, static_cast<Py_ssize_t>(last.filled++), item);
     if (!is_row) open.push_back({item, 0, here});
@@ -79,8 +79,8 @@ PyObject* property_value(PyObject* self, const char* name, const F& f) {
   }
 }
 
-/// The dictionary __array_interface__. Nobody else owns the memory that it points to, so the object keeps the memory as long as it lives,
-/// also after an assignment.
+/// The dictionary __array_interface__. Nobody else owns the memory that it points to, so the object keeps the memory as
+/// long as it lives, also after an assignment.
 py::object array_interface(PyObject* self) {
   const Tensor& x = *tensor_in(self);
   const char* const format = format_of(x.dtype());
@@ -88,8 +88,7 @@ py::object array_interface(PyObject* self) {
   const StridedBuffer b = host_memory(x);
   PyObject*& kept = reinterpret_cast<TensorObject*>(self)->kept;
   if (kept == nullptr) kept = py::list().release().ptr();
-  const py::capsule keeper(new Buffer(b.buffer),
-                           [](void* memory) { delete static_cast<Buffer*>(memory); });
+  const py::capsule keeper(new Buffer(b.buffer), [](void* memory) { delete static_cast<Buffer*>(memory); });
   if (PyList_Append(kept, keeper.ptr()) != 0) throw py::error_already_set();
   py::tuple strides(b.strides.size());
   for (std::size_t k = 0; k < b.strides.size(); ++k)
@@ -123,8 +122,7 @@ int set_gradient(PyObject* self, PyObject* value, void*) {
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
   PyObject* const done = property_value(self, "requires_grad", [&](const Tensor&) -> PyObject* {
     if (value == nullptr) throw py::type_error("requires_grad cannot be deleted");
-    reinterpret_cast<TensorObject*>(self)->tensor.requires_grad(
-        truth_of({value, "requires_grad", "value"}));
+    reinterpret_cast<TensorObject*>(self)->tensor.requires_grad(truth_of({value, "requires_grad", "value"}));
     Py_RETURN_NONE;
   });
   Py_XDECREF(done);
@@ -161,8 +159,8 @@ py::object array_of(const Tensor& x, const py::object& dtype, const py::object& 
   return out.attr("astype")(dtype, py::arg("copy") = false);
 }
 
-py::object dlpack_of(const Tensor& x, const py::object&, const py::object& max_version,
-                     const py::object& device, const py::object& copy) {
+py::object dlpack_of(const Tensor& x, const py::object&, const py::object& max_version, const py::object& device,
+                     const py::object& copy) {
   if (!device.is_none() && py::cast<int>(device[py::int_(0)]) != 1)
     throw py::buffer_error("the memory is the host's: dl_device has to be (1, 0)");
   const bool is_versioned = !max_version.is_none() && py::cast<int>(max_version[py::int_(0)]) >= 1;
@@ -174,27 +172,28 @@ py::object as_class_of(const py::object& self, const py::object& tensor, const p
   return py::module_::import("strata._pickles").attr("tensor_of_class")(py::type::of(self), tensor, attributes);
 }
 
-/// __reduce_ex__: a function and its arguments, among them the bytes of the elements; the attributes, too, of a subclass.
+/// __reduce_ex__: a function and its arguments, among them the bytes of the elements; the attributes, too, of a
+/// subclass.
 py::object reduced(const py::object& self) {
   const Tensor& x = *tensor_in(self.ptr());
   const StridedBuffer b = host_memory(x.contiguous());
   py::bytes bytes(reinterpret_cast<const char*>(first_of(b)),
                   static_cast<std::size_t>(product(b.shape)) * x.itemsize());
   const py::object make = py::module_::import("strata._strata").attr("_tensor_from_bytes");
-  const py::tuple arguments = py::make_tuple(
-      bytes, x.dtype().name(), py::reinterpret_steal<py::object>(tuple_of_sizes(x.shape())),
-      std::string(x.device().name()), x.requires_grad());
+  const py::tuple arguments =
+      py::make_tuple(bytes, x.dtype().name(), py::reinterpret_steal<py::object>(tuple_of_sizes(x.shape())),
+                     std::string(x.device().name()), x.requires_grad());
   if (Py_TYPE(self.ptr()) == tensor_class) return py::make_tuple(make, arguments);
   const py::object attributes = py::getattr(self, "__dict__", py::dict());
   return py::make_tuple(py::module_::import("strata._pickles").attr("tensor_of_class"),
                         py::make_tuple(py::type::of(self), make(*arguments), attributes));
 }
 
-Tensor tensor_from_bytes(const std::string& bytes, DType dtype, const Ints& shape,
-                         const Device& device, bool requires_grad) {
+Tensor tensor_from_bytes(const std::string& bytes, DType dtype, const Ints& shape, const Device& device,
+                         bool requires_grad) {
   const std::int64_t count = product(shape).value();
-  STRATA_CHECK(static_cast<std::size_t>(count) * dtype.itemsize() == bytes.size(), shape,
-               "[unpickle] ", bytes.size(), " bytes for ", count, " elements of ", dtype.name());
+  STRATA_CHECK(static_cast<std::size_t>(count) * dtype.itemsize() == bytes.size(), shape, "[unpickle] ", bytes.size(),
+               " bytes for ", count, " elements of ", dtype.name());
   Tensor out = Tensor::from_buffer(Buffer::fromCPU(bytes.data(), count, dtype), shape).to(device);
   if (requires_grad) out.requires_grad(true);
   return out;
@@ -208,8 +207,7 @@ py::object deep_copy(const py::object& self, const py::object& memo) {
   if (const auto gradient = x.grad()) out.set_grad(copied_tensor(*gradient));
   if (Py_TYPE(self.ptr()) == tensor_class) return object_of(std::move(out));
   const py::object attributes = py::getattr(self, "__dict__", py::dict());
-  return as_class_of(self, object_of(std::move(out)),
-                     py::module_::import("copy").attr("deepcopy")(attributes, memo));
+  return as_class_of(self, object_of(std::move(out)), py::module_::import("copy").attr("deepcopy")(attributes, memo));
 }
 
 py::object formatted(const Tensor& x, const std::string& spec) {
@@ -231,8 +229,7 @@ PyGetSetDef tensor_properties[] = {
     {"grad", get_grad, set_gradient, "The gradient that backward() has added up, or None.", nullptr},
     {"requires_grad", get_requires_grad, set_requires_grad,
      "Whether gradients are taken by it or by what it is made of.", nullptr},
-    {"__array_interface__", get_array_interface, nullptr, "NumPy's view of the memory. Realizes.",
-     nullptr},
+    {"__array_interface__", get_array_interface, nullptr, "NumPy's view of the memory. Realizes.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -281,18 +278,15 @@ memory. numpy.array(x) makes a copy that may be written.)");
       "__dlpack_device__", "", [](const Tensor&) -> py::object { return py::make_tuple(1, 0); },
       "(1, 0): memory of the host.");
   f.method(
-      "__reduce_ex__", "protocol=2",
-      [](const py::object& x, const py::object&) { return reduced(x); },
+      "__reduce_ex__", "protocol=2", [](const py::object& x, const py::object&) { return reduced(x); },
       "What pickle makes of it: the elements, and whether gradients are taken by it.");
   f.method("__copy__", "", [](const Tensor& x) { return x; }, "The same tensor.");
   f.method("__deepcopy__", "memo=None", &deep_copy,
            "The same values in memory of their own, apart from its graph, with its gradient.");
-  f.method("__format__", "spec=''", &formatted,
-           "Of one element as numbers are formatted, else the text.");
+  f.method("__format__", "spec=''", &formatted, "Of one element as numbers are formatted, else the text.");
   f.function(
       "_tensor_from_bytes", "bytes, dtype, shape, device, requires_grad",
-      [](const py::object& bytes, DType dtype, const Ints& shape, const Device& device,
-         bool requires_grad) {
+      [](const py::object& bytes, DType dtype, const Ints& shape, const Device& device, bool requires_grad) {
         return tensor_from_bytes(py::cast<std::string>(bytes), dtype, shape, device, requires_grad);
       },
       "The inverse of pickling.");

@@ -1,4 +1,5 @@
-// Conversions between tensors and Python values: the constructor Tensor(...), item(), bool(), repr(), and the properties of the class.
+// Conversions between tensors and Python values: the constructor Tensor(...), item(), bool(), repr(), and the
+// properties of the class.
 #pragma once
 
 #include <string>

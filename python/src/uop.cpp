@@ -21,8 +21,7 @@ std::vector<PyObject*> uop_members;  // the members of the enum UOps, by value; 
 
 UOps uop_kind_of(const py::handle& object) {
   const std::string name = py::str(object);
-  const std::string_view bare =
-      std::string_view(name).starts_with("UOps.") ? std::string_view(name).substr(5) : name;
+  const std::string_view bare = std::string_view(name).starts_with("UOps.") ? std::string_view(name).substr(5) : name;
   for (std::size_t k = 0; k < std::size(kUOpNames); ++k)
     if (bare == kUOpNames[k]) return static_cast<UOps>(k);
   throw Error(ErrorKind::domain, detail::message("[UOp] there is no UOp '", name, "'"));
@@ -46,9 +45,7 @@ struct ArgToObject {
   py::object operator()(const Local& l) const { return py::make_tuple(l.name, l.size); }
   py::object operator()(const Special& s) const { return py::make_tuple(s.name, s.axis, s.size); }
   py::object operator()(const Variable& v) const { return py::cast(v); }
-  py::object operator()(const LoopReduction& r) const {
-    return py::make_tuple(object_of_op(r.op), r.loops);
-  }
+  py::object operator()(const LoopReduction& r) const { return py::make_tuple(object_of_op(r.op), r.loops); }
 };
 
 // The argument of a DEFINE_GLOBAL, in one of the forms slot, "data0", ("data0", dtype) and ("name", dtype, slot).
@@ -59,17 +56,14 @@ Global global_of_object(const py::handle& object) {
   }
   const bool is_tuple = py::isinstance<py::tuple>(object);
   const py::tuple parts = is_tuple ? object.cast<py::tuple>() : py::make_tuple(object);
-  STRATA_CHECK(!parts.empty() && parts.size() <= 3, domain,
-               "[DEFINE_GLOBAL] the argument is (name, dtype[, slot])");
+  STRATA_CHECK(!parts.empty() && parts.size() <= 3, domain, "[DEFINE_GLOBAL] the argument is (name, dtype[, slot])");
   const auto name = parts[0].cast<std::string>();
   if (parts.size() == 3) return {parts[2].cast<int>(), name};
   const bool usual = name.size() > 4 && name.size() < 14 && name.starts_with("data") &&
                      name.find_first_not_of("0123456789", 4) == std::string::npos;
-  STRATA_CHECK(usual, domain, "[DEFINE_GLOBAL] '", name,
-               "' does not name a slot: give (name, dtype, slot)");
+  STRATA_CHECK(usual, domain, "[DEFINE_GLOBAL] '", name, "' does not name a slot: give (name, dtype, slot)");
   const long slot = std::stol(name.substr(4));
-  STRATA_CHECK(slot <= std::numeric_limits<int>::max(), domain, "[DEFINE_GLOBAL] the slot ", slot,
-               " is too large");
+  STRATA_CHECK(slot <= std::numeric_limits<int>::max(), domain, "[DEFINE_GLOBAL] the slot ", slot, " is too large");
   return {static_cast<int>(slot), name};
 }
 
@@ -106,21 +100,19 @@ UOpGraph& open_list(const UOpList& list) {
   return *list.graph;
 }
 
-UOpObject add_uop(const UOpList& list, const py::object& op, const py::object& dtype,
-                  const std::vector<UOpObject>& src, const py::object& arg, bool cachable) {
+UOpObject add_uop(const UOpList& list, const py::object& op, const py::object& dtype, const std::vector<UOpObject>& src,
+                  const py::object& arg, bool cachable) {
   const UOps kind = uop_kind_of(op);
   DType type = dtype_or_none(dtype);
   const bool is_memory = kind == UOps::DEFINE_GLOBAL || kind == UOps::DEFINE_LOCAL;
   if (is_memory && !type.is_none()) type = type.pointee().pointer();
   const std::vector<UOp> sources = uops_of(src);
-  return object_in(
-      list, open_list(list).add(kind, type, sources, arg_of_object(kind, type, arg), cachable));
+  return object_in(list, open_list(list).add(kind, type, sources, arg_of_object(kind, type, arg), cachable));
 }
 
 UOpObject uop_at(const UOpList& list, std::int64_t k) {
   const auto size = static_cast<std::int64_t>(list.graph->size());
-  if (k < -size || k >= size)
-    throw py::index_error(detail::message("[UOpGraph] there is no UOp ", k, " of ", size));
+  if (k < -size || k >= size) throw py::index_error(detail::message("[UOpGraph] there is no UOp ", k, " of ", size));
   return object_in(list, (*list.graph)[static_cast<std::size_t>(k < 0 ? k + size : k)]);
 }
 
@@ -128,17 +120,12 @@ using UOpListClass = py::class_<UOpList>;
 
 void bind_uop_list_building(UOpListClass& c) {
   c.def(py::init<>(), "An empty list.");
-  c.def(py::init([](const UOpList& list) { return list; }), py::arg("list"),
-        "Another handle on the same list.");
+  c.def(py::init([](const UOpList& list) { return list; }), py::arg("list"), "Another handle on the same list.");
   c.def_static(
-      "parse",
-      [](const std::string& text) {
-        return UOpList{std::make_shared<UOpGraph>(parse_uops(text)), false};
-      },
+      "parse", [](const std::string& text) { return UOpList{std::make_shared<UOpGraph>(parse_uops(text)), false}; },
       py::arg("text"), "Reads what text() writes. Raises ParseError with line and column.");
-  c.def("add", &add_uop, py::arg("op"), py::arg("dtype") = py::none(),
-        py::arg("src") = std::vector<UOpObject>(), py::arg("arg") = py::none(),
-        py::arg("cachable") = true,
+  c.def("add", &add_uop, py::arg("op"), py::arg("dtype") = py::none(), py::arg("src") = std::vector<UOpObject>(),
+        py::arg("arg") = py::none(), py::arg("cachable") = true,
         "Appends a UOp and returns it; where `cachable`, one that was added so before. `op` is a "
         "member of UOps or its name.\n"
         "The argument is a number for CONST, an op for ALU, (name, dtype) for DEFINE_GLOBAL, "
@@ -182,12 +169,8 @@ void bind_uop_list_reading(UOpListClass& c) {
       "The list in the specification's columns, a line a UOp: number, op, dtype, sources, "
       "argument.");
   c.def("__str__", [](const UOpList& list) { return list.graph->text(); });
-  c.def("__repr__", [](const UOpList& list) {
-    return detail::message("<UOpGraph of ", list.graph->size(), " UOps>");
-  });
-  c.def(
-      "print", [](const UOpList& list) { py::print(list.graph->text(), py::arg("end") = ""); },
-      "Prints text().");
+  c.def("__repr__", [](const UOpList& list) { return detail::message("<UOpGraph of ", list.graph->size(), " UOps>"); });
+  c.def("print", [](const UOpList& list) { py::print(list.graph->text(), py::arg("end") = ""); }, "Prints text().");
   c.def(
       "verify", [](const UOpList& list) { verify(*list.graph); },
       "Raises DomainError naming the line where order, nesting, scope or dtypes are wrong; a loop "
@@ -205,25 +188,21 @@ void bind_uop_class(py::module_& m) {
       .def_property_readonly("op", kind, "A member of UOps.")
       .def_property_readonly("uop", kind, "The same, under the specification's name.")
       .def_property_readonly(
-          "dtype",
-          [](const UOpObject& u) { return AnyObject{object_of_dtype_or_none(u.uop.dtype())}; },
+          "dtype", [](const UOpObject& u) { return AnyObject{object_of_dtype_or_none(u.uop.dtype())}; },
           "The dtype of its value, None where it has none.")
       .def_property_readonly("src", source_objects, "The UOps that it takes.")
       .def_property_readonly("vin", source_objects, "The same, under the specification's name.")
       .def_property_readonly(
-          "arg",
-          [](const UOpObject& u) {
-            return AnyObject{std::visit(ArgToObject{u.uop.dtype()}, u.uop.arg())};
-          },
+          "arg", [](const UOpObject& u) { return AnyObject{std::visit(ArgToObject{u.uop.dtype()}, u.uop.arg())}; },
           "The argument, as UOpGraph.add takes it.")
       .def_property_readonly(
           "num", [](const UOpObject& u) { return u.uop.num(); }, "Its place in the list.")
       .def(
-          "__eq__", [](const UOpObject& a, const UOpObject& b) { return a.uop == b.uop; },
-          py::arg("other"), py::is_operator())
+          "__eq__", [](const UOpObject& a, const UOpObject& b) { return a.uop == b.uop; }, py::arg("other"),
+          py::is_operator())
       .def(
-          "__ne__", [](const UOpObject& a, const UOpObject& b) { return a.uop != b.uop; },
-          py::arg("other"), py::is_operator())
+          "__ne__", [](const UOpObject& a, const UOpObject& b) { return a.uop != b.uop; }, py::arg("other"),
+          py::is_operator())
       .def("__hash__", [](const UOpObject& u) { return std::hash<UOp>()(u.uop); })
       .def("__repr__", [](const UOpObject& u) {
         std::string line = line_of(u.uop);
@@ -242,11 +221,9 @@ std::vector<UOp> uops_of(const std::vector<UOpObject>& objects) {
 
 void bind_uops(py::module_& m) {
   bind_op_enums(m);
-  const py::object kinds =
-      make_enum(m, "UOps", {std::begin(kUOpNames), std::end(kUOpNames)},
-                "The instructions of kernels. str() is the specification's name: 'UOps.LOOP'.");
-  for (const char* name : kUOpNames)
-    uop_members.push_back(py::object(kinds.attr(name)).release().ptr());
+  const py::object kinds = make_enum(m, "UOps", {std::begin(kUOpNames), std::end(kUOpNames)},
+                                     "The instructions of kernels. str() is the specification's name: 'UOps.LOOP'.");
+  for (const char* name : kUOpNames) uop_members.push_back(py::object(kinds.attr(name)).release().ptr());
   bind_uop_class(m);
   UOpListClass list(m, "UOpGraph",
                     "A list of UOps in order. A UOp comes after its sources; loops nest.\n\n"

@@ -1,5 +1,5 @@
-// The objects of UOps and their lists in Python, and conversions that the bindings of UOps, graphs and renderers share (uop.cpp,
-// linearizer.cpp, render.cpp, lazy_op.cpp).
+// The objects of UOps and their lists in Python, and conversions that the bindings of UOps, graphs and renderers share
+// (uop.cpp, linearizer.cpp, render.cpp, lazy_op.cpp).
 #pragma once
 
 #include <memory>
@@ -23,14 +23,15 @@ struct UOpObject {
 };
 
 /// Makes an Enum class in `m` whose members have the values 1, 2, ...
-py::object make_enum(py::module_& m, const char* name, const std::vector<std::string>& members,
-                     const char* doc);
+py::object make_enum(py::module_& m, const char* name, const std::vector<std::string>& members, const char* doc);
 void bind_op_enums(py::module_& m);  // op_enums.cpp
 /// The Enum member of an op, e.g. BinaryOps.ADD.
 py::object object_of_op(Ops op);
-/// The op of an Enum member, or of a name: BinaryOps.ADD, "BinaryOps.ADD", "ADD". @throws Error (domain) for anything else
+/// The op of an Enum member, or of a name: BinaryOps.ADD, "BinaryOps.ADD", "ADD". @throws Error (domain) for anything
+/// else
 Ops op_of_object(const py::handle& object);
-/// A Python number as a scalar of `dtype`. @throws py::type_error if the object is not a number, or a fraction for an integer dtype
+/// A Python number as a scalar of `dtype`. @throws py::type_error if the object is not a number, or a fraction for an
+/// integer dtype
 Scalar scalar_of_object(const py::handle& object, DType dtype);
 py::object object_of_scalar(const Scalar& value);
 /// The dtype of an object; dtypes::none for None.

@@ -30,8 +30,7 @@ std::string uop_line(std::string_view line) {
   }
   if (op == "RANGE" && arg.starts_with("ridx")) arg.remove_prefix(4);
   const bool is_bool = op.starts_with("CMP") || op == "AND" || op == "OR";
-  return detail::message(line.substr(0, begin), "UOp(Ops.", op,
-                         is_bool ? ", dtypes.bool" : ", dtypes.int", kArg, arg,
+  return detail::message(line.substr(0, begin), "UOp(Ops.", op, is_bool ? ", dtypes.bool" : ", dtypes.int", kArg, arg,
                          tail.starts_with(")") ? ", src=()" : "", tail);
 }
 
@@ -58,8 +57,8 @@ View create_view(const Ints& shape, const std::optional<Ints>& strides, const In
 View view_as_written(const Ints& shape, const std::optional<Ints>& strides, const Int& offset,
                      const std::optional<Padding>& mask, std::optional<bool> contiguous) {
   View out = create_view(shape, strides, offset, mask);
-  STRATA_CHECK(!contiguous || *contiguous == out.contiguous(), domain, "[View] ", out.render(),
-               " is ", out.contiguous() ? "" : "not ", "contiguous");
+  STRATA_CHECK(!contiguous || *contiguous == out.contiguous(), domain, "[View] ", out.render(), " is ",
+               out.contiguous() ? "" : "not ", "contiguous");
   return out;
 }
 
@@ -74,28 +73,25 @@ constexpr const char* kCreateDoc =
     "contiguous=True)";
 
 void bind_view_parts(ViewClass& c) {
-  c.def_static("create", &create_view, py::arg("shape"), py::arg("strides") = py::none(),
-               py::arg("offset") = Int(0), py::arg("mask") = py::none(), kCreateDoc);
-  c.def(py::init(&view_as_written), py::arg("shape"), py::arg("strides") = py::none(),
-        py::arg("offset") = Int(0), py::arg("mask") = py::none(), py::arg("contiguous") = py::none(),
+  c.def_static("create", &create_view, py::arg("shape"), py::arg("strides") = py::none(), py::arg("offset") = Int(0),
+               py::arg("mask") = py::none(), kCreateDoc);
+  c.def(py::init(&view_as_written), py::arg("shape"), py::arg("strides") = py::none(), py::arg("offset") = Int(0),
+        py::arg("mask") = py::none(), py::arg("contiguous") = py::none(),
         "As View.create: what repr() writes. Raises DomainError where `contiguous` is not so.");
   c.def_property_readonly("shape", &View::shape, "One size a dimension.");
-  c.def_property_readonly("strides", &View::strides,
-                          "Elements of memory from one index to the next, one a dimension.");
+  c.def_property_readonly("strides", &View::strides, "Elements of memory from one index to the next, one a dimension.");
   c.def_property_readonly("offset", &View::offset, "The address of index 0.");
   c.def_property_readonly(
       "mask", [](const View& v) { return pairs_of_mask(v.mask()); },
       "A half-open (begin, end) of valid indices a dimension, or None where all are valid.");
-  c.def_property_readonly(
-      "contiguous", &View::contiguous,
-      "Whether each index's address is its row-major number, and all are valid.");
+  c.def_property_readonly("contiguous", &View::contiguous,
+                          "Whether each index's address is its row-major number, and all are valid.");
   c.def_property_readonly("rank", &View::rank, "The number of dimensions.");
   c.def("size", &View::size, "The number of indices: the product of the shape.");
 }
 
 void bind_view_movement(ViewClass& c) {
-  c.def("permute", &View::permute, py::arg("order"),
-        "Dimension k of the result is dimension order[k] of this.");
+  c.def("permute", &View::permute, py::arg("order"), "Dimension k of the result is dimension order[k] of this.");
   c.def("reshape", &View::reshape, py::arg("shape"),
         "The same elements in row-major order in another shape; None where no single View says "
         "that.\n\n"
@@ -103,8 +99,8 @@ void bind_view_movement(ViewClass& c) {
   c.def("expand", &View::expand, py::arg("shape"), "Repeats dimensions of size 1.");
   c.def("pad", &View::pad, py::arg("padding"), "Adds invalid indices: (before, after) a dimension.");
   c.def(
-      "shrink", [](const View& v, const Padding& bounds) { return v.shrink(mask_of_pairs(bounds)); },
-      py::arg("bounds"), "The indices from begin up to end, (begin, end) a dimension.");
+      "shrink", [](const View& v, const Padding& bounds) { return v.shrink(mask_of_pairs(bounds)); }, py::arg("bounds"),
+      "The indices from begin up to end, (begin, end) a dimension.");
   c.def("flip", &View::flip, py::arg("axes"), "Backwards along these dimensions.");
   c.def("stride", &View::stride, py::arg("steps"),
         "Every |step|-th index, one step a dimension; from the last one backwards where step < 0.");
@@ -118,9 +114,8 @@ void bind_view_movement(ViewClass& c) {
   c.def("inverse", &View::inverse, py::arg("elements"),
         "As invert(), for a memory of so many elements in the shape of this View's own steps.");
   c.def(
-      "__add__", [](const View& lower, const View& upper) { return lower + upper; },
-      py::arg("upper"), py::is_operator(),
-      "Two Views of a stack, memory first, as one; None where no single View says it.");
+      "__add__", [](const View& lower, const View& upper) { return lower + upper; }, py::arg("upper"),
+      py::is_operator(), "Two Views of a stack, memory first, as one; None where no single View says it.");
 }
 
 void bind_view_exprs(ViewClass& c) {
@@ -134,10 +129,8 @@ void bind_view_exprs(ViewClass& c) {
   c.def(
       "to_indexed_uops",
       [](const View& v, const IndexList& idxs, const std::optional<ExprArg>& valid) {
-        if (!valid)
-          return expr_pair_of(idxs ? v.to_indexed_uops(exprs_of(*idxs)) : v.to_indexed_uops());
-        const IndexExprs e =
-            v.expr(idxs ? exprs_of(*idxs) : index_variables(v.shape(), "ridx"), **valid);
+        if (!valid) return expr_pair_of(idxs ? v.to_indexed_uops(exprs_of(*idxs)) : v.to_indexed_uops());
+        const IndexExprs e = v.expr(idxs ? exprs_of(*idxs) : index_variables(v.shape(), "ridx"), **valid);
         return expr_pair_of(IndexedUOps{{e.index, false}, {e.valid, true}});
       },
       py::arg("idxs") = py::none(), py::arg("valid") = py::none(),
@@ -154,8 +147,7 @@ void bind_view_exprs(ViewClass& c) {
       },
       "The View with bound variables replaced by plain ones, and their values.");
   c.def(
-      "substitute",
-      [](const View& v, const py::dict& map) { return v.substitute(substitution_of_mapping(map)); },
+      "substitute", [](const View& v, const py::dict& map) { return v.substitute(substitution_of_mapping(map)); },
       py::arg("map"), "Every expression with keys replaced by values.");
 }
 
@@ -164,25 +156,21 @@ void bind_view_protocol(ViewClass& c) {
   c.def("__repr__", &View::render);
   c.def("__hash__", &View::hash);
   c.def("__reduce__", [](const View& v) {
-    return py::make_tuple(py::type::of<View>(), py::make_tuple(v.shape(), v.strides(), v.offset(),
-                                                               pairs_of_mask(v.mask())));
+    return py::make_tuple(py::type::of<View>(),
+                          py::make_tuple(v.shape(), v.strides(), v.offset(), pairs_of_mask(v.mask())));
   });
 }
 
 void bind_indexed_uop(py::module_& m) {
-  py::class_<IndexedExpr, Expr>(
-      m, "IndexedUOp",
-      "An index or a condition that prints as the specification's UOps do: as a tree.")
-      .def_readonly("is_condition", &IndexedExpr::is_condition,
-                    "Whether constants print as True and False.")
+  py::class_<IndexedExpr, Expr>(m, "IndexedUOp",
+                                "An index or a condition that prints as the specification's UOps do: as a tree.")
+      .def_readonly("is_condition", &IndexedExpr::is_condition, "Whether constants print as True and False.")
       .def(
           "render", [](const IndexedExpr& e) { return e.indexed().render(); }, "The text.")
       .def("tree", &uop_tree, "The tree of UOps, one node a line; what print() shows.")
       .def(py::pickle(
           [](const IndexedExpr& e) { return py::make_tuple(state_of_expr(e), e.is_condition); },
-          [](const py::tuple& state) {
-            return IndexedExpr({expr_of_state(state[0]), state[1].cast<bool>()});
-          }))
+          [](const py::tuple& state) { return IndexedExpr({expr_of_state(state[0]), state[1].cast<bool>()}); }))
       .def("__str__", &uop_tree)
       .def("__repr__", &uop_tree);
 }
@@ -199,12 +187,9 @@ void bind_view(py::module_& m) {
   bind_view_movement(view);
   bind_view_exprs(view);
   view.def(
-      "__eq__", [](const View& a, const View& b) { return a == b; }, py::arg("other"),
-      py::is_operator(),
+      "__eq__", [](const View& a, const View& b) { return a == b; }, py::arg("other"), py::is_operator(),
       "Whether they are written the same; for numbers: whether they are the same function.");
-  view.def(
-      "__ne__", [](const View& a, const View& b) { return !(a == b); }, py::arg("other"),
-      py::is_operator());
+  view.def("__ne__", [](const View& a, const View& b) { return !(a == b); }, py::arg("other"), py::is_operator());
   bind_view_protocol(view);
   bind_pictures(view);
   bind_shape_tracker(m);

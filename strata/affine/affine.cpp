@@ -13,9 +13,8 @@ namespace strata {
 namespace {
 
 void check_identifier(std::string_view name) {
-  const bool ok =
-      !name.empty() && is_name_start(name[0]) && !is_reserved_word(name) &&
-      std::all_of(name.begin(), name.end(), [](char c) { return is_name_start(c) || is_digit(c); });
+  const bool ok = !name.empty() && is_name_start(name[0]) && !is_reserved_word(name) &&
+                  std::all_of(name.begin(), name.end(), [](char c) { return is_name_start(c) || is_digit(c); });
   STRATA_CHECK(ok, parse, "[affine] ", in_quotes(name), " is not a name");
 }
 
@@ -36,8 +35,8 @@ AffineText read_or_throw(std::string_view text) {
 }
 
 /// The canonical form of a function, when every name has a range that is not empty.
-std::optional<Expr> canonical(const AffineProgram& steps, const AffineCode& code,
-                              const AffineText& text, std::vector<Expr>& inputs) {
+std::optional<Expr> canonical(const AffineProgram& steps, const AffineCode& code, const AffineText& text,
+                              std::vector<Expr>& inputs) {
   for (const DomainAxis& axis : code.domain.axes())
     if (axis.begin == axis.end) return std::nullopt;
   if (code.domain.axes().empty()) return std::nullopt;
@@ -62,13 +61,11 @@ void find_linear(AffineCode& code) {
   if (p.steps.size() != 1 || step.action != Action::add) return;
   code.linear = true;
   code.k0 = step.constant;
-  for (const AffineOperand& o : p.of(step))
-    code.terms.push_back({o.coefficient, &code.inputs[o.value].slot->value});
+  for (const AffineOperand& o : p.of(step)) code.terms.push_back({o.coefficient, &code.inputs[o.value].slot->value});
 }
 
-std::shared_ptr<const AffineCode> make_code(const std::shared_ptr<AffineSlots>& slots,
-                                            std::string_view source, const Domain& box,
-                                            bool all_ranged) {
+std::shared_ptr<const AffineCode> make_code(const std::shared_ptr<AffineSlots>& slots, std::string_view source,
+                                            const Domain& box, bool all_ranged) {
   const AffineText text = read_or_throw(source);
   auto code = std::make_shared<AffineCode>();
   code->slots = slots;
@@ -88,10 +85,10 @@ std::shared_ptr<const AffineCode> make_code(const std::shared_ptr<AffineSlots>& 
       code->ranged = true;
     } else if (all_ranged) {
       const TextName& name = text.names[i];
-      throw Error(ErrorKind::parse,
-                  detail::message("[affine] ", in_quotes(name.text),
-                                  " is not in the domain (column ", name.column, ")"),
-                  name.column);
+      throw Error(
+          ErrorKind::parse,
+          detail::message("[affine] ", in_quotes(name.text), " is not in the domain (column ", name.column, ")"),
+          name.column);
     }
   }
   code->program = lower_text(text);
@@ -100,15 +97,14 @@ std::shared_ptr<const AffineCode> make_code(const std::shared_ptr<AffineSlots>& 
   if (code->expr) code->program = lower_expr(*code->expr, inputs);
   allocate_registers(code->program);
   // Nothing fails from here on; only now the names are added, so a failed call adds none.
-  for (std::size_t i = 0; i < text.names.size(); ++i)
-    code->inputs[i].slot = &slots->find_or_add(text.names[i].text);
+  for (std::size_t i = 0; i < text.names.size(); ++i) code->inputs[i].slot = &slots->find_or_add(text.names[i].text);
   find_linear(*code);
   return code;
 }
 
 [[noreturn, gnu::noinline]] void throw_missing(const AffineSlot& slot) {
-  throw Error(ErrorKind::parse, detail::message("[affine] '", slot.name, "' has no value; set ap[\"",
-                                                slot.name, "\"] first"));
+  throw Error(ErrorKind::parse,
+              detail::message("[affine] '", slot.name, "' has no value; set ap[\"", slot.name, "\"] first"));
 }
 
 [[gnu::noinline]] void check_set(const AffineCode& code) {
@@ -119,12 +115,11 @@ std::shared_ptr<const AffineCode> make_code(const std::shared_ptr<AffineSlots>& 
 void check_ranges(const AffineCode& code) {
   for (const AffineInput& in : code.inputs) {
     if (!in.ranged) continue;
-    const std::uint64_t offset =
-        static_cast<std::uint64_t>(in.slot->value) - static_cast<std::uint64_t>(in.begin);
+    const std::uint64_t offset = static_cast<std::uint64_t>(in.slot->value) - static_cast<std::uint64_t>(in.begin);
     if (offset >= in.extent) [[unlikely]]
-      throw Error(ErrorKind::domain, detail::message("[affine] ", in.slot->name, " = ", in.slot->value,
-                                                     " is outside of its domain [", in.begin, ", ",
-                                                     code.domain.axes()[in.axis].end, ")"));
+      throw Error(ErrorKind::domain,
+                  detail::message("[affine] ", in.slot->name, " = ", in.slot->value, " is outside of its domain [",
+                                  in.begin, ", ", code.domain.axes()[in.axis].end, ")"));
   }
 }
 
@@ -145,10 +140,9 @@ Domain::Domain(std::vector<DomainAxis> axes) : axes_(std::move(axes)) {
   std::unordered_map<std::string_view, std::size_t> seen;
   for (const DomainAxis& axis : axes_) {
     check_identifier(axis.name);
-    STRATA_CHECK(axis.begin <= axis.end, domain, "[affine] the range [", axis.begin, ", ", axis.end,
-                 ") of '", axis.name, "' ends before it begins");
-    STRATA_CHECK(seen.emplace(axis.name, 0).second, domain, "[affine] '", axis.name,
-                 "' has two ranges");
+    STRATA_CHECK(axis.begin <= axis.end, domain, "[affine] the range [", axis.begin, ", ", axis.end, ") of '",
+                 axis.name, "' ends before it begins");
+    STRATA_CHECK(seen.emplace(axis.name, 0).second, domain, "[affine] '", axis.name, "' has two ranges");
   }
 }
 
@@ -168,8 +162,7 @@ bool try_size(const Domain& box, std::int64_t& out) {
 
 std::int64_t Domain::size() const {
   std::int64_t out = 0;
-  STRATA_CHECK(try_size(*this, out), overflow,
-               "[affine] the size of the domain does not fit in 64 bits");
+  STRATA_CHECK(try_size(*this, out), overflow, "[affine] the size of the domain does not fit in 64 bits");
   return out;
 }
 
@@ -208,9 +201,7 @@ const Domain& Affine::domain() const { return code_->domain; }
 
 AffinePrimitives::AffinePrimitives() : slots_(std::make_shared<AffineSlots>()) {}
 
-Affine AffinePrimitives::create(std::string_view text) {
-  return Affine(make_code(slots_, text, {}, false));
-}
+Affine AffinePrimitives::create(std::string_view text) { return Affine(make_code(slots_, text, {}, false)); }
 Affine AffinePrimitives::create(std::string_view text, const Domain& ranges) {
   return Affine(make_code(slots_, text, ranges, false));
 }

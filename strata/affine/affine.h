@@ -1,5 +1,5 @@
-// AffinePrimitives: index arithmetic from a text, compiled once and evaluated many times. An `Affine` is a compiled function
-// of names; its AffinePrimitives holds the names' values. Loops over memory read their index texts this way.
+// AffinePrimitives: index arithmetic from a text, compiled once and evaluated many times. An `Affine` is a compiled
+// function of names; its AffinePrimitives holds the names' values. Loops over memory read their index texts this way.
 //
 //   AffinePrimitives ap;
 //   auto affine = ap.create("i * 128 + 64");
@@ -8,9 +8,10 @@
 //     assert(affine() == i * 128 + 64);
 //   }
 //
-// grammar.h defines the grammar. Values are 64-bit integers; `/` and `%` floor; overflow is detected. An intermediate value
-// that does not fit in 64 bits is a failure, except inside a sum of terms, which is exact. A failure does not count in a
-// branch of select, `?:`, `if else`, `and` or `or` that is not taken. affine_static.h has the compile-time form.
+// grammar.h defines the grammar. Values are 64-bit integers; `/` and `%` floor; overflow is detected. An intermediate
+// value that does not fit in 64 bits is a failure, except inside a sum of terms, which is exact. A failure does not
+// count in a branch of select, `?:`, `if else`, `and` or `or` that is not taken. affine_static.h has the compile-time
+// form.
 //
 // With a domain the text goes through the algebra: the function is as small as its canonical form, divisors are proven
 // nonzero at creation, and `fill` can write a table of all values over the domain.
@@ -68,8 +69,9 @@ class Affine {
   Affine(const Affine&) = default;  // no move: a moved-from function would be empty
   Affine& operator=(const Affine&) = default;
 
-  /// The value for the current values of the names. A call neither allocates nor hashes; it costs the operations that are
-  /// left after compilation. (A function with more than 64 live values uses a scratch area, which each thread grows once.)
+  /// The value for the current values of the names. A call neither allocates nor hashes; it costs the operations that
+  /// are left after compilation. (A function with more than 64 live values uses a scratch area, which each thread grows
+  /// once.)
   /// @throws Error (parse) when a name has no value; (domain) for a zero divisor or a value outside its declared range;
   ///   (overflow) when a value does not fit in 64 bits.
   std::int64_t operator()() const;
@@ -83,9 +85,10 @@ class Affine {
 
   /// The domain that the function was created with.
   const Domain& domain() const;
-  /// Writes the values over the whole domain in row-major order, the last axis fastest. The current values of the names do
-  /// not matter. Work is linear in the number of values; most values need no division.
-  /// @throws Error (undefined) when a name has no declared range; (shape) when out.size() != domain().size(); (overflow)
+  /// Writes the values over the whole domain in row-major order, the last axis fastest. The current values of the names
+  /// do not matter. Work is linear in the number of values; most values need no division.
+  /// @throws Error (undefined) when a name has no declared range; (shape) when out.size() != domain().size();
+  /// (overflow)
   ///   when a value does not fit in 64 bits, which leaves `out` unspecified.
   void fill(std::span<std::int64_t> out) const;
 
@@ -102,7 +105,8 @@ class AffinePrimitives {
   AffinePrimitives(const AffinePrimitives&) = default;  // no move: a moved-from set would be empty
   AffinePrimitives& operator=(const AffinePrimitives&) = default;
 
-  /// Compiles `text`; its names may take any value. @throws Error with the column: (parse) for bad text; (overflow) for a
+  /// Compiles `text`; its names may take any value. @throws Error with the column: (parse) for bad text; (overflow) for
+  /// a
   ///   constant that does not fit in 64 bits; (domain) for a divisor 0; (budget) above 200,000 open brackets.
   Affine create(std::string_view text);
   /// Compiles `text`, where a name in `ranges` may only take values of its range; each call checks this. Names that
@@ -114,8 +118,8 @@ class AffinePrimitives {
   /// @throws also Error (parse) for a name that is not in `ranges`.
   Affine compile(std::string_view text, const Domain& ranges);
 
-  /// The value of `name`, to read or to set. The first call adds the name with the value 0 and counts as setting it. The
-  /// reference stays valid while this set, a copy of it, or a function made from it lives.
+  /// The value of `name`, to read or to set. The first call adds the name with the value 0 and counts as setting it.
+  /// The reference stays valid while this set, a copy of it, or a function made from it lives.
   /// @throws Error (parse) when `name` is not an identifier.
   std::int64_t& operator[](std::string_view name);
 

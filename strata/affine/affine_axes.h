@@ -7,7 +7,8 @@
 //   g.text() == "(((i * 128) + ((j % 16) * 8)) + (j / 16))"
 //
 // Operators: + - * / % < <= > >= == != && || ! and unary -; functions: min max ceildiv select. Their meaning is that of
-// affine_static.h. A call names each axis of the expression exactly once, in any order; any other call does not compile.
+// affine_static.h. A call names each axis of the expression exactly once, in any order; any other call does not
+// compile.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +29,7 @@ namespace strata {
 /// The compiler shows one of these types when the axes of a call are not those of the expression.
 template <FixedString Name>
 struct axis_without_value {
-  static_assert(Name.view().empty(),
-                "an axis of the expression is given no value: see axis_without_value<name>");
+  static_assert(Name.view().empty(), "an axis of the expression is given no value: see axis_without_value<name>");
 };
 template <FixedString Name>
 struct axis_given_twice {
@@ -74,9 +74,8 @@ struct AxisFunction {
     if constexpr ((is_axis_value<B> && ...)) {
       (check_argument<AxisValueOf<B>::name, B...>(), ...);
       return with_values<any_expr<typename AxisValueOf<B>::Type...>, E::kMayDivideByZero>(
-          [&]<class V>() __attribute__((always_inline)) {
-            return static_cast<const E&>(*this).template value<V>(values...);
-          });
+          [&]<class V>()
+              __attribute__((always_inline)) { return static_cast<const E&>(*this).template value<V>(values...); });
     }
   }
   /// The expression in the grammar of affine.h, fully bracketed.
@@ -101,8 +100,7 @@ struct AxisFunction {
 /// A named axis; each call gives it a value.
 template <FixedString Name>
 struct Axis : detail::AxisFunction<Axis<Name>> {
-  static_assert(!Name.view().empty() && is_name_start(Name.view()[0]) &&
-                    !is_reserved_word(Name.view()) &&
+  static_assert(!Name.view().empty() && is_name_start(Name.view()[0]) && !is_reserved_word(Name.view()) &&
                     std::all_of(Name.view().begin(), Name.view().end(),
                                 [](char c) { return is_name_start(c) || is_digit(c); }),
                 "the name of an axis is an identifier");
@@ -118,9 +116,7 @@ struct Axis : detail::AxisFunction<Axis<Name>> {
   [[gnu::always_inline]] constexpr V value(const B&... values) const {
     if constexpr (((Name.view() == detail::AxisValueOf<B>::name.view()) || ...)) {
       V out{};
-      ((Name.view() == detail::AxisValueOf<B>::name.view()
-            ? void(out = detail::to_static<V>(values.value))
-            : void()),
+      ((Name.view() == detail::AxisValueOf<B>::name.view() ? void(out = detail::to_static<V>(values.value)) : void()),
        ...);
       return out;
     } else {
@@ -160,8 +156,7 @@ struct AxisTerm : AxisFunction<AxisTerm<A, X...>> {
   static constexpr std::size_t kCount = sizeof...(X);
   using Second = std::tuple_element_t<kCount == 1 ? 0 : 1, std::tuple<X...>>;
   static constexpr bool kNumberSecond = std::is_same_v<Second, AxisNumber>;
-  static constexpr bool kMayDivideByZero =
-      (divides(A) && !kNumberSecond) || (X::kMayDivideByZero || ...);
+  static constexpr bool kMayDivideByZero = (divides(A) && !kNumberSecond) || (X::kMayDivideByZero || ...);
   std::tuple<X...> operands;
 
   explicit constexpr AxisTerm(const X&... x) : operands(x...) {}
@@ -284,15 +279,15 @@ struct AxisTuple {
     return std::get<I>(all);
   }
 };
-/// Named axes: const auto [i, j] = axes<"i", "j">;   (C++20 has no constexpr structured binding; these work in constants.)
+/// Named axes: const auto [i, j] = axes<"i", "j">; (C++20 has no constexpr structured binding; these work in
+/// constants.)
 template <FixedString... Names>
 inline constexpr AxisTuple<Names...> axes{};
 
 }  // namespace strata
 
 template <strata::FixedString... Names>
-struct std::tuple_size<strata::AxisTuple<Names...>>
-    : std::integral_constant<std::size_t, sizeof...(Names)> {};
+struct std::tuple_size<strata::AxisTuple<Names...>> : std::integral_constant<std::size_t, sizeof...(Names)> {};
 template <std::size_t I, strata::FixedString... Names>
 struct std::tuple_element<I, strata::AxisTuple<Names...>> {
   using type = const std::tuple_element_t<I, std::tuple<strata::Axis<Names>...>>;

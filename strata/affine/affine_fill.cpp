@@ -1,9 +1,9 @@
 // Evaluates affine steps over a box, one tile of points at a time, with reduced divisions.
 //
-// A register holds one value for the whole tile, an affine sequence start + step * t, or an array. A sum of sequences is a
-// sequence. x // c and x % c of a sequence come in runs: write step = c * X + s with |s| <= c / 2. Until r + s * t leaves
-// [0, c), the quotient is Q + X * t with a constant Q, and the modulus is an affine sequence. The lengths of runs need no
-// division. For short runs, and for arrays, a division is a shift, or a multiplication by ceil(2^64 / c).
+// A register holds one value for the whole tile, an affine sequence start + step * t, or an array. A sum of sequences
+// is a sequence. x // c and x % c of a sequence come in runs: write step = c * X + s with |s| <= c / 2. Until r + s * t
+// leaves [0, c), the quotient is Q + X * t with a constant Q, and the modulus is an affine sequence. The lengths of
+// runs need no division. For short runs, and for arrays, a division is a shift, or a multiplication by ceil(2^64 / c).
 //
 // Every step is proven to fit in 64 bits on the box, so wrapping unsigned arithmetic gives the exact values.
 
@@ -56,8 +56,8 @@ const std::int64_t* read(const Lane& x, std::int64_t* scratch, std::size_t count
 // --- divisions ---
 
 /// x // c or x % c for each element. @pre c > 0, lo <= x <= hi; out may be x
-void divide_each(Action action, const std::int64_t* x, std::int64_t c, std::int64_t lo,
-                 std::int64_t hi, std::int64_t* out, std::size_t count) {
+void divide_each(Action action, const std::int64_t* x, std::int64_t c, std::int64_t lo, std::int64_t hi,
+                 std::int64_t* out, std::size_t count) {
   const bool quotient = action == Action::div;
   if (std::has_single_bit(bits(c))) {
     const int shift = std::countr_zero(bits(c));
@@ -70,7 +70,8 @@ void divide_each(Action action, const std::int64_t* x, std::int64_t c, std::int6
   constexpr std::uint64_t limit = std::uint64_t{1} << 32;
   const std::int64_t base = floor_div(lo, c);
   const std::uint64_t low = bits(base) * bits(c);
-  // Let y = x - low in [0, 2^32) and m = ceil(2^64 / c). Then y * m exceeds 2^64 * y / c by less than 2^64 / c: no carry.
+  // Let y = x - low in [0, 2^32) and m = ceil(2^64 / c). Then y * m exceeds 2^64 * y / c by less than 2^64 / c: no
+  // carry.
   if (bits(hi) - bits(lo) < limit && bits(c) < limit && bits(hi) - low < limit) {
     const std::uint64_t m = ~std::uint64_t{0} / bits(c) + 1;
     for (std::size_t t = 0; t < count; ++t) {
@@ -80,8 +81,7 @@ void divide_each(Action action, const std::int64_t* x, std::int64_t c, std::int6
     }
     return;
   }
-  for (std::size_t t = 0; t < count; ++t)
-    out[t] = quotient ? floor_div(x[t], c) : floor_mod(x[t], c);
+  for (std::size_t t = 0; t < count; ++t) out[t] = quotient ? floor_div(x[t], c) : floor_mod(x[t], c);
 }
 
 /// The quotient of a sequence by c: element t is quotient + X * t + floor((r + s * t) / c), with |s| <= c / 2.
@@ -130,14 +130,12 @@ void write_runs(Action action, const Divided& d, std::int64_t* out, std::size_t 
 void divide(Action action, const Lane& x, std::int64_t c, Lane& out, std::size_t count) {
   if (!x.array) {
     const Divided d(x, c);
-    if (d.first_run() >= count)
-      return action == Action::div ? out.set(d.quotient, d.X) : out.set(d.r, d.s);
+    if (d.first_run() >= count) return action == Action::div ? out.set(d.quotient, d.X) : out.set(d.r, d.s);
     out.array = true;
     if (d.has_long_runs()) return write_runs(action, d, out.data, count);
     write_sequence(out.data, count, x.start, x.step);
     const std::int64_t last = value(bits(x.start) + bits(x.step) * (count - 1));
-    return divide_each(action, out.data, c, std::min(x.start, last), std::max(x.start, last),
-                       out.data, count);
+    return divide_each(action, out.data, c, std::min(x.start, last), std::max(x.start, last), out.data, count);
   }
   out.array = true;
   divide_each(action, x.data, c, x.lo, x.hi, out.data, count);
@@ -156,20 +154,16 @@ void combine_each(Action action, const std::int64_t* x, std::int64_t* out, std::
   switch (action) {
     case Action::min: return combine_with(x, out, count, [](I a, I b) { return a < b ? a : b; });
     case Action::max: return combine_with(x, out, count, [](I a, I b) { return a > b ? a : b; });
-    case Action::mul:
-      return combine_with(x, out, count, [](I a, I b) { return value(bits(a) * bits(b)); });
+    case Action::mul: return combine_with(x, out, count, [](I a, I b) { return value(bits(a) * bits(b)); });
     case Action::lt: return combine_with(x, out, count, [](I a, I b) { return I{a < b}; });
     case Action::eq: return combine_with(x, out, count, [](I a, I b) { return I{a == b}; });
     case Action::ne: return combine_with(x, out, count, [](I a, I b) { return I{a != b}; });
-    case Action::logical_and:
-      return combine_with(x, out, count, [](I a, I b) { return I{(a != 0) & (b != 0)}; });
-    case Action::logical_or:
-      return combine_with(x, out, count, [](I a, I b) { return I{(a != 0) | (b != 0)}; });
+    case Action::logical_and: return combine_with(x, out, count, [](I a, I b) { return I{(a != 0) & (b != 0)}; });
+    case Action::logical_or: return combine_with(x, out, count, [](I a, I b) { return I{(a != 0) | (b != 0)}; });
     default: break;
   }
   for (std::size_t t = 0; t < count; ++t)
-    STRATA_ASSERT(apply_binary(action, out[t], x[t], out[t]) == Outcome::ok,
-                  "a proven step failed");
+    STRATA_ASSERT(apply_binary(action, out[t], x[t], out[t]) == Outcome::ok, "a proven step failed");
 }
 
 class TileRun {
@@ -187,7 +181,8 @@ class TileRun {
   void run(std::size_t count, std::int64_t* out) {
     count_ = count;
     Lane& result = lanes_[program_.result];
-    // The result's register is the output array itself; other values that it holds before the last step are overwritten.
+    // The result's register is the output array itself; other values that it holds before the last step are
+    // overwritten.
     if (program_.result >= program_.inputs) result.data = out;
     for (const AffineStep& step : program_.steps) {
       Lane& target = lanes_[step.target];
@@ -195,8 +190,7 @@ class TileRun {
       target.lo = step.lo;
       target.hi = step.hi;
     }
-    if (const std::int64_t* values = read(result, out, count); values != out)
-      std::copy_n(values, count, out);
+    if (const std::int64_t* values = read(result, out, count); values != out) std::copy_n(values, count, out);
   }
 
  private:
@@ -212,8 +206,7 @@ class TileRun {
     if (uniform) return run_uniform(step, target);
     if (step.action == Action::select) return run_select(step, target);
     const bool divides = step.action == Action::div || step.action == Action::mod;
-    if (divides && step.immediate)
-      return divide(step.action, operand(step, 0), step.constant, target, count_);
+    if (divides && step.immediate) return divide(step.action, operand(step, 0), step.constant, target, count_);
     if (divides && operand(step, 1).uniform())
       return divide(step.action, operand(step, 0), operand(step, 1).start, target, count_);
     if (step.action == Action::mul && scale(step, target)) return;
@@ -230,8 +223,7 @@ class TileRun {
     if (step.action == Action::select)
       return target.set((operand(step, 0).start != 0 ? operand(step, 1) : operand(step, 2)).start, 0);
     std::int64_t out = operand(step, 0).start;
-    for (std::size_t i = 1; i < step.count; ++i)
-      out = uniform_pair(step.action, out, operand(step, i).start);
+    for (std::size_t i = 1; i < step.count; ++i) out = uniform_pair(step.action, out, operand(step, i).start);
     if (step.immediate) out = uniform_pair(step.action, out, step.constant);
     target.set(out, 0);
   }
@@ -240,9 +232,7 @@ class TileRun {
     combine_pair(action, b, out);
     return out;
   }
-  static void combine_pair(Action action, std::int64_t b, std::int64_t& out) {
-    combine_each(action, &b, &out, 1);
-  }
+  static void combine_pair(Action action, std::int64_t b, std::int64_t& out) { combine_each(action, &b, &out, 1); }
   void run_sum(const AffineStep& step, Lane& target) {
     std::uint64_t start = bits(step.constant), by = 0;
     bool array = false;
@@ -284,8 +274,7 @@ class TileRun {
       target.set(value(factor * bits(changing->start)), value(factor * bits(changing->step)));
       return true;
     }
-    for (std::size_t t = 0; t < count_; ++t)
-      target.data[t] = value(factor * bits(changing->data[t]));
+    for (std::size_t t = 0; t < count_; ++t) target.data[t] = value(factor * bits(changing->data[t]));
     target.array = true;
     return true;
   }
@@ -354,10 +343,8 @@ class BoxFill {
     const std::size_t capacity = std::clamp(memory, kWhole, kTile);
     Tiling out;
     out.split = extents_.size() - 1;
-    while (out.split > 0 && out.whole * extents_[out.split] <= kWhole)
-      out.whole *= extents_[out.split--];
-    out.chunk = std::clamp<std::size_t>(extents_[out.split], 1,
-                                        std::max<std::size_t>(1, capacity / out.whole));
+    while (out.split > 0 && out.whole * extents_[out.split] <= kWhole) out.whole *= extents_[out.split--];
+    out.chunk = std::clamp<std::size_t>(extents_[out.split], 1, std::max<std::size_t>(1, capacity / out.whole));
     return out;
   }
   /// Sets the inputs that are the same array in every tile, and the bounds of all inputs.
@@ -388,8 +375,7 @@ class BoxFill {
       lane.array = true;
       const std::size_t chunk = std::min(tiling.chunk, extents_[axis] - place_[axis]);
       for (std::size_t c = 0; c < chunk; ++c)
-        std::fill_n(lane.data + c * tiling.whole, tiling.whole,
-                    coordinate(axis) + static_cast<std::int64_t>(c));
+        std::fill_n(lane.data + c * tiling.whole, tiling.whole, coordinate(axis) + static_cast<std::int64_t>(c));
     }
   }
   /// Moves `axis` by `by` and carries into slower axes.
@@ -416,13 +402,11 @@ void Affine::fill(std::span<std::int64_t> out) const {
   std::int64_t size = 0;
   const bool fits = try_size(code.domain, size);
   STRATA_CHECK(fits && bits(size) == out.size(), shape, "[fill] the domain has ",
-               fits ? std::to_string(size) : std::string("more than 2^63"), " points, the output ",
-               out.size());
+               fits ? std::to_string(size) : std::string("more than 2^63"), " points, the output ", out.size());
   if (out.empty()) return;
   BoxFill fill(code, out);
   const auto& steps = code.program.steps;
-  const bool proven =
-      std::all_of(steps.begin(), steps.end(), [](const AffineStep& s) { return s.bounded; });
+  const bool proven = std::all_of(steps.begin(), steps.end(), [](const AffineStep& s) { return s.bounded; });
   if (proven && code.expr && code.program.registers > 0)
     fill.by_tiles();
   else

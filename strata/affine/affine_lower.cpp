@@ -1,7 +1,7 @@
 // Lowers affine texts and canonical expressions to steps.
 //
-// In a text, each maximal tree of + - and products by constants becomes one sum; multipliers are passed from the root down.
-// The value is therefore that of the text in mathematical integers, whatever the order of its operations.
+// In a text, each maximal tree of + - and products by constants becomes one sum; multipliers are passed from the root
+// down. The value is therefore that of the text in mathematical integers, whatever the order of its operations.
 
 #include <algorithm>
 #include <numeric>
@@ -66,8 +66,7 @@ class TextLowering {
   }
   /// True when an operand is a number that is stored inside the step: the last operand of most actions may be.
   bool is_immediate(const TextNode& t, std::size_t operand) const {
-    return operand > 0 && operand + 1 == t.count && !chooses(t.action) &&
-           is_number(children(t)[operand]);
+    return operand > 0 && operand + 1 == t.count && !chooses(t.action) && is_number(children(t)[operand]);
   }
 
   void need(std::uint32_t n) { destinations_[n].reached = destinations_[n].own = true; }
@@ -81,7 +80,8 @@ class TextLowering {
     for (std::size_t i = 0; i < t.count; ++i)
       if (!is_immediate(t, i)) need(children(t)[i]);
   }
-  /// Passes the multiplier of a linear node on to its children. A node whose multiplier overflows becomes a value of its own.
+  /// Passes the multiplier of a linear node on to its children. A node whose multiplier overflows becomes a value of
+  /// its own.
   void distribute_linear(std::uint32_t n, const TextNode& t) {
     Destination& destination = destinations_[n];
     std::int64_t m[2] = {0, 0};
@@ -93,8 +93,7 @@ class TextLowering {
     if (destination.own) STRATA_ASSERT(multipliers(t, 1, m), "a multiplier of 1 overflows");
     const bool scales = t.action == Action::mul;
     for (std::size_t i = 0; i < t.count; ++i)
-      if (const std::uint32_t child = children(t)[i]; !scales || !is_number(child))
-        contribute(child, owner, m[i]);
+      if (const std::uint32_t child = children(t)[i]; !scales || !is_number(child)) contribute(child, owner, m[i]);
   }
   /// The multipliers of the children of a linear node with multiplier m; false when one does not fit in 64 bits.
   bool multipliers(const TextNode& t, std::int64_t m, std::int64_t (&out)[2]) const {
@@ -108,7 +107,8 @@ class TextLowering {
     const std::size_t scaled = is_number(children(t)[0]) ? 1 : 0;
     return try_mul(m, node(children(t)[1 - scaled]).value, out[scaled]);
   }
-  /// Adds m * child to the sum of `owner`: a linear child passes m on, a number goes into k0, any other child is a term.
+  /// Adds m * child to the sum of `owner`: a linear child passes m on, a number goes into k0, any other child is a
+  /// term.
   void contribute(std::uint32_t child, std::uint32_t owner, std::int64_t m) {
     Destination& destination = destinations_[child];
     const TextNode& t = node(child);
@@ -134,11 +134,9 @@ class TextLowering {
   void group_terms() {
     std::sort(terms_.begin(), terms_.end(), [this](const SumTerm& a, const SumTerm& b) {
       if (a.owner != b.owner) return a.owner < b.owner;
-      const bool a_name = node(a.node).kind == TextKind::name,
-                 b_name = node(b.node).kind == TextKind::name;
+      const bool a_name = node(a.node).kind == TextKind::name, b_name = node(b.node).kind == TextKind::name;
       if (a_name != b_name) return a_name;
-      if (a_name && node(a.node).value != node(b.node).value)
-        return node(a.node).value < node(b.node).value;
+      if (a_name && node(a.node).value != node(b.node).value) return node(a.node).value < node(b.node).value;
       return a.node < b.node;
     });
     std::vector<SumTerm> merged;
@@ -159,8 +157,8 @@ class TextLowering {
     }
   }
   bool same_name(const SumTerm& a, const SumTerm& b) const {
-    return a.owner == b.owner && node(a.node).kind == TextKind::name &&
-           node(b.node).kind == TextKind::name && node(a.node).value == node(b.node).value;
+    return a.owner == b.owner && node(a.node).kind == TextKind::name && node(b.node).kind == TextKind::name &&
+           node(a.node).value == node(b.node).value;
   }
 
   // --- up: steps ---
@@ -309,8 +307,7 @@ class ExprLowering {
 Expr apply_step(Action action, const std::vector<Expr>& x) {
   if (action == Action::select) return select(x[0], x[1], x[2]);
   Expr out = x[0];
-  if (x.size() == 1 && (action == Action::logical_and || action == Action::logical_or))
-    return out != 0;
+  if (x.size() == 1 && (action == Action::logical_and || action == Action::logical_or)) return out != 0;
   for (std::size_t i = 1; i < x.size(); ++i) {
     switch (action) {
       case Action::mul: out = out * x[i]; break;
@@ -337,9 +334,7 @@ Expr apply_step(Action action, const std::vector<Expr>& x) {
 
 AffineProgram lower_text(const AffineText& text) { return TextLowering(text).run(); }
 
-AffineProgram lower_expr(const Expr& e, std::span<const Expr> inputs) {
-  return ExprLowering(inputs).run(e);
-}
+AffineProgram lower_expr(const Expr& e, std::span<const Expr> inputs) { return ExprLowering(inputs).run(e); }
 
 Expr build_expr(const AffineProgram& program, std::span<const Expr> inputs) {
   std::vector<Expr> values(inputs.begin(), inputs.end());
@@ -347,8 +342,7 @@ Expr build_expr(const AffineProgram& program, std::span<const Expr> inputs) {
     std::vector<Expr> x;
     try {
       if (step.action == Action::add) {
-        for (const AffineOperand& o : program.of(step))
-          x.push_back(o.coefficient * values[o.value]);
+        for (const AffineOperand& o : program.of(step)) x.push_back(o.coefficient * values[o.value]);
         x.push_back(step.constant);
         values.push_back(sum(x));
       } else {

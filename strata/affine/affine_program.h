@@ -1,5 +1,5 @@
-// AffineProgram: the straight-line code over registers that an affine text or a canonical expression is compiled to, and
-// AffineCode, a program with the names it reads. Internal to affine/.
+// AffineProgram: the straight-line code over registers that an affine text or a canonical expression is compiled to,
+// and AffineCode, a program with the names it reads. Internal to affine/.
 //
 //   affine_lower.cpp   text -> steps, every tree of + - and products by constants as one sum; canonical Expr -> steps
 //   affine_run.cpp     steps at one point, with overflow detected
@@ -29,8 +29,8 @@ struct AffineOperand {
 };
 
 /// One operation. Action::add is `constant + sum of coefficient * operand`; Action::mul is the product of any number of
-/// operands; min, max, and, or also take any number; select has the operands condition, then, else. Lowering leaves no sub, neg,
-/// not or if_else. With `immediate`, `constant` is the last operand. Only steps of lower_expr are `bounded`.
+/// operands; min, max, and, or also take any number; select has the operands condition, then, else. Lowering leaves no
+/// sub, neg, not or if_else. With `immediate`, `constant` is the last operand. Only steps of lower_expr are `bounded`.
 struct AffineStep {
   Action action = Action::add;
   bool immediate = false;
@@ -43,8 +43,8 @@ struct AffineStep {
   std::size_t column = 0;       // in the text; 0 for a step of a canonical form
 };
 
-/// Steps in the order of their execution. Before allocate_registers, operands and `result` name values: i is input i, and
-/// inputs + k is the value of step k. After it they name registers.
+/// Steps in the order of their execution. Before allocate_registers, operands and `result` name values: i is input i,
+/// and inputs + k is the value of step k. After it they name registers.
 struct AffineProgram {
   std::uint32_t inputs = 0;  // registers 0 ... inputs - 1 hold the inputs
   std::uint32_t registers = 0;
@@ -52,9 +52,7 @@ struct AffineProgram {
   std::vector<AffineStep> steps;
   std::vector<AffineOperand> operands;
 
-  std::span<const AffineOperand> of(const AffineStep& step) const {
-    return {operands.data() + step.first, step.count};
-  }
+  std::span<const AffineOperand> of(const AffineStep& step) const { return {operands.data() + step.first, step.count}; }
 };
 
 /// The steps of a text, over values. Input i is text.names[i]. @pre text.fault.column == 0
@@ -64,17 +62,18 @@ AffineProgram lower_text(const AffineText& text);
 Expr build_expr(const AffineProgram& steps, std::span<const Expr> inputs);
 /// The steps of a canonical form, over values. `inputs` holds its variables and may hold more; input i is inputs[i].
 AffineProgram lower_expr(const Expr& e, std::span<const Expr> inputs);
-/// Replaces values by registers, and counts these. A step's register is reused after the last reader of its value; the inputs
-/// keep theirs.
+/// Replaces values by registers, and counts these. A step's register is reused after the last reader of its value; the
+/// inputs keep theirs.
 void allocate_registers(AffineProgram& program);
 
-/// Runs the steps and returns the result. A zero divisor, or a value that does not fit in 64 bits, is no failure in a branch of
-/// select, `and` or `or` that is not taken. @pre allocate_registers was called; `registers` points to program.registers
+/// Runs the steps and returns the result. A zero divisor, or a value that does not fit in 64 bits, is no failure in a
+/// branch of select, `and` or `or` that is not taken. @pre allocate_registers was called; `registers` points to
+/// program.registers
 ///   numbers, and the first program.inputs hold the inputs, which the run keeps
 /// @throws Error (domain, overflow), with the column in the text
 std::int64_t run_program(const AffineProgram& program, std::int64_t* registers);
-/// run_program with registers on the stack or in a scratch area of the thread; f(registers) fills in the inputs, and runs no
-/// program itself.
+/// run_program with registers on the stack or in a scratch area of the thread; f(registers) fills in the inputs, and
+/// runs no program itself.
 template <class F>
 std::int64_t run_program_with(const AffineProgram& program, F&& f) {
   constexpr std::size_t kInline = 64;
@@ -92,8 +91,7 @@ std::int64_t run_program_with(const AffineProgram& program, F&& f) {
 /// A sum of products, exact however large its parts: high and low words are summed apart.
 class WideSum {
  public:
-  explicit WideSum(std::int64_t k0)
-      : low_(static_cast<std::uint64_t>(k0)), high_(k0 < 0 ? -1 : 0) {}
+  explicit WideSum(std::int64_t k0) : low_(static_cast<std::uint64_t>(k0)), high_(k0 < 0 ? -1 : 0) {}
   void add(std::int64_t coefficient, std::int64_t value) {
     const Wide product = static_cast<Wide>(coefficient) * value;
     low_ += static_cast<std::uint64_t>(product);
@@ -121,7 +119,8 @@ struct AffineSlots {
   static constexpr std::size_t kScanned = 8;
 
   std::deque<AffineSlot> slots;
-  std::vector<std::pair<std::string_view, AffineSlot*>> scanned;  // the first kScanned names: a linear search beats hashing for few names
+  std::vector<std::pair<std::string_view, AffineSlot*>>
+      scanned;  // the first kScanned names: a linear search beats hashing for few names
   std::unordered_map<std::string_view, AffineSlot*> indexed;  // all later names
   std::size_t missing = 0;  // the number of slots that are not set; code that sets a slot decrements it
 

@@ -1,7 +1,7 @@
 // Affine steps at one point.
 //
-// The fast run executes every step and stops at the first failure. Then the steps run again with failures as values, because a
-// failure in a branch that is not taken does not count.
+// The fast run executes every step and stops at the first failure. Then the steps run again with failures as values,
+// because a failure in a branch that is not taken does not count.
 
 #include <vector>
 
@@ -13,8 +13,7 @@ namespace strata {
 namespace {
 
 /// The product as a 64-bit magnitude and a sign, so that only a product that does not fit is refused.
-bool try_product(std::span<const AffineOperand> operands, const std::int64_t* values,
-                 std::int64_t& out) {
+bool try_product(std::span<const AffineOperand> operands, const std::int64_t* values, std::int64_t& out) {
   std::uint64_t magnitude_of_product = 1;
   bool negative = false, overflow = false;
   for (const AffineOperand& o : operands) {
@@ -31,8 +30,8 @@ bool try_product(std::span<const AffineOperand> operands, const std::int64_t* va
   return !overflow && magnitude_of_product <= limit;
 }
 
-bool try_sum(std::int64_t constant, std::span<const AffineOperand> operands,
-             const std::int64_t* values, std::int64_t& out) {
+bool try_sum(std::int64_t constant, std::span<const AffineOperand> operands, const std::int64_t* values,
+             std::int64_t& out) {
   std::int64_t total = constant;
   for (const AffineOperand& o : operands) {
     std::int64_t part = 0;
@@ -46,25 +45,21 @@ bool try_sum(std::int64_t constant, std::span<const AffineOperand> operands,
   return true;
 }
 
-Outcome run_step(const AffineProgram& program, const AffineStep& step, const std::int64_t* r,
-                 std::int64_t& out) {
+Outcome run_step(const AffineProgram& program, const AffineStep& step, const std::int64_t* r, std::int64_t& out) {
   const AffineOperand* x = program.operands.data() + step.first;
   if (step.action == Action::add)
     return try_sum(step.constant, {x, step.count}, r, out) ? Outcome::ok : Outcome::overflow;
-  if (step.action == Action::mul)
-    return try_product({x, step.count}, r, out) ? Outcome::ok : Outcome::overflow;
+  if (step.action == Action::mul) return try_product({x, step.count}, r, out) ? Outcome::ok : Outcome::overflow;
   if (step.action == Action::select) {
     out = r[x[0].value] != 0 ? r[x[1].value] : r[x[2].value];
     return Outcome::ok;
   }
-  if (step.count == 1 && step.immediate)
-    return apply_binary(step.action, r[x[0].value], step.constant, out);
+  if (step.count == 1 && step.immediate) return apply_binary(step.action, r[x[0].value], step.constant, out);
   out = r[x[0].value];
   Outcome outcome = Outcome::ok;
   for (std::uint32_t i = 1; i < step.count && outcome == Outcome::ok; ++i)
     outcome = apply_binary(step.action, out, r[x[i].value], out);
-  if (step.immediate && outcome == Outcome::ok)
-    outcome = apply_binary(step.action, out, step.constant, out);
+  if (step.immediate && outcome == Outcome::ok) outcome = apply_binary(step.action, out, step.constant, out);
   return outcome;
 }
 
@@ -84,8 +79,7 @@ struct Failure {
   std::string what;
 };
 
-Failure describe(const AffineProgram& program, const AffineStep& step, Outcome outcome,
-                 const std::int64_t* r) {
+Failure describe(const AffineProgram& program, const AffineStep& step, Outcome outcome, const std::int64_t* r) {
   Failure out{outcome, step.column, {}};
   const auto operands = program.of(step);
   if (step.action == Action::add) {
@@ -102,8 +96,8 @@ Failure describe(const AffineProgram& program, const AffineStep& step, Outcome o
 }
 
 /// The failure that a step passes on from its operands, or null. @pre a register with a failure holds some value
-const Failure* inherited(const AffineProgram& program, const AffineStep& step,
-                         const std::vector<Failure>& failures, const std::int64_t* r) {
+const Failure* inherited(const AffineProgram& program, const AffineStep& step, const std::vector<Failure>& failures,
+                         const std::int64_t* r) {
   const auto failure = [&](const AffineOperand& o) {
     const Failure& f = failures[o.value];
     return f.outcome == Outcome::ok ? nullptr : &f;
@@ -139,8 +133,7 @@ const Failure* inherited(const AffineProgram& program, const AffineStep& step,
   }
   const Failure& f = failures[program.result];
   if (f.outcome == Outcome::ok) return r[program.result];
-  throw Error(f.outcome == Outcome::overflow ? ErrorKind::overflow : ErrorKind::domain,
-              "[affine] " + f.what, f.column);
+  throw Error(f.outcome == Outcome::overflow ? ErrorKind::overflow : ErrorKind::domain, "[affine] " + f.what, f.column);
 }
 
 }  // namespace

@@ -2,14 +2,15 @@
 //
 //   affine<"i * 128 + 64">(3) == 448       // arguments in order of the names' first appearance
 //
-// A call compiles to the arithmetic that one would write by hand; `/` and `%` floor. A wrong text does not compile, and the
-// compiler shows the column and the reason. Arguments are integers other than bool, which are converted to std::int64_t, or
-// Exprs; one Expr makes the result an Expr. affine_axes.h has the same functions over named axes, without a text.
+// A call compiles to the arithmetic that one would write by hand; `/` and `%` floor. A wrong text does not compile, and
+// the compiler shows the column and the reason. Arguments are integers other than bool, which are converted to
+// std::int64_t, or Exprs; one Expr makes the result an Expr. affine_axes.h has the same functions over named axes,
+// without a text.
 //
-// At run time integers wrap at 64 bits, unchecked (AffinePrimitives checks). In a constant expression an overflow does not
-// compile. A divisor whose value is 0 throws Error (domain), except in a branch that is not taken; a divisor that is the number 0
-// in the text does not compile in any branch. Exprs throw as Expr's operators do, in every branch: (domain) for a divisor
-// that can be 0.
+// At run time integers wrap at 64 bits, unchecked (AffinePrimitives checks). In a constant expression an overflow does
+// not compile. A divisor whose value is 0 throws Error (domain), except in a branch that is not taken; a divisor that
+// is the number 0 in the text does not compile in any branch. Exprs throw as Expr's operators do, in every branch:
+// (domain) for a divisor that can be 0.
 #pragma once
 
 #include <algorithm>
@@ -54,9 +55,7 @@ consteval auto static_text() {
 /// The compiler shows this type for a wrong text: the 1-based column, and the reason.
 template <std::size_t Column, FixedString Reason>
 struct affine_error {
-  static_assert(
-      Column == 0,
-      "the affine text is wrong: see the column and the reason in affine_error<column, reason>");
+  static_assert(Column == 0, "the affine text is wrong: see the column and the reason in affine_error<column, reason>");
 };
 
 /// The compiler shows this type for a call with a wrong number of arguments.
@@ -67,8 +66,8 @@ struct affine_argument_count {
                 "first appearance: see affine_argument_count<names, arguments>");
 };
 
-/// The function of the text `Text`, which is part of the type. The text's names are its parameters, in order of their first
-/// appearance: affine<"j + 2 * i">(1, 10) == 21.
+/// The function of the text `Text`, which is part of the type. The text's names are its parameters, in order of their
+/// first appearance: affine<"j + 2 * i">(1, 10) == 21.
 template <FixedString Text>
 class AffineFunction {
  public:
@@ -113,8 +112,7 @@ class AffineFunction {
   static consteval bool may_divide_by_zero() {
     for (std::size_t i = 0; i < kText.node_count; ++i) {
       const TextNode& node = kText.nodes[i];
-      if (node.kind == TextKind::action && detail::divides(node.action) && !has_number_second(node))
-        return true;
+      if (node.kind == TextKind::action && detail::divides(node.action) && !has_number_second(node)) return true;
     }
     return false;
   }
@@ -129,8 +127,7 @@ class AffineFunction {
       values[I] = x[node.value];
     } else if constexpr (node.kind == TextKind::action) {
       V operands[node.count];
-      for (std::size_t i = 0; i < node.count; ++i)
-        operands[i] = values[kText.children[node.first + i]];
+      for (std::size_t i = 0; i < node.count; ++i) operands[i] = values[kText.children[node.first + i]];
       values[I] = detail::apply_static<node.action, has_number_second(node)>(operands, node.count);
     }
   }

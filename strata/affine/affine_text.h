@@ -1,6 +1,6 @@
-// AffineText: a text of the grammar as a tree with folded constants. The run-time and the compile-time affine functions both
-// start from it. Everything here is constexpr and throws nothing; a mistake in the text is a TextFault. Internal to affine/
-// and loops/.
+// AffineText: a text of the grammar as a tree with folded constants. The run-time and the compile-time affine functions
+// both start from it. Everything here is constexpr and throws nothing; a mistake in the text is a TextFault. Internal
+// to affine/ and loops/.
 //
 //   read_affine_text("2 * 3 * i")   // nodes: 2 and 3 (dropped), 6, i, and the root: the action mul on 6 and i
 #pragma once
@@ -62,10 +62,9 @@ constexpr Outcome apply_binary(Action action, std::int64_t a, std::int64_t b, st
   return fits ? Outcome::ok : Outcome::overflow;
 }
 
-/// out = the value of any action on the numbers x[0], ..., x[arity - 1]; unspecified unless the Outcome is ok. if_else has the
-/// operands in the order then, condition, else, as the grammar reads them. @pre `arity` suits the action
-constexpr Outcome apply_action(Action action, const std::int64_t* x, std::size_t arity,
-                               std::int64_t& out) {
+/// out = the value of any action on the numbers x[0], ..., x[arity - 1]; unspecified unless the Outcome is ok. if_else
+/// has the operands in the order then, condition, else, as the grammar reads them. @pre `arity` suits the action
+constexpr Outcome apply_action(Action action, const std::int64_t* x, std::size_t arity, std::int64_t& out) {
   if (action == Action::neg) return apply_binary(Action::sub, 0, x[0], out);
   if (action == Action::logical_not) return apply_binary(Action::eq, x[0], 0, out);
   if (action == Action::select || action == Action::if_else) {
@@ -75,8 +74,7 @@ constexpr Outcome apply_action(Action action, const std::int64_t* x, std::size_t
   }
   out = x[0];
   for (std::size_t i = 1; i < arity; ++i)
-    if (Outcome outcome = apply_binary(action, out, x[i], out); outcome != Outcome::ok)
-      return outcome;
+    if (Outcome outcome = apply_binary(action, out, x[i], out); outcome != Outcome::ok) return outcome;
   return Outcome::ok;
 }
 
@@ -103,8 +101,8 @@ struct TextName {
   std::size_t column = 0;
 };
 
-/// The reason why a text is refused; `column` is 0 when the text is accepted. `what` says it in words, and `token` is the text
-/// at fault, empty where `what` is enough. With `zero_divisor` the fault is a divisor that is the number 0.
+/// The reason why a text is refused; `column` is 0 when the text is accepted. `what` says it in words, and `token` is
+/// the text at fault, empty where `what` is enough. With `zero_divisor` the fault is a divisor that is the number 0.
 struct TextFault {
   Fault fault = Fault::syntax;
   bool zero_divisor = false;
@@ -113,8 +111,8 @@ struct TextFault {
   std::size_t column = 0;
 };
 
-/// The tree: operands come before the nodes that use them, so the root is last. Names and tokens point into the text that was
-/// read. @pre for all but `fault`: fault.column == 0
+/// The tree: operands come before the nodes that use them, so the root is last. Names and tokens point into the text
+/// that was read. @pre for all but `fault`: fault.column == 0
 struct AffineText {
   std::vector<TextNode> nodes;
   std::vector<std::uint32_t> children;
@@ -144,8 +142,7 @@ class TextBuilder {
     const std::size_t base = stack_.size() - arity;
     if (!fold(action, base, arity, column)) {
       const auto first = static_cast<std::uint32_t>(out_.children.size());
-      out_.children.insert(out_.children.end(), stack_.begin() + static_cast<std::ptrdiff_t>(base),
-                           stack_.end());
+      out_.children.insert(out_.children.end(), stack_.begin() + static_cast<std::ptrdiff_t>(base), stack_.end());
       stack_.resize(base);
       push({TextKind::action, action, first, static_cast<std::uint32_t>(arity), 0, column});
     }
@@ -161,9 +158,7 @@ class TextBuilder {
     // for each occurrence of a name: the name's first occurrence
     std::vector<std::uint32_t> first(names_.size(), 0);
     for (std::size_t i = 0; i < order.size(); ++i)
-      first[order[i]] = i > 0 && names_[order[i]].text == names_[order[i - 1]].text
-                            ? first[order[i - 1]]
-                            : order[i];
+      first[order[i]] = i > 0 && names_[order[i]].text == names_[order[i - 1]].text ? first[order[i - 1]] : order[i];
     std::vector<std::uint32_t> number(names_.size(), 0);
     for (std::size_t i = 0; i < first.size(); ++i) {
       if (first[i] != i) continue;
@@ -171,8 +166,7 @@ class TextBuilder {
       out_.names.push_back(names_[i]);
     }
     for (TextNode& node : out_.nodes)
-      if (node.kind == TextKind::name)
-        node.value = number[first[static_cast<std::size_t>(node.value)]];
+      if (node.kind == TextKind::name) node.value = number[first[static_cast<std::size_t>(node.value)]];
   }
 
  private:
@@ -180,12 +174,10 @@ class TextBuilder {
     stack_.push_back(static_cast<std::uint32_t>(out_.nodes.size()));
     out_.nodes.push_back(node);
   }
-  constexpr bool is_number(std::size_t at) const {
-    return out_.nodes[stack_[at]].kind == TextKind::number;
-  }
+  constexpr bool is_number(std::size_t at) const { return out_.nodes[stack_[at]].kind == TextKind::number; }
 
-  /// Replaces an action on numbers by its value. Records a fault for a divisor 0 and for a constant that overflows, also in a
-  /// branch that is never taken (`1 if True else i / 0`). True when the action is dealt with.
+  /// Replaces an action on numbers by its value. Records a fault for a divisor 0 and for a constant that overflows,
+  /// also in a branch that is never taken (`1 if True else i / 0`). True when the action is dealt with.
   constexpr bool fold(Action action, std::size_t base, std::size_t arity, std::size_t column) {
     const bool divides = action == Action::div || action == Action::mod || action == Action::ceil_div;
     if (divides && is_number(base + 1) && out_.nodes[stack_[base + 1]].value == 0) {
@@ -202,8 +194,7 @@ class TextBuilder {
       out_.fault = {Fault::overflow, false, "the constant does not fit in 64 bits", {}, column};
       return true;
     }
-    for (std::size_t i = base; i < stack_.size(); ++i)
-      out_.nodes[stack_[i]].kind = TextKind::dropped;
+    for (std::size_t i = base; i < stack_.size(); ++i) out_.nodes[stack_[i]].kind = TextKind::dropped;
     stack_.resize(base);
     push({TextKind::number, Action::neg, 0, 0, value, column});
     return true;
@@ -216,8 +207,8 @@ class TextBuilder {
 
 }  // namespace detail
 
-/// Reads `text`, which must outlive the result; a mistake is reported in the `fault` of the result. Takes linear time, and
-/// O(n log n) for n occurrences of names.
+/// Reads `text`, which must outlive the result; a mistake is reported in the `fault` of the result. Takes linear time,
+/// and O(n log n) for n occurrences of names.
 constexpr AffineText read_affine_text(std::string_view text) {
   AffineText out;
   if (text.size() > 0x7fffffff) {

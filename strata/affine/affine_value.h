@@ -1,5 +1,5 @@
-// The value types that compile-time affine functions compute with: wrapped integers, checked integers, or Exprs, and the
-// grammar's actions on each. Internal to affine_static.h and affine_axes.h.
+// The value types that compile-time affine functions compute with: wrapped integers, checked integers, or Exprs, and
+// the grammar's actions on each. Internal to affine_static.h and affine_axes.h.
 #pragma once
 
 #include <bit>
@@ -27,9 +27,7 @@ struct WrappedValue {
   std::int64_t value = 0;
 };
 
-[[noreturn]] inline void throw_zero_divisor() {
-  throw Error(ErrorKind::domain, "[affine] the divisor is 0");
-}
+[[noreturn]] inline void throw_zero_divisor() { throw Error(ErrorKind::domain, "[affine] the divisor is 0"); }
 [[noreturn]] inline void throw_overflow() {
   throw Error(ErrorKind::overflow, "[affine] the value does not fit in 64 bits");
 }
@@ -41,8 +39,7 @@ constexpr bool divides(Action action) {
 /// a // b, a % b or ceildiv(a, b), with overflow wrapped. The compiler folds a constant `b`. @pre b != 0
 template <Action A>
 constexpr std::int64_t divided(std::int64_t a, std::int64_t b) {
-  if (b == -1)
-    return A == Action::mod ? 0 : static_cast<std::int64_t>(-static_cast<std::uint64_t>(a));
+  if (b == -1) return A == Action::mod ? 0 : static_cast<std::int64_t>(-static_cast<std::uint64_t>(a));
   if constexpr (A == Action::mod) return floor_mod(a, b);
   return floor_div(a, b) + (A == Action::ceil_div && a % b != 0 ? 1 : 0);
 }
@@ -123,8 +120,7 @@ constexpr StaticValue apply_static(const StaticValue* x, std::size_t arity) {
       if (A == Action::logical_and && out.value == 0) return {0, Outcome::ok};
       if (A == Action::logical_or && out.value != 0) return {1, Outcome::ok};
       if (x[i].outcome != Outcome::ok) return x[i];
-      if constexpr (A != Action::neg && A != Action::logical_not)
-        out = checked<A, NumberSecond>(out.value, x[i].value);
+      if constexpr (A != Action::neg && A != Action::logical_not) out = checked<A, NumberSecond>(out.value, x[i].value);
       if (out.outcome != Outcome::ok) return out;
     }
     return out;
@@ -155,8 +151,7 @@ inline Expr apply_to_exprs(Action action, const Expr* x, std::size_t arity) {
     case Action::max: break;
   }
   Expr out = x[0];
-  for (std::size_t i = 1; i < arity; ++i)
-    out = action == Action::min ? min(out, x[i]) : max(out, x[i]);
+  for (std::size_t i = 1; i < arity; ++i) out = action == Action::min ? min(out, x[i]) : max(out, x[i]);
   return out;
 }
 
@@ -187,8 +182,8 @@ constexpr V to_static(const A& a) {
     return {static_cast<std::int64_t>(a)};
 }
 
-/// The result of run.template operator()<V>() with the cheapest V that is right: Expr when an argument is one; StaticValue
-/// in constant expressions and when a divisor may be 0; otherwise WrappedValue.
+/// The result of run.template operator()<V>() with the cheapest V that is right: Expr when an argument is one;
+/// StaticValue in constant expressions and when a divisor may be 0; otherwise WrappedValue.
 template <bool AnyExpr, bool MayDivideByZero, class F>
 [[gnu::always_inline]] constexpr auto with_values(const F& run) {
   if constexpr (AnyExpr) {

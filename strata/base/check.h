@@ -1,11 +1,12 @@
-// Errors. `Error` reports wrong input, a used-up limit or a missing part of the system; `InternalError` reports a mistake in
-// Strata. Catching Error does not catch InternalError (a runtime_error and a logic_error). No function aborts the process.
+// Errors. `Error` reports wrong input, a used-up limit or a missing part of the system; `InternalError` reports a
+// mistake in Strata. Catching Error does not catch InternalError (a runtime_error and a logic_error). No function
+// aborts the process.
 //
 //   STRATA_CHECK(n >= 0, domain, "[diff] ", n, " times");   // throws Error (domain), e.g. `[diff] -1 times`
 //   STRATA_ASSERT(n >= 0, "n is ", n);                      // throws InternalError, `internal error: n is -1`
 //
-// The message is the parts, one after another: one or more strings and numbers (a bool prints as 1 or 0, a char as its code).
-// The parts are evaluated only on failure.
+// The message is the parts, one after another: one or more strings and numbers (a bool prints as 1 or 0, a char as its
+// code). The parts are evaluated only on failure.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,8 @@ enum class ErrorKind : std::uint8_t {
 /// The name of `kind` in messages and in JSON: "parse", "domain", ...
 std::string_view to_string(ErrorKind kind);
 
-/// A failure that a caller can cause or meet. `what()` names the operation and the values; `column()` is the 1-based byte
-/// position of the mistake in a text, 0 when there is no text.
+/// A failure that a caller can cause or meet. `what()` names the operation and the values; `column()` is the 1-based
+/// byte position of the mistake in a text, 0 when there is no text.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message, std::size_t column = 0)
@@ -70,14 +71,12 @@ std::string message(const Parts&... parts) {
 
 }  // namespace strata
 
-#define STRATA_CHECK(condition, kind, ...)                                                      \
-  do {                                                                                          \
-    if (!(condition))                                                                           \
-      throw ::strata::Error(::strata::ErrorKind::kind, ::strata::detail::message(__VA_ARGS__)); \
+#define STRATA_CHECK(condition, kind, ...)                                                                      \
+  do {                                                                                                          \
+    if (!(condition)) throw ::strata::Error(::strata::ErrorKind::kind, ::strata::detail::message(__VA_ARGS__)); \
   } while (false)
 
-#define STRATA_ASSERT(condition, ...)                                                            \
-  do {                                                                                           \
-    if (!(condition))                                                                            \
-      throw ::strata::InternalError(::strata::detail::message("internal error: ", __VA_ARGS__)); \
+#define STRATA_ASSERT(condition, ...)                                                                            \
+  do {                                                                                                           \
+    if (!(condition)) throw ::strata::InternalError(::strata::detail::message("internal error: ", __VA_ARGS__)); \
   } while (false)

@@ -20,8 +20,8 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   virtual ~Executor() = default;
 
-  /// Calls body(b, e) on non-empty chunks of at most `grain` elements that cover [begin, end) exactly once, in any order
-  /// and on any thread. Returns when all calls have returned. Does nothing when begin >= end.
+  /// Calls body(b, e) on non-empty chunks of at most `grain` elements that cover [begin, end) exactly once, in any
+  /// order and on any thread. Returns when all calls have returned. Does nothing when begin >= end.
   /// @throws Error (domain) unless grain > 0; and what a body threw: one exception, and chunks that have not begun by
   ///         then may be skipped.
   void parallel_for(std::int64_t begin, std::int64_t end, std::int64_t grain, const Body& body) {

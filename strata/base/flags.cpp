@@ -56,8 +56,8 @@ T& Flag<T>::known_value() const {
   const char* text = std::getenv(variable.c_str());
   T value(default_);
   if (text != nullptr && *text != '\0' && !parse_flag(text, value)) {
-    throw Error(ErrorKind::domain, "[flags] the environment has " + variable + "='" + text +
-                                       "', which is not " + std::string(expected(default_)));
+    throw Error(ErrorKind::domain, "[flags] the environment has " + variable + "='" + text + "', which is not " +
+                                       std::string(expected(default_)));
   }
   note_known(value);
   return value_.emplace(std::move(value));
@@ -105,8 +105,8 @@ template class Flag<std::string>;
 namespace flags {
 namespace {
 
-/// A flag that is never destroyed. NOTE: it is constant-initialized, so constructors of objects at namespace scope may use it in
-/// any order.
+/// A flag that is never destroyed. NOTE: it is constant-initialized, so constructors of objects at namespace scope may
+/// use it in any order.
 template <class T>
 union Lasting {
   template <class... Texts>
@@ -121,14 +121,12 @@ union Lasting {
 
 }  // namespace
 
-#define STRATA_FLAG(name, type, default_value, help) \
-  constinit Flag<type>& name = lasting_##name.flag;
+#define STRATA_FLAG(name, type, default_value, help) constinit Flag<type>& name = lasting_##name.flag;
 #include "strata/base/flags.def"
 
 std::span<const FlagBase* const> all() {
   static constexpr std::array table = {
-#define STRATA_FLAG(name, type, default_value, help) \
-  static_cast<const FlagBase*>(&lasting_##name.flag),
+#define STRATA_FLAG(name, type, default_value, help) static_cast<const FlagBase*>(&lasting_##name.flag),
 #include "strata/base/flags.def"
   };
   return table;

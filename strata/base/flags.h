@@ -3,9 +3,9 @@
 //   if (flags::DEBUG.get() >= 5) ...
 //   ScopedFlag quiet(flags::DEBUG, 0);   // until the end of the scope
 //
-// A debug flag never changes a result. Flags exist before any constructor runs and until the process has ended, so objects at
-// namespace scope may use them. Any thread may call anything here. An override holds for the whole process: overrides of one
-// flag that overlap in time without nesting leave the value that was restored last.
+// A debug flag never changes a result. Flags exist before any constructor runs and until the process has ended, so
+// objects at namespace scope may use them. Any thread may call anything here. An override holds for the whole process:
+// overrides of one flag that overlap in time without nesting leave the value that was restored last.
 #pragma once
 
 #include "strata/base/standard.h"
@@ -56,12 +56,11 @@ class Flag final : public FlagBase {
   /// The type of the default: a literal type.
   using Default = std::conditional_t<std::is_same_v<T, std::string>, std::string_view, T>;
 
-  constexpr Flag(std::string_view name, std::string_view type_name, Default default_value,
-                 std::string_view help)
+  constexpr Flag(std::string_view name, std::string_view type_name, Default default_value, std::string_view help)
       : FlagBase(name, type_name, help), default_(default_value) {}
 
-  /// The current value: the innermost override, else the environment's value, else the default. A number or truth value that
-  /// was read before takes no lock.
+  /// The current value: the innermost override, else the environment's value, else the default. A number or truth value
+  /// that was read before takes no lock.
   /// @throws Error (domain) that names the variable when the environment holds text that is not a T.
   T get() const;
   /// True iff the value is a non-empty text. Takes no lock after the first read.

@@ -28,9 +28,8 @@ struct ForkHandlers {
     STRATA_ASSERT(count < kMostHooks, "more than ", kMostHooks, " hooks of fork()");
     if (count == 0) pthread_atfork(&before, &parent, &child);
     const auto end = hooks.begin() + static_cast<std::ptrdiff_t>(count++);
-    const auto place =
-        std::upper_bound(hooks.begin(), end, &hook,
-                         [](const ForkHook* a, const ForkHook* b) { return a->order_ < b->order_; });
+    const auto place = std::upper_bound(hooks.begin(), end, &hook,
+                                        [](const ForkHook* a, const ForkHook* b) { return a->order_ < b->order_; });
     std::move_backward(place, end, end + 1);
     *place = &hook;
   }
@@ -49,8 +48,7 @@ struct ForkHandlers {
 constinit std::array<ForkHook*, kMostHooks> ForkHandlers::hooks{};
 constinit std::size_t ForkHandlers::count = 0;
 
-ForkHook::ForkHook(ForkOrder order, Function before, Function after)
-    : order_(order), before_(before), after_(after) {
+ForkHook::ForkHook(ForkOrder order, Function before, Function after) : order_(order), before_(before), after_(after) {
   ForkHandlers::add(*this);
 }
 

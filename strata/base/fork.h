@@ -1,6 +1,7 @@
-// Hooks that make fork() safe in a process with threads. The child of fork() has only the forking thread, and a copy of memory
-// at that moment. A lock that another thread held would never be released in the child, and the data behind it may be half
-// written. Each floor therefore registers the locks that are taken before a fork and released after it, in both processes.
+// Hooks that make fork() safe in a process with threads. The child of fork() has only the forking thread, and a copy of
+// memory at that moment. A lock that another thread held would never be released in the child, and the data behind it
+// may be half written. Each floor therefore registers the locks that are taken before a fork and released after it, in
+// both processes.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +40,8 @@ class ForkHook {
   Function before_, after_;
 };
 
-/// The number of forks between this process and the first process of its line that used Strata. An object with threads or
-/// locks of its own compares this number with the number at its creation, to notice that it lives in a child.
+/// The number of forks between this process and the first process of its line that used Strata. An object with threads
+/// or locks of its own compares this number with the number at its creation, to notice that it lives in a child.
 std::uint64_t fork_generation();
 
 }  // namespace strata

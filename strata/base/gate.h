@@ -1,5 +1,5 @@
-// Gate: counts the threads inside a library, and can be shut so that no more threads enter: for a fork, and at the end of the
-// process.
+// Gate: counts the threads inside a library, and can be shut so that no more threads enter: for a fork, and at the end
+// of the process.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace strata {
 
-/// Any thread may call any function; only one thread at a time may shut it. Waiting threads poll instead of using a lock:
-/// after fork(), the child has no threads that wait on one.
+/// Any thread may call any function; only one thread at a time may shut it. Waiting threads poll instead of using a
+/// lock: after fork(), the child has no threads that wait on one.
 class Gate {
  public:
   /// Marks its thread as inside for as long as it lives.
@@ -52,8 +52,7 @@ class Gate {
       if ((now & kShut) != 0) {
         std::this_thread::sleep_for(kBetween);
         now = state_.load(std::memory_order_relaxed);
-      } else if (state_.compare_exchange_weak(now, now + 1, std::memory_order_acquire,
-                                              std::memory_order_relaxed)) {
+      } else if (state_.compare_exchange_weak(now, now + 1, std::memory_order_acquire, std::memory_order_relaxed)) {
         return;
       }
     }

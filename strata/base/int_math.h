@@ -1,8 +1,8 @@
 // 64-bit integer arithmetic with defined rounding and detected overflow.
 //
 // `floor_div` and `floor_mod` are floor division and floor modulus: floor_mod has the sign of the divisor. The try_*
-// functions return false when the result does not fit in 64 bits; functions without the prefix require that it fits. The
-// sat_* functions saturate on the extended line: INT64_MIN and INT64_MAX stand for -infinity and +infinity.
+// functions return false when the result does not fit in 64 bits; functions without the prefix require that it fits.
+// The sat_* functions saturate on the extended line: INT64_MIN and INT64_MAX stand for -infinity and +infinity.
 #pragma once
 
 #include <concepts>
@@ -83,9 +83,7 @@ constexpr std::int64_t sat_mul(std::int64_t a, std::int64_t b) {
   if (!is_inf(a) && !is_inf(b) && try_mul(a, b, r)) return r;
   return (a < 0) != (b < 0) ? kNegInf : kPosInf;
 }
-constexpr std::int64_t sat_neg(std::int64_t a) {
-  return a == kNegInf ? kPosInf : a == kPosInf ? kNegInf : -a;
-}
+constexpr std::int64_t sat_neg(std::int64_t a) { return a == kNegInf ? kPosInf : a == kPosInf ? kNegInf : -a; }
 /// a - b on the extended line. @pre not an infinity minus the same infinity
 constexpr std::int64_t sat_sub(std::int64_t a, std::int64_t b) {
   if (is_inf(a)) return a;
@@ -95,8 +93,6 @@ constexpr std::int64_t sat_sub(std::int64_t a, std::int64_t b) {
   return a < 0 ? kNegInf : kPosInf;
 }
 /// floor(a / c) on the extended line. @pre c > 0
-constexpr std::int64_t sat_floor_div(std::int64_t a, std::int64_t c) {
-  return is_inf(a) ? a : floor_div(a, c);
-}
+constexpr std::int64_t sat_floor_div(std::int64_t a, std::int64_t c) { return is_inf(a) ? a : floor_div(a, c); }
 
 }  // namespace strata

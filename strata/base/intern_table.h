@@ -1,9 +1,9 @@
-// InternTable: a hash table of nodes with at most one live node for each content. Expressions and graphs intern their nodes in
-// such tables.
+// InternTable: a hash table of nodes with at most one live node for each content. Expressions and graphs intern their
+// nodes in such tables.
 //
-// The table has shards with open addressing, each behind a spin lock. A node can be found while it has a handle. A node whose
-// last handle is gone is never handed out again; a request for the same content makes a new node. The code that frees a node
-// removes it from the table first.
+// The table has shards with open addressing, each behind a spin lock. A node can be found while it has a handle. A node
+// whose last handle is gone is never handed out again; a request for the same content makes a new node. The code that
+// frees a node removes it from the table first.
 #pragma once
 
 #include <array>
@@ -35,8 +35,8 @@ class SpinLock {
 template <class Node, std::size_t Shards>
 class InternTable {
  public:
-  /// A handle on a live node with `matches(node)` true. `revive(Node*)` makes the handle, or a null handle for a node that is
-  /// dying; the search then continues. A null handle when no node is found.
+  /// A handle on a live node with `matches(node)` true. `revive(Node*)` makes the handle, or a null handle for a node
+  /// that is dying; the search then continues. A null handle when no node is found.
   template <class Matches, class Revive>
   auto find(std::uint64_t hash, const Matches& matches, const Revive& revive) {
     Shard& shard = shard_of(hash);
@@ -73,7 +73,8 @@ class InternTable {
     return count;
   }
 
-  /// Locks and unlocks every shard, for fork(). A thread holds one shard at a time, so the order of shards does not matter.
+  /// Locks and unlocks every shard, for fork(). A thread holds one shard at a time, so the order of shards does not
+  /// matter.
   void hold() {
     for (Shard& shard : shards_) shard.lock.lock();
   }
@@ -124,8 +125,7 @@ class InternTable {
       slots[i].node = nullptr;
       --size;
       if (capacity == kInitial || size * 8 >= capacity) return;
-      if (Slot* fewer = new (std::nothrow) Slot[capacity / 2])
-        move_to(std::unique_ptr<Slot[]>(fewer), capacity / 2);
+      if (Slot* fewer = new (std::nothrow) Slot[capacity / 2]) move_to(std::unique_ptr<Slot[]>(fewer), capacity / 2);
     }
     void move_to(std::unique_ptr<Slot[]> to, std::size_t its_capacity) {
       auto old = std::exchange(slots, std::move(to));

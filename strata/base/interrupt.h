@@ -5,9 +5,9 @@
 //   });
 //   y.realize();                            // throws Cancelled soon after `cancelled` is set
 //
-// Work calls the check while a graph is made, scheduled and compiled, between kernels, and inside long kernels, always on the
-// thread that started the work. An exception from the check ends the work as an error does: tensors that were realized by
-// then stay realized, and nothing is left half done.
+// Work calls the check while a graph is made, scheduled and compiled, between kernels, and inside long kernels, always
+// on the thread that started the work. An exception from the check ends the work as an error does: tensors that were
+// realized by then stay realized, and nothing is left half done.
 #pragma once
 
 #include <chrono>
@@ -16,15 +16,14 @@
 
 namespace strata {
 
-/// While it lives, long work on this thread calls `check` from time to time; `check` throws to end the work. Enclosing checks
-/// are called, too. `check` may use Strata itself; no check is called during that.
+/// While it lives, long work on this thread calls `check` from time to time; `check` throws to end the work. Enclosing
+/// checks are called, too. `check` may use Strata itself; no check is called during that.
 class InterruptCheck {
  public:
   using Check = std::function<void()>;
 
   /// @param between the least time between two calls of `check`, and before the first call
-  explicit InterruptCheck(Check check,
-                          std::chrono::milliseconds between = std::chrono::milliseconds(20));
+  explicit InterruptCheck(Check check, std::chrono::milliseconds between = std::chrono::milliseconds(20));
   /// @pre on the thread that made it, in reverse order of construction
   ~InterruptCheck();
   InterruptCheck(const InterruptCheck&) = delete;
@@ -48,7 +47,8 @@ class InterruptCheck {
   InterruptCheck* outer_;
 };
 
-/// A point at which work can end: calls this thread's checks that are due. Takes some ten nanoseconds when there are any.
+/// A point at which work can end: calls this thread's checks that are due. Takes some ten nanoseconds when there are
+/// any.
 /// @throws what a check throws
 void check_interrupt();
 /// The same for points that are reached every microsecond or so: looks at the clock every 64th time.

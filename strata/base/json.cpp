@@ -41,8 +41,8 @@ std::string JsonValue::raw() const {
 void JsonValue::expect(JsonKind kind, std::string_view what) const {
   if (is(kind)) return;
   throw Error(ErrorKind::request,
-              "[request] " + std::string(what) + " is " + std::string(describe(this->kind())) +
-                  ", not " + std::string(describe(kind)),
+              "[request] " + std::string(what) + " is " + std::string(describe(this->kind())) + ", not " +
+                  std::string(describe(kind)),
               column());
 }
 
@@ -54,8 +54,7 @@ bool JsonValue::as_bool(std::string_view what) const {
 std::int64_t JsonValue::as_integer(std::string_view what) const {
   expect(JsonKind::integer, what);
   const auto& n = document_->nodes_[index_];
-  if (n.flag)
-    throw Error(ErrorKind::overflow, "[request] " + std::string(what) + " does not fit in 64 bits");
+  if (n.flag) throw Error(ErrorKind::overflow, "[request] " + std::string(what) + " does not fit in 64 bits");
   return n.integer;
 }
 
@@ -68,8 +67,7 @@ std::vector<JsonValue> JsonValue::as_array(std::string_view what) const {
   expect(JsonKind::array, what);
   std::vector<JsonValue> out;
   const auto& nodes = document_->nodes_;
-  for (std::size_t i = index_ + 1; i < nodes[index_].next; i = nodes[i].next)
-    out.push_back(JsonValue(document_, i));
+  for (std::size_t i = index_ + 1; i < nodes[index_].next; i = nodes[i].next) out.push_back(JsonValue(document_, i));
   return out;
 }
 
@@ -78,8 +76,7 @@ std::vector<JsonValue::Member> JsonValue::as_object(std::string_view what) const
   std::vector<Member> out;
   const auto& nodes = document_->nodes_;
   for (std::size_t i = index_ + 1; i < nodes[index_].next; i = nodes[i + 1].next) {
-    out.push_back({document_->string_of(nodes[i]), nodes[i].begin + std::size_t{1},
-                   JsonValue(document_, i + 1)});
+    out.push_back({document_->string_of(nodes[i]), nodes[i].begin + std::size_t{1}, JsonValue(document_, i + 1)});
   }
   return out;
 }

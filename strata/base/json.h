@@ -1,9 +1,10 @@
-// Strict JSON (RFC 8259): `JsonDocument` reads one text, `JsonWriter` writes one. Used by `strata batch`, traces and files.
+// Strict JSON (RFC 8259): `JsonDocument` reads one text, `JsonWriter` writes one. Used by `strata batch`, traces and
+// files.
 //
-// The reader is iterative and bounded in depth and in number of values, so no input overflows the stack. 64-bit integers
-// are kept exactly. The reader throws Error (request), with the 1-based byte position in the line as column, for anything
-// outside the grammar, invalid UTF-8, lone surrogates, duplicate keys, and values nested deeper than `max_json_depth`.
-// A document is one flat list of values in text order; a `JsonValue` is a position in this list.
+// The reader is iterative and bounded in depth and in number of values, so no input overflows the stack. 64-bit
+// integers are kept exactly. The reader throws Error (request), with the 1-based byte position in the line as column,
+// for anything outside the grammar, invalid UTF-8, lone surrogates, duplicate keys, and values nested deeper than
+// `max_json_depth`. A document is one flat list of values in text order; a `JsonValue` is a position in this list.
 #pragma once
 
 #include <cstddef>
@@ -66,8 +67,8 @@ struct JsonValue::Member {
 /// A JSON text that was read. Its JsonValues refer to it and must not outlive it.
 class JsonDocument {
  public:
-  /// Reads `text`: one value, with only white space around it. After an Error the document holds what was read before the
-  /// mistake, for `salvage`.
+  /// Reads `text`: one value, with only white space around it. After an Error the document holds what was read before
+  /// the mistake, for `salvage`.
   /// @throws Error (request) for malformed text, (budget) above `max_json_values` values.
   void read(std::string_view text);
 
@@ -91,9 +92,7 @@ class JsonDocument {
     std::uint32_t length = 0;  // string: its length in bytes
     std::int64_t integer = 0;
   };
-  std::string_view string_of(const Node& n) const {
-    return std::string_view(decoded_).substr(n.chars, n.length);
-  }
+  std::string_view string_of(const Node& n) const { return std::string_view(decoded_).substr(n.chars, n.length); }
 
   std::string text_;
   std::string decoded_;      // all strings, unescaped, in one text

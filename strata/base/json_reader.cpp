@@ -19,9 +19,7 @@ namespace {
 }
 
 void append_utf8(std::string& out, std::uint32_t code) {
-  const auto put = [&out](std::uint32_t byte) {
-    out += static_cast<char>(static_cast<unsigned char>(byte));
-  };
+  const auto put = [&out](std::uint32_t byte) { out += static_cast<char>(static_cast<unsigned char>(byte)); };
   if (code < 0x80) {
     put(code);
   } else if (code < 0x800) {
@@ -97,8 +95,7 @@ class JsonReader {
       }
       return;
     }
-    if (peek() == closing && (expect == Expect::item_or_end || expect == Expect::member_or_end))
-      return close();
+    if (peek() == closing && (expect == Expect::item_or_end || expect == Expect::member_or_end)) return close();
     open_.back().expect = Expect::comma_or_end;
     if (object) read_key();
     begin_value();
@@ -115,8 +112,7 @@ class JsonReader {
 
   std::uint32_t add(JsonKind kind) {
     if (doc_.nodes_.size() >= max_json_values) {
-      throw Error(ErrorKind::budget,
-                  "[json] more than " + std::to_string(max_json_values) + " values in one line",
+      throw Error(ErrorKind::budget, "[json] more than " + std::to_string(max_json_values) + " values in one line",
                   at_ + 1);
     }
     Node n{kind};
@@ -195,8 +191,7 @@ class JsonReader {
       skip_digits();
     }
     if (node(index).kind == JsonKind::integer) {
-      const auto result =
-          std::from_chars(text_.data() + begin, text_.data() + at_, node(index).integer);
+      const auto result = std::from_chars(text_.data() + begin, text_.data() + at_, node(index).integer);
       node(index).flag = result.ec != std::errc();
     }
     finish(index);
@@ -210,8 +205,7 @@ class JsonReader {
       if (at_ >= text_.size()) fail(begin + 1, "a string without its closing quote");
       const char c = text_[at_];
       if (c == '"') break;
-      if (static_cast<unsigned char>(c) < 0x20)
-        fail(at_ + 1, "a control character inside a string, found " + found());
+      if (static_cast<unsigned char>(c) < 0x20) fail(at_ + 1, "a control character inside a string, found " + found());
       if (c == '\\') {
         read_escape(out);
         continue;
@@ -263,8 +257,7 @@ class JsonReader {
 
   void refuse_duplicates(std::uint32_t object) {
     keys_.clear();
-    for (std::uint32_t key = object + 1; key < doc_.nodes_.size(); key = node(key + 1).next)
-      keys_.push_back(key);
+    for (std::uint32_t key = object + 1; key < doc_.nodes_.size(); key = node(key + 1).next) keys_.push_back(key);
     Meter::charge(keys_.size() * (1 + static_cast<std::size_t>(std::bit_width(keys_.size())) / 2));
     const auto name = [this](std::uint32_t key) { return doc_.string_of(node(key)); };
     std::sort(keys_.begin(), keys_.end(), [&](std::uint32_t a, std::uint32_t b) {

@@ -41,12 +41,11 @@ void Meter::look(std::uint64_t units) {
     left_ = 0;
     is_spent_ = true;
   }
-  STRATA_CHECK(!is_spent_, budget, "[budget] the request needs more than ", units_,
-               " units of work");
+  STRATA_CHECK(!is_spent_, budget, "[budget] the request needs more than ", units_, " units of work");
   left_ -= units;
   if (seconds_ && Clock::now() >= end_)
-    throw Error(ErrorKind::budget, detail::message("[budget] the request takes longer than ",
-                                                   short_text(*seconds_), " seconds"));
+    throw Error(ErrorKind::budget,
+                detail::message("[budget] the request takes longer than ", short_text(*seconds_), " seconds"));
   looked_for_ = until_look_ = std::min(left_, kUnitsBetweenLooks);
 }
 

@@ -8,8 +8,7 @@ namespace {
 /// True for valid UTF-8 that is not a control character (U+0000 to U+001F, U+007F to U+009F).
 bool is_shown(std::string_view text, std::size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
-  if (utf8_length(text, at) == 2 && lead == 0xC2)
-    return static_cast<unsigned char>(text[at + 1]) >= 0xA0;
+  if (utf8_length(text, at) == 2 && lead == 0xC2) return static_cast<unsigned char>(text[at + 1]) >= 0xA0;
   return utf8_length(text, at) != 0 && lead >= 0x20 && lead != 0x7F;
 }
 

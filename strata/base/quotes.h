@@ -35,8 +35,8 @@ constexpr std::string_view character_at(std::string_view text, std::size_t at) {
   return text.substr(at, std::max<std::size_t>(1, utf8_length(text, at)));
 }
 
-/// `text` in single quotes, cut after 40 bytes. Control characters and invalid UTF-8 are written as `\x` and hex digits,
-/// because a NUL would end the message and a terminal would obey an escape sequence.
+/// `text` in single quotes, cut after 40 bytes. Control characters and invalid UTF-8 are written as `\x` and hex
+/// digits, because a NUL would end the message and a terminal would obey an escape sequence.
 std::string in_quotes(std::string_view text);
 
 }  // namespace strata

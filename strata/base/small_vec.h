@@ -1,5 +1,5 @@
-// SmallVec: a vector whose first N elements are stored inside the object; works in constant expressions. Shapes, strides and
-// index tuples are SmallVecs, which keeps small ranks free of allocation.
+// SmallVec: a vector whose first N elements are stored inside the object; works in constant expressions. Shapes,
+// strides and index tuples are SmallVecs, which keeps small ranks free of allocation.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,7 @@ class SmallVec {
   using value_type = T;
 
   constexpr SmallVec() { start(); }
-  constexpr SmallVec(std::initializer_list<T> items) : SmallVec() {
-    append(items.begin(), items.size());
-  }
+  constexpr SmallVec(std::initializer_list<T> items) : SmallVec() { append(items.begin(), items.size()); }
   constexpr SmallVec(std::size_t n, const T& item) : SmallVec() { resize(n, item); }
   constexpr SmallVec(const SmallVec& other) : SmallVec() { append(other.data(), other.size()); }
   constexpr SmallVec(SmallVec&& other) noexcept : SmallVec() { take(other); }

@@ -17,8 +17,7 @@ std::size_t spelling_distance(std::string_view a, std::string_view b) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = std::min(row[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row[b.size()];
@@ -26,8 +25,7 @@ std::size_t spelling_distance(std::string_view a, std::string_view b) {
 
 std::vector<std::string> nearest_first(std::string_view word, std::vector<std::string> known) {
   std::vector<std::pair<std::size_t, std::size_t>> order;  // (distance, position in `known`)
-  for (std::size_t k = 0; k < known.size(); ++k)
-    order.emplace_back(spelling_distance(word, known[k]), k);
+  for (std::size_t k = 0; k < known.size(); ++k) order.emplace_back(spelling_distance(word, known[k]), k);
   std::sort(order.begin(), order.end());
   std::vector<std::string> out;
   for (const auto& [distance, place] : order) out.push_back(std::move(known[place]));

@@ -41,7 +41,8 @@ int natural_compare(std::string_view a, std::string_view b) {
 }
 
 std::uint64_t natural_key(std::string_view name) {
-  // A run of digits is encoded as one byte for its length ('0' + length, which sorts among the digits), then its digits.
+  // A run of digits is encoded as one byte for its length ('0' + length, which sorts among the digits), then its
+  // digits.
   std::uint64_t key = 0;
   int room = 7;
   const auto put = [&](unsigned char byte) {
@@ -60,8 +61,7 @@ std::uint64_t natural_key(std::string_view name) {
       break;
     }
     put(static_cast<unsigned char>('0' + number.size()));
-    for (std::size_t d = 0; d < number.size() && room > 0; ++d)
-      put(static_cast<unsigned char>(number[d]));
+    for (std::size_t d = 0; d < number.size() && room > 0; ++d) put(static_cast<unsigned char>(number[d]));
   }
   return room > 0 ? key << (8 * room) : key;
 }
@@ -75,12 +75,8 @@ bool convert_all(std::string_view text, Float& out) {
   return error == std::errc() && end == text.data() + text.size();
 }
 #else
-double convert_in(locale_t locale, const char* text, char** end, double) {
-  return strtod_l(text, end, locale);
-}
-float convert_in(locale_t locale, const char* text, char** end, float) {
-  return strtof_l(text, end, locale);
-}
+double convert_in(locale_t locale, const char* text, char** end, double) { return strtod_l(text, end, locale); }
+float convert_in(locale_t locale, const char* text, char** end, float) { return strtof_l(text, end, locale); }
 
 template <class Float>
 bool convert_all(std::string_view text, Float& out) {
@@ -98,8 +94,8 @@ bool convert_all(std::string_view text, Float& out) {
 template <class Float>
 std::optional<Float> read_floating(std::string_view text) {
   // NOTE: the library functions accept more than numbers: leading blanks, "+1", hexadecimal digits, "inf".
-  const bool is_number = !text.empty() && text.front() != '+' &&
-                         text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
+  const bool is_number =
+      !text.empty() && text.front() != '+' && text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
   Float out = 0;
   if (!is_number || !convert_all(text, out)) return std::nullopt;
   return out;

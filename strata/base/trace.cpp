@@ -7,9 +7,7 @@ namespace strata {
 
 thread_local RewriteTrace* RewriteTrace::current_ = nullptr;
 
-RewriteTrace::RewriteTrace(Sink sink) : sink_(std::move(sink)), outer_(current_) {
-  current_ = this;
-}
+RewriteTrace::RewriteTrace(Sink sink) : sink_(std::move(sink)), outer_(current_) { current_ = this; }
 
 RewriteTrace::~RewriteTrace() { current_ = outer_; }
 

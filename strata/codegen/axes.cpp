@@ -12,9 +12,8 @@ namespace strata {
 
 namespace {
 
-constexpr std::string_view kOptNames[] = {"SPLIT",       "UPCAST", "UNROLL", "LANES", "PARALLEL",
-                                          "REORDER",     "CUT",    "STAGE",  "PADTO", "MERGE",
-                                          "SPLITREDUCE", "STREAM", "GUARD"};
+constexpr std::string_view kOptNames[] = {"SPLIT", "UPCAST", "UNROLL", "LANES",       "PARALLEL", "REORDER", "CUT",
+                                          "STAGE", "PADTO",  "MERGE",  "SPLITREDUCE", "STREAM",   "GUARD"};
 
 constexpr std::int64_t kMostAmount = std::int64_t{1} << 30;
 constexpr std::int64_t kMostCopies = 1024;  // unrolled copies of a loop body
@@ -30,8 +29,7 @@ LoopAxis whole_axis(const Int& size, int group, std::size_t dim) {
 
 Ints reduced_sizes(const LazyNode& n) {
   Ints out;
-  for (const std::int64_t axis : std::get<Axes>(n.arg))
-    out.push_back(n.src[0].shape()[static_cast<std::size_t>(axis)]);
+  for (const std::int64_t axis : std::get<Axes>(n.arg)) out.push_back(n.src[0].shape()[static_cast<std::size_t>(axis)]);
   return out;
 }
 
@@ -49,13 +47,11 @@ Int Segment::size() const {
 }
 
 KernelAxes::KernelAxes(const LazyOp& kernel) : kernel_(kernel) {
-  STRATA_CHECK(kernel.op() == Ops::SINK, domain, "[lower] ", spec_name(kernel.op()),
-               " is not a kernel: a SINK is");
+  STRATA_CHECK(kernel.op() == Ops::SINK, domain, "[lower] ", spec_name(kernel.op()), " is not a kernel: a SINK is");
   Ints sizes = kernel.src(0).shape();
   for (const LazyOp& s : kernel.src()) {
-    STRATA_CHECK(s.shape().size() == sizes.size(), shape,
-                 "[lower] the stores of a kernel have shapes ", render(sizes), " and ",
-                 render(s.shape()), ": their ranks differ");
+    STRATA_CHECK(s.shape().size() == sizes.size(), shape, "[lower] the stores of a kernel have shapes ", render(sizes),
+                 " and ", render(s.shape()), ": their ranks differ");
     for (std::size_t t = 0; t < sizes.size(); ++t) {
       if (is_one(sizes[t])) sizes[t] = s.shape()[t];
       STRATA_CHECK(is_one(s.shape()[t]) || s.shape()[t] == sizes[t], shape, "[lower] dimension ", t,
@@ -110,8 +106,8 @@ std::vector<Opt> parse_opts(std::string_view text) {
   std::vector<Opt> out;
   std::size_t at = 0;
   const auto fail = [&](std::string_view what) {
-    throw Error(ErrorKind::parse,
-                detail::message("[opts] ", what, " in column ", at + 1, " of \"", text, "\""), at + 1);
+    throw Error(ErrorKind::parse, detail::message("[opts] ", what, " in column ", at + 1, " of \"", text, "\""),
+                at + 1);
   };
   const auto spaces = [&] {
     while (at < text.size() && text[at] == ' ') ++at;
@@ -157,11 +153,11 @@ std::vector<Opt> parse_opts(std::string_view text) {
 }
 
 LoopAxis& KernelAxes::axis_of(const Opt& opt) {
-  STRATA_CHECK(opt.axis < axes_.size(), domain, "[", opt.text(), "] there is no axis ", opt.axis,
-               ": the kernel has ", axes_.size());
+  STRATA_CHECK(opt.axis < axes_.size(), domain, "[", opt.text(), "] there is no axis ", opt.axis, ": the kernel has ",
+               axes_.size());
   LoopAxis& axis = axes_[opt.axis];
-  STRATA_CHECK(opt.segment < axis.segments.size(), domain, "[", opt.text(), "] axis ", opt.axis,
-               " has ", axis.segments.size(), " segments");
+  STRATA_CHECK(opt.segment < axis.segments.size(), domain, "[", opt.text(), "] axis ", opt.axis, " has ",
+               axis.segments.size(), " segments");
   return axis;
 }
 
@@ -181,10 +177,9 @@ void KernelAxes::apply(const Opt& opt) {
     case Opt::Kind::PADTO: return pad_to(opt);
     case Opt::Kind::MERGE: return merge({&opt, 1});
     case Opt::Kind::SPLITREDUCE:
-      throw Error(ErrorKind::domain,
-                  detail::message(
-                      "[", opt.text(),
-                      "] splits the kernel into two kernels: it must come before all other Opts"));
+      throw Error(
+          ErrorKind::domain,
+          detail::message("[", opt.text(), "] splits the kernel into two kernels: it must come before all other Opts"));
     case Opt::Kind::STREAM: return stream(opt);
     case Opt::Kind::GUARD: return guard(opt);
   }
@@ -205,17 +200,15 @@ void KernelAxes::apply(std::span<const Opt> opts) {
 }
 
 void KernelAxes::check_lanes(const Opt& opt) const {
-  STRATA_CHECK(opt.amount <= DType::kMostLanes, domain, "[", opt.text(), "] a vector has at most ",
-               DType::kMostLanes, " lanes");
+  STRATA_CHECK(opt.amount <= DType::kMostLanes, domain, "[", opt.text(), "] a vector has at most ", DType::kMostLanes,
+               " lanes");
   for (std::size_t a = 0; a < axes_.size(); ++a)
     for (const Segment& s : axes_[a].segments)
       for (const Part& p : s.parts)
-        STRATA_CHECK(
-            p.kind != PartKind::lanes || axes_[a].group != axes_[opt.axis].group || a == opt.axis,
-            domain, "[", opt.text(), "] axis ", a, " has the lanes already");
+        STRATA_CHECK(p.kind != PartKind::lanes || axes_[a].group != axes_[opt.axis].group || a == opt.axis, domain, "[",
+                     opt.text(), "] axis ", a, " has the lanes already");
   for (const Part& p : axes_[opt.axis].segments[opt.segment].parts)
-    STRATA_CHECK(p.kind != PartKind::lanes, domain, "[", opt.text(),
-                 "] the segment has lanes already");
+    STRATA_CHECK(p.kind != PartKind::lanes, domain, "[", opt.text(), "] the segment has lanes already");
 }
 
 void KernelAxes::check_copies(const Opt& opt) const {
@@ -235,36 +228,33 @@ void KernelAxes::check_copies(const Opt& opt) const {
                " copies of the body are more than ", kMostCopies);
 }
 
-// Splits the innermost loop, of n iterations: a loop of n / amount iterations around a part of `amount` of the given kind. The remaining
-// n % amount iterations become a segment of their own.
+// Splits the innermost loop, of n iterations: a loop of n / amount iterations around a part of `amount` of the given
+// kind. The remaining n % amount iterations become a segment of their own.
 void KernelAxes::split(const Opt& opt, PartKind kind) {
   LoopAxis& axis = axis_of(opt);
-  STRATA_CHECK(opt.amount >= 2 && opt.amount <= kMostAmount, domain, "[", opt.text(),
-               "] the amount is from 2 to ", kMostAmount);
+  STRATA_CHECK(opt.amount >= 2 && opt.amount <= kMostAmount, domain, "[", opt.text(), "] the amount is from 2 to ",
+               kMostAmount);
   if (kind == PartKind::lanes) check_lanes(opt);
   if (kind == PartKind::upcast || kind == PartKind::unroll) check_copies(opt);
   Segment segment = axis.segments[opt.segment];
   std::size_t at = segment.parts.size(), loops = 0;
   Int inside = opt.amount;
   for (std::size_t k = segment.parts.size(); k-- > 0;) {
-    const bool is_loop =
-        segment.parts[k].kind == PartKind::loop || segment.parts[k].kind == PartKind::parallel;
+    const bool is_loop = segment.parts[k].kind == PartKind::loop || segment.parts[k].kind == PartKind::parallel;
     if (is_loop && loops++ == 0) at = k;
     if (!is_loop && loops == 0) inside *= segment.parts[k].size;
   }
   STRATA_CHECK(at < segment.parts.size(), domain, "[", opt.text(), "] no loop is left to split");
   const Int trip_count = segment.parts[at].size;
-  const Int whole = trip_count.is_number() ? Int(trip_count.value() / opt.amount)
-                                           : Int(trip_count.expr() / opt.amount);
+  const Int whole = trip_count.is_number() ? Int(trip_count.value() / opt.amount) : Int(trip_count.expr() / opt.amount);
   const Int rest = trip_count - whole * Int(opt.amount);
-  STRATA_CHECK(!trip_count.is_number() || whole.value() > 0, domain, "[", opt.text(),
-               "] the loop has only ", trip_count.render(), " iterations");
-  STRATA_CHECK(loops == 1 || rest == Int(0), domain, "[", opt.text(), "] ", opt.amount,
-               " does not divide the ", trip_count.render(), " iterations of the inner loop");
+  STRATA_CHECK(!trip_count.is_number() || whole.value() > 0, domain, "[", opt.text(), "] the loop has only ",
+               trip_count.render(), " iterations");
+  STRATA_CHECK(loops == 1 || rest == Int(0), domain, "[", opt.text(), "] ", opt.amount, " does not divide the ",
+               trip_count.render(), " iterations of the inner loop");
   Segment left = segment;
   segment.parts[at].size = whole;
-  segment.parts.insert(segment.parts.begin() + static_cast<std::ptrdiff_t>(at) + 1,
-                       Part{kind, opt.amount});
+  segment.parts.insert(segment.parts.begin() + static_cast<std::ptrdiff_t>(at) + 1, Part{kind, opt.amount});
   axis.segments[opt.segment] = segment;
   if (rest == Int(0)) return;
   left.begin = segment.begin + whole * inside;
@@ -275,11 +265,11 @@ void KernelAxes::split(const Opt& opt, PartKind kind) {
 void KernelAxes::cut(const Opt& opt) {
   LoopAxis& axis = axis_of(opt);
   Segment& segment = axis.segments[opt.segment];
-  STRATA_CHECK(segment.parts.size() == 1 && segment.parts[0].kind == PartKind::loop, domain, "[",
-               opt.text(), "] the segment is split already: cut a segment before splitting");
+  STRATA_CHECK(segment.parts.size() == 1 && segment.parts[0].kind == PartKind::loop, domain, "[", opt.text(),
+               "] the segment is split already: cut a segment before splitting");
   const Int first = Int(opt.amount) - segment.begin, rest = segment.parts[0].size - first;
-  STRATA_CHECK(known(is_less(0, first)) && known(is_less(0, rest)), domain, "[", opt.text(), "] ",
-               opt.amount, " is not inside of the segment");
+  STRATA_CHECK(known(is_less(0, first)) && known(is_less(0, rest)), domain, "[", opt.text(), "] ", opt.amount,
+               " is not inside of the segment");
   segment.parts[0].size = first;
   axis.segments.insert(axis.segments.begin() + static_cast<std::ptrdiff_t>(opt.segment) + 1,
                        Segment{opt.amount, {{PartKind::loop, rest}}});
@@ -288,8 +278,7 @@ void KernelAxes::cut(const Opt& opt) {
 void KernelAxes::make_parallel(const Opt& opt) {
   LoopAxis& axis = axis_of(opt);
   STRATA_CHECK(axis.group < 0, domain, "[", opt.text(), "] axis ", opt.axis, " is reduced");
-  STRATA_CHECK(parallel_axis() < 0, domain, "[", opt.text(), "] axis ", parallel_axis(),
-               " is parallel already");
+  STRATA_CHECK(parallel_axis() < 0, domain, "[", opt.text(), "] axis ", parallel_axis(), " is parallel already");
   STRATA_CHECK(order_[0] == opt.axis, domain, "[", opt.text(), "] the loop of axis ", order_[0],
                " is outside of the axis, and only the outermost axis can be parallel");
   for (const LazyOp& s : kernel_.src())
@@ -297,8 +286,7 @@ void KernelAxes::make_parallel(const Opt& opt) {
       STRATA_CHECK(s.shape()[axis.dims[k]] == axis.sizes[k], domain, "[", opt.text(),
                    "] a store does not depend on the axis: every thread would make the store");
   Part& outermost = axis.segments[opt.segment].parts.front();
-  STRATA_CHECK(outermost.kind == PartKind::loop, domain, "[", opt.text(),
-               "] the outermost part is not a loop");
+  STRATA_CHECK(outermost.kind == PartKind::loop, domain, "[", opt.text(), "] the outermost part is not a loop");
   outermost.kind = PartKind::parallel;
 }
 
@@ -307,18 +295,18 @@ void KernelAxes::reorder(const Opt& opt) {
   std::sort(sorted.begin(), sorted.end());
   bool is_permutation = sorted.size() == outputs_;
   for (std::size_t k = 0; k < sorted.size() && is_permutation; ++k) is_permutation = sorted[k] == k;
-  STRATA_CHECK(is_permutation, domain, "[", opt.text(), "] the order is not a permutation of the ",
-               outputs_, " output axes");
+  STRATA_CHECK(is_permutation, domain, "[", opt.text(), "] the order is not a permutation of the ", outputs_,
+               " output axes");
   const int parallel = parallel_axis();
-  STRATA_CHECK(parallel < 0 || opt.order[0] == static_cast<std::size_t>(parallel), domain, "[",
-               opt.text(), "] the parallel axis ", parallel, " stays outermost");
+  STRATA_CHECK(parallel < 0 || opt.order[0] == static_cast<std::size_t>(parallel), domain, "[", opt.text(),
+               "] the parallel axis ", parallel, " stays outermost");
   order_ = opt.order;
 }
 
 void KernelAxes::pad_to(const Opt& opt) {
   LoopAxis& axis = axis_of(opt);
-  STRATA_CHECK(opt.amount >= 2 && opt.amount <= kMostAmount, domain, "[", opt.text(),
-               "] the amount is from 2 to ", kMostAmount);
+  STRATA_CHECK(opt.amount >= 2 && opt.amount <= kMostAmount, domain, "[", opt.text(), "] the amount is from 2 to ",
+               kMostAmount);
   STRATA_CHECK(axis.segments.size() == 1 && axis.segments[0].parts.size() == 1 &&
                    axis.segments[0].parts[0].kind == PartKind::loop,
                domain, "[", opt.text(), "] the axis is cut or split already: pad an axis first");
@@ -331,25 +319,24 @@ void KernelAxes::stage(const Opt& opt) {
   STRATA_CHECK(axis_of(opt).group < 0, domain, "[", opt.text(), "] axis ", opt.axis, " is reduced");
   const std::vector<BufferUse> buffers = buffers_of(kernel_);
   const bool is_there = opt.amount >= 0 && opt.amount < static_cast<std::int64_t>(buffers.size());
-  STRATA_CHECK(is_there && buffers[static_cast<std::size_t>(opt.amount)].read, domain, "[",
-               opt.text(), "] the kernel does not load buffer ", opt.amount);
-  STRATA_CHECK(!buffers[static_cast<std::size_t>(opt.amount)].written, domain, "[", opt.text(),
-               "] buffer ", opt.amount, " is written by the kernel");
+  STRATA_CHECK(is_there && buffers[static_cast<std::size_t>(opt.amount)].read, domain, "[", opt.text(),
+               "] the kernel does not load buffer ", opt.amount);
+  STRATA_CHECK(!buffers[static_cast<std::size_t>(opt.amount)].written, domain, "[", opt.text(), "] buffer ", opt.amount,
+               " is written by the kernel");
   for (const Stage& s : stages_)
-    STRATA_CHECK(s.slot != opt.amount, domain, "[", opt.text(), "] buffer ", opt.amount,
-                 " is staged already");
+    STRATA_CHECK(s.slot != opt.amount, domain, "[", opt.text(), "] buffer ", opt.amount, " is staged already");
   stages_.push_back({opt.axis, static_cast<int>(opt.amount)});
 }
 
 void KernelAxes::stream(const Opt& opt) {
   const std::vector<BufferUse> buffers = buffers_of(kernel_);
   const bool is_there = opt.amount >= 0 && opt.amount < static_cast<std::int64_t>(buffers.size());
-  STRATA_CHECK(is_there && buffers[static_cast<std::size_t>(opt.amount)].written, domain, "[",
-               opt.text(), "] the kernel does not store to buffer ", opt.amount);
-  STRATA_CHECK(!buffers[static_cast<std::size_t>(opt.amount)].read, domain, "[", opt.text(),
-               "] buffer ", opt.amount, " is read by the kernel");
-  STRATA_CHECK(!streams(static_cast<int>(opt.amount)), domain, "[", opt.text(), "] buffer ",
-               opt.amount, " is streamed already");
+  STRATA_CHECK(is_there && buffers[static_cast<std::size_t>(opt.amount)].written, domain, "[", opt.text(),
+               "] the kernel does not store to buffer ", opt.amount);
+  STRATA_CHECK(!buffers[static_cast<std::size_t>(opt.amount)].read, domain, "[", opt.text(), "] buffer ", opt.amount,
+               " is read by the kernel");
+  STRATA_CHECK(!streams(static_cast<int>(opt.amount)), domain, "[", opt.text(), "] buffer ", opt.amount,
+               " is streamed already");
   streamed_.push_back(static_cast<int>(opt.amount));
 }
 
@@ -358,8 +345,8 @@ void KernelAxes::guard(const Opt& opt) {
   const bool is_there = opt.amount >= 0 && opt.amount < static_cast<std::int64_t>(buffers.size()) &&
                         !buffers[static_cast<std::size_t>(opt.amount)].dtype.is_none();
   STRATA_CHECK(is_there, domain, "[", opt.text(), "] the kernel has no buffer ", opt.amount);
-  STRATA_CHECK(!guards(static_cast<int>(opt.amount)), domain, "[", opt.text(), "] buffer ",
-               opt.amount, " is guarded already");
+  STRATA_CHECK(!guards(static_cast<int>(opt.amount)), domain, "[", opt.text(), "] buffer ", opt.amount,
+               " is guarded already");
   guarded_.push_back(static_cast<int>(opt.amount));
 }
 
@@ -367,9 +354,9 @@ void KernelAxes::guard(const Opt& opt) {
 std::vector<bool> KernelAxes::running_over(const LoopAxis& axis) const {
   std::vector<bool> out;
   for (const LazyOp& s : kernel_.src())
-    out.push_back(axis.group < 0 && std::any_of(
-                                        axis.dims.begin(), axis.dims.end(),
-                                        [&](std::size_t t) { return !is_one(s.shape()[t]); }));
+    out.push_back(
+        axis.group < 0 &&
+        std::any_of(axis.dims.begin(), axis.dims.end(), [&](std::size_t t) { return !is_one(s.shape()[t]); }));
   return out;
 }
 
@@ -389,17 +376,15 @@ void check_mergeable(const Opt& opt, const LoopAxis& first, const LoopAxis& seco
     STRATA_CHECK(axis->segments.size() == 1 && axis->segments[0].parts.size() == 1 &&
                      axis->segments[0].parts[0].kind == PartKind::loop,
                  domain, "[", opt.text(), "] axes are merged before they are cut or split");
-  STRATA_CHECK(!first.padded && !second.padded, domain, "[", opt.text(),
-               "] axes are merged before they are padded");
+  STRATA_CHECK(!first.padded && !second.padded, domain, "[", opt.text(), "] axes are merged before they are padded");
 }
 
 }  // namespace
 
-/// Applies MERGEs in one pass, as there may be thousands: axes up to `at` are at their final positions, those from `next` on at their old
-/// ones. @pre the axes of the MERGEs are in ascending order
+/// Applies MERGEs in one pass, as there may be thousands: axes up to `at` are at their final positions, those from
+/// `next` on at their old ones. @pre the axes of the MERGEs are in ascending order
 void KernelAxes::merge(std::span<const Opt> opts) {
-  STRATA_CHECK(stages_.empty(), domain, "[", opts[0].text(),
-               "] axes are merged before buffers are staged");
+  STRATA_CHECK(stages_.empty(), domain, "[", opts[0].text(), "] axes are merged before buffers are staged");
   std::size_t at = 0, next = 1;
   std::vector<bool> is_gone(axes_.size(), false),
       running;  // running_over() of axis `at`, once it is known
@@ -410,8 +395,8 @@ void KernelAxes::merge(std::span<const Opt> opts) {
   };
   const auto merge_next = [&](const Opt& opt) {
     while (at < opt.axis && next < axes_.size()) step();
-    STRATA_CHECK(at == opt.axis && at < axes_.size(), domain, "[", opt.text(),
-                 "] there is no axis ", opt.axis, ": the kernel has ", axes_.empty() ? 0 : at + 1);
+    STRATA_CHECK(at == opt.axis && at < axes_.size(), domain, "[", opt.text(), "] there is no axis ", opt.axis,
+                 ": the kernel has ", axes_.empty() ? 0 : at + 1);
     LoopAxis& first = axes_[at];
     STRATA_CHECK(next < axes_.size() && axes_[next].group == first.group, domain, "[", opt.text(),
                  "] no axis of the same kind follows axis ", opt.axis);
@@ -419,8 +404,8 @@ void KernelAxes::merge(std::span<const Opt> opts) {
     check_mergeable(opt, first, second);
     if (running.empty()) running = running_over(first);
     const std::vector<bool> more = running_over(second);
-    STRATA_CHECK(running == more || is_one(first.size) || is_one(second.size), domain, "[",
-                 opt.text(), "] a store runs over one of the axes only");
+    STRATA_CHECK(running == more || is_one(first.size) || is_one(second.size), domain, "[", opt.text(),
+                 "] a store runs over one of the axes only");
     take_in(first, second);
     for (std::size_t s = 0; s < more.size(); ++s) running[s] = running[s] || more[s];
     is_gone[next++] = true;

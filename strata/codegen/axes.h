@@ -1,15 +1,17 @@
-// KernelAxes: the loops of a kernel as data, and Opt: the loop transformations (split, vectorize, unroll, reorder, parallelize, ...).
-// heuristic.h chooses Opts; lower.h generates the loops that KernelAxes describes.
+// KernelAxes: the loops of a kernel as data, and Opt: the loop transformations (split, vectorize, unroll, reorder,
+// parallelize, ...). heuristic.h chooses Opts; lower.h generates the loops that KernelAxes describes.
 //
-// A kernel has output axes (the dimensions of its stores) and, for each group of reductions, reduce axes. Two reductions are in one
-// group if they reduce the same sizes and the longest chains of reductions below them are equally long; a group can share loops. Axes
-// are numbered: outputs first, then group by group. An axis consists of segments, which cover consecutive ranges of its coordinates. A
-// segment is a nest of parts (loops, lanes, unrolled copies), outermost first; its coordinate is
+// A kernel has output axes (the dimensions of its stores) and, for each group of reductions, reduce axes. Two
+// reductions are in one group if they reduce the same sizes and the longest chains of reductions below them are equally
+// long; a group can share loops. Axes are numbered: outputs first, then group by group. An axis consists of segments,
+// which cover consecutive ranges of its coordinates. A segment is a nest of parts (loops, lanes, unrolled copies),
+// outermost first; its coordinate is
 //   begin + sum over parts of value * (product of the sizes of the parts further inside).
 // E.g. axis 0 of size 4099 after LANES 0 8: `loop 512, lanes 8 | loop 3`: coordinates 8*i + lane, then 4096 + i.
 //
-// The loops of the output axes nest by depth, then by order(): the outermost loops of all axes, then the second loops of all axes, and so
-// on. E.g. SPLIT 0 8, SPLIT 1 8 tiles axes 0 and 1: loops 0, 1, then the inner loops of 0, 1. Lanes and unrolled copies are innermost.
+// The loops of the output axes nest by depth, then by order(): the outermost loops of all axes, then the second loops
+// of all axes, and so on. E.g. SPLIT 0 8, SPLIT 1 8 tiles axes 0 and 1: loops 0, 1, then the inner loops of 0, 1. Lanes
+// and unrolled copies are innermost.
 //
 // An Opt changes the axes in one legal way. The list of Opts determines the loops of a kernel completely.
 #pragma once
@@ -40,8 +42,8 @@ std::string_view to_string(PartKind kind);
 struct Part {
   PartKind kind = PartKind::loop;
   Int size;  ///< trip count, number of lanes or copies
-  /// The loop is directly inside of the loop in front of it, not inside of the loops of that depth of other axes. Opts leave it false;
-  /// lowering sets it for the levels of long sums.
+  /// The loop is directly inside of the loop in front of it, not inside of the loops of that depth of other axes. Opts
+  /// leave it false; lowering sets it for the levels of long sums.
   bool is_inside = false;
 };
 
@@ -56,8 +58,8 @@ struct Segment {
 struct LoopAxis {
   Int size;
   int group = -1;  ///< the group of reductions; -1 for an output axis
-  /// The dimensions of the stores (of a reduce axis: the positions among the reduced axes) that the axis enumerates in row-major order,
-  /// and their sizes. One dimension until axes are merged.
+  /// The dimensions of the stores (of a reduce axis: the positions among the reduced axes) that the axis enumerates in
+  /// row-major order, and their sizes. One dimension until axes are merged.
   std::vector<std::size_t> dims;
   Ints sizes;
   std::vector<Segment> segments;
@@ -66,7 +68,7 @@ struct LoopAxis {
 
 /// A group of reductions with common loops.
 struct ReduceGroup {
-  int level = 0;  ///< the most reductions on a path below a reduction of the group
+  int level = 0;                     ///< the most reductions on a path below a reduction of the group
   std::size_t first = 0, count = 0;  ///< the group's axes: [first, first + count)
 };
 
@@ -77,24 +79,28 @@ struct Stage {
 };
 
 /// One loop transformation. As text: `UPCAST 0 4`, `REORDER 1 0`, `LANES 1 8 @1` (of the second segment), `STREAM 0`.
-/// SPLIT, UPCAST, UNROLL and LANES take n >= 2. Iterations that n leaves over become a segment of their own; if the segment has a second
-/// loop already, n has to divide the trip count.
+/// SPLIT, UPCAST, UNROLL and LANES take n >= 2. Iterations that n leaves over become a segment of their own; if the
+/// segment has a second loop already, n has to divide the trip count.
 struct Opt {
   enum class Kind : std::uint8_t {
-    SPLIT,  ///< axis, n: splits the innermost loop into an outer loop and an inner loop of n iterations (a tile)
-    UPCAST,  ///< axis, n: unrolls n iterations of the innermost loop in registers; reductions get n accumulators
-    UNROLL,  ///< axis, n: unrolls n iterations on a reduce axis, with one accumulator; on an output axis as UPCAST
-    LANES,  ///< axis, n: vectorizes the innermost loop with n lanes; one axis of the outputs, and one of each group
-    PARALLEL,  ///< axis: distributes the outermost loop over threads. It is the first axis in order(), and each store depends on it
-    REORDER,  ///< a permutation of all output axes: the order of their loops, outermost first; a parallel axis stays first
-    CUT,      ///< axis, at: cuts a segment of one loop in two, at the coordinate `at`
-    STAGE,  ///< axis, buffer: inside of the outermost loop of the axis, first copies the elements that are loaded from the buffer to
-            ///< scratch memory, in the order of their use
-    PADTO,  ///< axis, n: rounds the trip count of an untransformed axis up to a multiple of n; the added iterations load and store nothing
-    MERGE,  ///< axis: fuses the axis and the next one, of its kind and untransformed, into one; the numbers of later axes decrease by 1
-    SPLITREDUCE,  ///< axis, n: splits a reduction into n partial reductions for threads (split_reduce.h): two kernels of one. First in a
-                  ///< list; KernelAxes::apply() refuses it
-    STREAM,  ///< buffer: vector stores to the buffer bypass the caches, which keep the data that is read
+    SPLIT,     ///< axis, n: splits the innermost loop into an outer loop and an inner loop of n iterations (a tile)
+    UPCAST,    ///< axis, n: unrolls n iterations of the innermost loop in registers; reductions get n accumulators
+    UNROLL,    ///< axis, n: unrolls n iterations on a reduce axis, with one accumulator; on an output axis as UPCAST
+    LANES,     ///< axis, n: vectorizes the innermost loop with n lanes; one axis of the outputs, and one of each group
+    PARALLEL,  ///< axis: distributes the outermost loop over threads. It is the first axis in order(), and each store
+               ///< depends on it
+    REORDER,   ///< a permutation of all output axes: the order of their loops, outermost first; a parallel axis stays
+               ///< first
+    CUT,       ///< axis, at: cuts a segment of one loop in two, at the coordinate `at`
+    STAGE,  ///< axis, buffer: inside of the outermost loop of the axis, first copies the elements that are loaded from
+            ///< the buffer to scratch memory, in the order of their use
+    PADTO,  ///< axis, n: rounds the trip count of an untransformed axis up to a multiple of n; the added iterations
+            ///< load and store nothing
+    MERGE,  ///< axis: fuses the axis and the next one, of its kind and untransformed, into one; the numbers of later
+            ///< axes decrease by 1
+    SPLITREDUCE,  ///< axis, n: splits a reduction into n partial reductions for threads (split_reduce.h): two kernels
+                  ///< of one. First in a list; KernelAxes::apply() refuses it
+    STREAM,       ///< buffer: vector stores to the buffer bypass the caches, which keep the data that is read
     GUARD,  ///< buffer: accesses that are not proven to be in bounds get a condition; loads give 0 where it is false
   };
   Kind kind = Kind::SPLIT;
@@ -116,14 +122,14 @@ std::string text_of(std::span<const Opt> opts);
 /// The axes of a kernel after zero or more Opts.
 class KernelAxes {
  public:
-  /// The untransformed axes: each has one segment of one loop. @throws Error (domain) unless `kernel` is a SINK, (shape) where its stores
-  /// have different ranks, or sizes that are neither equal nor 1
+  /// The untransformed axes: each has one segment of one loop. @throws Error (domain) unless `kernel` is a SINK,
+  /// (shape) where its stores have different ranks, or sizes that are neither equal nor 1
   explicit KernelAxes(const LazyOp& kernel);
 
   /// @throws Error (domain) naming the Opt and why it is illegal; the axes are unchanged then
   void apply(const Opt& opt);
-  /// Applies the Opts in order; on an Error the Opts before the illegal one stay applied. Consecutive MERGEs in ascending order of axes
-  /// take linear time together.
+  /// Applies the Opts in order; on an Error the Opts before the illegal one stay applied. Consecutive MERGEs in
+  /// ascending order of axes take linear time together.
   void apply(std::span<const Opt> opts);
 
   const std::vector<LoopAxis>& axes() const { return axes_; }
@@ -131,9 +137,7 @@ class KernelAxes {
   std::size_t outputs() const { return outputs_; }
   const std::vector<ReduceGroup>& groups() const { return groups_; }
   /// @pre `reduction` is a reduction of the kernel
-  const ReduceGroup& group_of(const LazyNode* reduction) const {
-    return groups_[group_of_.at(reduction)];
-  }
+  const ReduceGroup& group_of(const LazyNode* reduction) const { return groups_[group_of_.at(reduction)]; }
   /// The output axes in the order of their loops, outermost first.
   const std::vector<std::size_t>& order() const { return order_; }
   const std::vector<Stage>& stages() const { return stages_; }

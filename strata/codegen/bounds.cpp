@@ -1,4 +1,5 @@
-// Proofs that index expressions are within buffer sizes: by intervals, symbolic intervals (index_bounds.h), and the algebra (expr/).
+// Proofs that index expressions are within buffer sizes: by intervals, symbolic intervals (index_bounds.h), and the
+// algebra (expr/).
 
 #include "strata/codegen/bounds.h"
 
@@ -18,8 +19,7 @@ bool lies_inside(const Access& a) {
 
 std::string witness_text(const Values& values) {
   std::string out;
-  for (const auto& [v, value] : values)
-    out += detail::message(out.empty() ? "" : ", ", v.name(), " = ", value);
+  for (const auto& [v, value] : values) out += detail::message(out.empty() ? "" : ", ", v.name(), " = ", value);
   return out.empty() ? "everywhere" : out;
 }
 
@@ -29,11 +29,9 @@ void prove_access(const Access& a) {
   const Proof proof = prove(a.index >= 0 && a.index < size, a.valid && a.ranges);
   if (proof.answer == Answer::yes) return;
   const std::string buffer = a.slot < 0 ? "scratch memory" : detail::message("buffer ", a.slot);
-  const std::string what =
-      detail::message("[bounds] ", a.is_store ? "a store to " : "a load of ", buffer, " with ",
-                      a.size.render(), " elements at index ", a.index.render());
-  const std::string where =
-      a.valid.constant() ? std::string() : detail::message(" where ", a.valid.render());
+  const std::string what = detail::message("[bounds] ", a.is_store ? "a store to " : "a load of ", buffer, " with ",
+                                           a.size.render(), " elements at index ", a.index.render());
+  const std::string where = a.valid.constant() ? std::string() : detail::message(" where ", a.valid.render());
   STRATA_CHECK(proof.answer == Answer::unknown, domain, what, where,
                " goes outside: ", witness_text(proof.counterexample));
   throw Error(ErrorKind::domain, detail::message(what, where, " cannot be shown to stay inside"));

@@ -25,15 +25,13 @@ Coordinates padded(Coordinates at, const Padding& padding, const Ints& below) {
 
 }  // namespace
 
-void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> positions,
-              std::span<const std::size_t> of, std::span<const Expr> at, const KernelAxes& axes) {
+void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> positions, std::span<const std::size_t> of,
+              std::span<const Expr> at, const KernelAxes& axes) {
   for (std::size_t k = 0; k < of.size(); ++k) {
     const LoopAxis& axis = axes.axes()[of[k]];
-    const std::vector<Expr> digits =
-        axis.dims.size() == 1 ? std::vector<Expr>{at[k]} : unravel(at[k], axis.sizes);
+    const std::vector<Expr> digits = axis.dims.size() == 1 ? std::vector<Expr>{at[k]} : unravel(at[k], axis.sizes);
     for (std::size_t d = 0; d < digits.size(); ++d)
-      idxs[positions.empty() ? axis.dims[d] : static_cast<std::size_t>(positions[axis.dims[d]])] =
-          digits[d];
+      idxs[positions.empty() ? axis.dims[d] : static_cast<std::size_t>(positions[axis.dims[d]])] = digits[d];
   }
 }
 
@@ -43,8 +41,7 @@ Coordinates moved(const LazyNode& n, Coordinates at, const ShapeTracker& simple)
     case Ops::PERMUTE: {
       const Axes& order = std::get<Axes>(n.arg);
       const std::vector<Expr> above = at.idxs;
-      for (std::size_t t = 0; t < order.size(); ++t)
-        at.idxs[static_cast<std::size_t>(order[t])] = above[t];
+      for (std::size_t t = 0; t < order.size(); ++t) at.idxs[static_cast<std::size_t>(order[t])] = above[t];
       return at;
     }
     case Ops::EXPAND:

@@ -1,5 +1,5 @@
-// Coordinates: the index at which lowering needs an element of a node, and moved(): how a movement op maps the index of its result to
-// the index of its operand. Internal to codegen/.
+// Coordinates: the index at which lowering needs an element of a node, and moved(): how a movement op maps the index of
+// its result to the index of its operand. Internal to codegen/.
 #pragma once
 
 #include <algorithm>
@@ -46,10 +46,10 @@ struct HashIndexedNode {
 /// @param simple movement_of(n), simplified; used for RESHAPE and STRIDE only
 Coordinates moved(const LazyNode& n, Coordinates at, const ShapeTracker& simple);
 
-/// Sets the entries of `idxs` that the axes `of` enumerate; axis of[k] has the coordinate at[k]. For reduce axes, `positions` lists the
-/// reduced dimensions, which the axes' `dims` count in; for output axes it is empty.
-void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> positions,
-              std::span<const std::size_t> of, std::span<const Expr> at, const KernelAxes& axes);
+/// Sets the entries of `idxs` that the axes `of` enumerate; axis of[k] has the coordinate at[k]. For reduce axes,
+/// `positions` lists the reduced dimensions, which the axes' `dims` count in; for output axes it is empty.
+void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> positions, std::span<const std::size_t> of,
+              std::span<const Expr> at, const KernelAxes& axes);
 
 /// A ShapeTracker without dimensions: the `simple` of moved() for ops that do not use it.
 const ShapeTracker& no_tracker();

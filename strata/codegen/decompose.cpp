@@ -41,7 +41,8 @@ constexpr std::string_view kIntegers = "i8 i16 i32 i64 u8 u16 u32 u64";
 constexpr std::string_view kFloats = "f16 bf16 f32 f64";
 constexpr std::string_view kHalves = "f16 bf16";
 
-// `ulp` is the largest error that tests/codegen/math_sweep.cpp has measured, rounded up, whether MULACC rounds once or twice.
+// `ulp` is the largest error that tests/codegen/math_sweep.cpp has measured, rounded up, whether MULACC rounds once or
+// twice.
 // clang-format off
 constexpr Decomposition kDecompositions[] = {
   {Ops::NOOP,     "itself",                          kAll,      0,    first},
@@ -109,8 +110,7 @@ RowIndex make_index() {
     for (std::string_view rest = r.dtypes; !rest.empty();) {
       const std::size_t end = std::min(rest.find(' '), rest.size());
       const DType dtype = dtypes::parse(rest.substr(0, end));
-      const Decomposition*& cell =
-          out[static_cast<std::size_t>(r.op)][static_cast<std::size_t>(dtype.id())];
+      const Decomposition*& cell = out[static_cast<std::size_t>(r.op)][static_cast<std::size_t>(dtype.id())];
       STRATA_ASSERT(cell == nullptr, "two rows of ", spec_name(r.op), " on ", dtype.name());
       cell = &r;
       rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -123,10 +123,9 @@ RowIndex make_index() {
 }  // namespace formulas
 
 const OpSet& basic_ops() {
-  static const OpSet ops{Ops::ADD,  Ops::SUB,   Ops::MUL,   Ops::DIV,   Ops::NEG,   Ops::ABS,
-                         Ops::SQRT, Ops::TRUNC, Ops::FLOOR, Ops::CEIL,  Ops::ROUND, Ops::MAX,
-                         Ops::MIN,  Ops::CMPLT, Ops::CMPEQ, Ops::CMPNE, Ops::AND,   Ops::OR,
-                         Ops::XOR,  Ops::NOT,   Ops::WHERE, Ops::MULACC};
+  static const OpSet ops{Ops::ADD,   Ops::SUB,  Ops::MUL,   Ops::DIV, Ops::NEG,   Ops::ABS,   Ops::SQRT,  Ops::TRUNC,
+                         Ops::FLOOR, Ops::CEIL, Ops::ROUND, Ops::MAX, Ops::MIN,   Ops::CMPLT, Ops::CMPEQ, Ops::CMPNE,
+                         Ops::AND,   Ops::OR,   Ops::XOR,   Ops::NOT, Ops::WHERE, Ops::MULACC};
   return ops;
 }
 
@@ -147,10 +146,9 @@ UOp emit(UOpGraph& graph, Ops op, std::span<const UOp> operands, const OpSet& na
   SmallVec<DType, 4> types;
   for (const UOp u : operands) types.push_back(u.dtype());
   result_dtype(op, {types.data(), types.size()});  // throws where op is not defined on them
-  if (const Decomposition* row = find_decomposition(op, types.back()))
-    return row->build(graph, operands, native);
-  STRATA_CHECK(basic_ops().has(op), undefined, "[decompose] ", spec_name(op), " on ",
-               types.back().name(), " is not native, and has no decomposition");
+  if (const Decomposition* row = find_decomposition(op, types.back())) return row->build(graph, operands, native);
+  STRATA_CHECK(basic_ops().has(op), undefined, "[decompose] ", spec_name(op), " on ", types.back().name(),
+               " is not native, and has no decomposition");
   return graph.alu(op, operands);
 }
 

@@ -1,12 +1,12 @@
-// Decomposition of ops that a backend lacks into ops that every backend has: emit() adds an op to a list, natively or by the formula of
-// a table (EXP as a polynomial, IDIV with a safe divisor, ...).
+// Decomposition of ops that a backend lacks into ops that every backend has: emit() adds an op to a list, natively or
+// by the formula of a table (EXP as a polynomial, IDIV with a safe divisor, ...).
 //
 //   OpSet native = basic_ops();
 //   UOp y = emit(graph, Ops::EXP, {&x, 1}, native);   // a dozen multiplications and additions
 //
-// Formulas have no branches and no lookup tables, work on scalars and on vectors, and treat NaN, infinities, zeros and subnormal numbers
-// as C's libm does. Their error bounds hold whether MULACC rounds once or twice.
-// NOTE: formulas round by adding and subtracting large numbers: the compiler behind the renderer must not reassociate floats.
+// Formulas have no branches and no lookup tables, work on scalars and on vectors, and treat NaN, infinities, zeros and
+// subnormal numbers as C's libm does. Their error bounds hold whether MULACC rounds once or twice. NOTE: formulas round
+// by adding and subtracting large numbers: the compiler behind the renderer must not reassociate floats.
 #pragma once
 
 #include <bitset>
@@ -39,11 +39,12 @@ class OpSet {
   std::bitset<256> bits_;
 };
 
-/// The ops that every backend has, on all operands: ADD SUB MUL DIV NEG ABS SQRT TRUNC FLOOR CEIL ROUND MAX MIN CMPLT CMPEQ CMPNE
-/// AND OR XOR NOT WHERE MULACC. (So are CAST and BITCAST, which are UOps of their own.)
+/// The ops that every backend has, on all operands: ADD SUB MUL DIV NEG ABS SQRT TRUNC FLOOR CEIL ROUND MAX MIN CMPLT
+/// CMPEQ CMPNE AND OR XOR NOT WHERE MULACC. (So are CAST and BITCAST, which are UOps of their own.)
 const OpSet& basic_ops();
-/// The ops that every backend has on safe operands only: IDIV and MOD with a divisor that is neither 0 nor makes the quotient overflow
-/// (least / -1), SHL and SHR with a count below the width. The formulas of these ops make operands safe first.
+/// The ops that every backend has on safe operands only: IDIV and MOD with a divisor that is neither 0 nor makes the
+/// quotient overflow (least / -1), SHL and SHR with a count below the width. The formulas of these ops make operands
+/// safe first.
 const OpSet& guarded_ops();
 
 /// A row of the table: a formula for `op`.
@@ -60,8 +61,10 @@ std::span<const Decomposition> decompositions();
 /// The row for `op` whose last operand has `dtype`; null where there is none.
 const Decomposition* find_decomposition(Ops op, DType dtype);
 
-/// Adds `op` on `operands`: as one ALU where `native` has it, else by the op's formula, which uses native, basic and guarded ops.
-/// @throws Error (domain) where the op is not defined on the operands, (undefined) where it is neither native nor basic and has no row
+/// Adds `op` on `operands`: as one ALU where `native` has it, else by the op's formula, which uses native, basic and
+/// guarded ops.
+/// @throws Error (domain) where the op is not defined on the operands, (undefined) where it is neither native nor basic
+/// and has no row
 UOp emit(UOpGraph& graph, Ops op, std::span<const UOp> operands, const OpSet& native);
 
 }  // namespace strata

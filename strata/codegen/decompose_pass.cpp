@@ -19,9 +19,8 @@ class Copy {
       SmallVec<UOp, 4> sources;
       for (const UOp s : u.src()) sources.push_back(of(s));
       const std::span<const UOp> src(sources.data(), sources.size());
-      copies_.push_back(is_element_op[u.num()]
-                            ? emit(graph_, u.alu(), src, native)
-                            : graph_.add(u.op(), u.dtype(), src, u.arg(), from.is_cachable(u)));
+      copies_.push_back(is_element_op[u.num()] ? emit(graph_, u.alu(), src, native)
+                                               : graph_.add(u.op(), u.dtype(), src, u.arg(), from.is_cachable(u)));
     }
   }
   UOp of(UOp u) const { return copies_[u.num()]; }
@@ -38,15 +37,12 @@ class Copy {
 }  // namespace
 
 Lowered decomposed(Lowered kernel, const OpSet& native) {
-  if (std::ranges::all_of(kernel.element_ops, [&](UOp u) { return native.has(u.alu()); }))
-    return kernel;
+  if (std::ranges::all_of(kernel.element_ops, [&](UOp u) { return native.has(u.alu()); })) return kernel;
   Copy copy(kernel.graph, kernel.element_ops, native);
   for (auto* const placed : {&kernel.stores, &kernel.pinned})
     for (PlacedStore& at : *placed) at.store = copy.of(at.store), copy.replace(at.loops);
-  for (StagedLocal& staged : kernel.staged)
-    staged.local = copy.of(staged.local), copy.replace(staged.loops);
-  for (LoopInside& loop : kernel.nest)
-    loop = {copy.of(loop.loop), loop.around ? copy.of(loop.around) : UOp()};
+  for (StagedLocal& staged : kernel.staged) staged.local = copy.of(staged.local), copy.replace(staged.loops);
+  for (LoopInside& loop : kernel.nest) loop = {copy.of(loop.loop), loop.around ? copy.of(loop.around) : UOp()};
   for (Access& access : kernel.accesses) copy.replace(access.uops);
   for (auto& [variable, loop] : kernel.loops) loop = copy.of(loop);
   kernel.element_ops.clear();

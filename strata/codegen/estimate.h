@@ -1,5 +1,5 @@
-// Pessimistic estimates of the time of a kernel from its operations and bytes (KernelCost). Used to divide long work into pieces, so
-// that a kernel can be interrupted.
+// Pessimistic estimates of the time of a kernel from its operations and bytes (KernelCost). Used to divide long work
+// into pieces, so that a kernel can be interrupted.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,17 @@ namespace strata {
 /// Seconds; longer work is divided, or checks for interruption (polls.h).
 inline constexpr double kLongIteration = 0.05;
 
-/// The time in seconds on one thread of a slow machine. NOTE: a function such as EXP counts as one operation, although it takes more.
+/// The time in seconds on one thread of a slow machine. NOTE: a function such as EXP counts as one operation, although
+/// it takes more.
 inline double estimated_seconds(const KernelCost& cost) {
   constexpr double kOperations = 5e8, kBytes = 1e9;  // a second
   return cost.operations / kOperations + cost.bytes / kBytes;
 }
 
-/// The number of iterations, at least 1, that take at most `seconds`, for a loop of `trip_count` iterations with the total cost `cost`.
+/// The number of iterations, at least 1, that take at most `seconds`, for a loop of `trip_count` iterations with the
+/// total cost `cost`.
 inline std::int64_t iterations_within(double seconds, const KernelCost& cost, std::int64_t trip_count) {
-  const double each =
-      estimated_seconds(cost) / static_cast<double>(std::max<std::int64_t>(trip_count, 1));
+  const double each = estimated_seconds(cost) / static_cast<double>(std::max<std::int64_t>(trip_count, 1));
   const double most = each > 0 ? seconds / each : 1e18;
   return std::max<std::int64_t>(static_cast<std::int64_t>(std::min(most, 1e18)), 1);
 }

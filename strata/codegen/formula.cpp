@@ -11,9 +11,7 @@ UOp constant(UOpGraph& graph, DType dtype, double v) {
 }
 
 FormulaValue FormulaValue::like(double v) const { return {*to_, constant(to_->graph, dtype(), v)}; }
-FormulaValue FormulaValue::like(std::int64_t v) const {
-  return {*to_, to_->graph.constant(dtype(), v)};
-}
+FormulaValue FormulaValue::like(std::int64_t v) const { return {*to_, to_->graph.constant(dtype(), v)}; }
 FormulaValue FormulaValue::like(std::uint64_t v) const {
   return {*to_, to_->graph.add(UOps::CONST, dtype(), {}, Scalar::of(scalar(), v))};
 }
@@ -53,8 +51,7 @@ const FloatFormat& format_of(DType dtype) {
       .sign = 0x8000000000000000,
       .upper_half = 0xFFFFFFFFF8000000,
   };
-  STRATA_ASSERT(dtype.scalar() == f32.dtype || dtype.scalar() == f64.dtype, "no format of ",
-                dtype.name());
+  STRATA_ASSERT(dtype.scalar() == f32.dtype || dtype.scalar() == f64.dtype, "no format of ", dtype.name());
   return dtype.scalar() == f32.dtype ? f32 : f64;
 }
 

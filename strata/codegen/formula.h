@@ -1,7 +1,7 @@
-// formulas::FormulaValue: a UOp with C++ operators that append UOps to a list, so that the formulas of decompose.cpp read like mathematics.
-// Internal to codegen/.
+// formulas::FormulaValue: a UOp with C++ operators that append UOps to a list, so that the formulas of decompose.cpp
+// read like mathematics. Internal to codegen/.
 //
-//   FormulaValue y = mulacc(x, 2, 1);   // 2*x + 1 in the dtype of x; numbers become constants of that dtype, in each lane
+//   FormulaValue y = mulacc(x, 2, 1);  // 2*x + 1 in the dtype of x; numbers become constants of it, in each lane
 #pragma once
 
 #include <concepts>
@@ -49,9 +49,7 @@ class FormulaValue {
   /// `op` on this FormulaValue and `others`, by emit().
   FormulaValue apply(Ops op, std::initializer_list<FormulaValue> others = {}) const;
   /// An op of guarded_ops(), without making the operands safe. @pre the operands are safe
-  FormulaValue guarded(Ops op, FormulaValue other) const {
-    return {*to_, to_->graph.alu(op, {uop_, other.uop_})};
-  }
+  FormulaValue guarded(Ops op, FormulaValue other) const { return {*to_, to_->graph.alu(op, {uop_, other.uop_})}; }
 
  private:
   const Writer* to_;
@@ -124,13 +122,14 @@ FormulaValue polynomial(FormulaValue x, std::span<const double> c);
 
 /// The constants of a float format, f32 or f64.
 struct FloatFormat {
-  DType dtype, sint, uint;  ///< the float dtype, and the integer dtypes of its width
-  int fraction_bits;        ///< 23, 52
-  int bias;                 ///< 127, 1023
-  double shifter;  ///< 1.5 * 2^fraction_bits: x + shifter has the integer nearest to x in its low bits
+  DType dtype, sint, uint;    ///< the float dtype, and the integer dtypes of its width
+  int fraction_bits;          ///< 23, 52
+  int bias;                   ///< 127, 1023
+  double shifter;             ///< 1.5 * 2^fraction_bits: x + shifter has the integer nearest to x in its low bits
   std::int64_t shifter_bits;  ///< the bits of `shifter`
   std::uint64_t sign;         ///< mask of the sign bit
-  std::uint64_t upper_half;  ///< mask of sign, exponent and upper half of the significand: products of two such numbers are exact
+  std::uint64_t
+      upper_half;  ///< mask of sign, exponent and upper half of the significand: products of two such numbers are exact
 };
 /// @pre dtype is f32 or f64, or a vector of them
 const FloatFormat& format_of(DType dtype);
@@ -140,9 +139,7 @@ inline FormulaValue signed_bits_of(FormulaValue x) { return x.bitcast(format_of(
 /// The bits of x with all but the sign bit cleared.
 inline FormulaValue sign_of(FormulaValue x) { return bits_of(x) & format_of(x.dtype()).sign; }
 /// x with its sign bit flipped where `sign`, bits as from sign_of(), has the sign bit set.
-inline FormulaValue flip_sign(FormulaValue x, FormulaValue sign) {
-  return (bits_of(x) ^ sign).bitcast(x.scalar());
-}
+inline FormulaValue flip_sign(FormulaValue x, FormulaValue sign) { return (bits_of(x) ^ sign).bitcast(x.scalar()); }
 inline FormulaValue is_nan(FormulaValue x) { return x != x; }
 /// x with the lower half of its significand cleared.
 inline FormulaValue upper_half(FormulaValue x) {
@@ -172,8 +169,8 @@ FormulaValue floormod_formula(FormulaValue a, FormulaValue b);
 FormulaValue shl_formula(FormulaValue a, FormulaValue count);
 FormulaValue shr_formula(FormulaValue a, FormulaValue count);
 
-/// p * 2^n, where the low bits of `shifted` hold n + 2*bias. Multiplies by two powers of two, so that the result is rounded once:
-/// overflows to infinity and underflows gradually through the subnormal numbers to 0.
+/// p * 2^n, where the low bits of `shifted` hold n + 2*bias. Multiplies by two powers of two, so that the result is
+/// rounded once: overflows to infinity and underflows gradually through the subnormal numbers to 0.
 FormulaValue scale(FormulaValue p, FormulaValue shifted);
 /// 2^x for |x| <= 1/2; less accurate for |x| up to 1.
 FormulaValue exp2_fraction(FormulaValue x);

@@ -39,8 +39,7 @@ std::string GatherIndices::add_around(std::vector<Expr>& expressions) const {
       if (const GatherIndex* found = find(v)) {
         names.emplace(v.name());
         for (const Expr& e : found->around)
-          if (std::none_of(expressions.begin(), expressions.end(),
-                           [&](const Expr& known) { return same(known, e); }))
+          if (std::none_of(expressions.begin(), expressions.end(), [&](const Expr& known) { return same(known, e); }))
             expressions.push_back(e);
       }
   std::string out;

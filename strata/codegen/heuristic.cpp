@@ -22,14 +22,14 @@ constexpr std::int64_t kUnknownSize = 256;       // the assumed value of a symbo
 constexpr std::int64_t kWorthStaging = 64;       // fewest outputs that must reuse a staged tile
 constexpr std::int64_t kFarApart = 512;          // bytes between rows from which staging pays
 constexpr std::int64_t kBeyondCaches = 1 << 23;  // bytes of a matrix that caches do not keep
-constexpr std::size_t kShortBody = 64;  // UOps: a body up to this size is unrolled to hide latency
-constexpr double kWorthCopies = 1 << 20;  // operations of a kernel that pay for compiling unrolled code
-constexpr std::int64_t kShortWindow = 8;  // longest innermost reduce loop that is unrolled completely
-constexpr std::int64_t kLongBody = 160;      // most vector multiply-adds of an unrolled body
-constexpr double kWorthStreaming = 1 << 25;  // bytes moved, from which stores bypass the caches
-constexpr double kStreamedShare = 0.125;  // the least share of kWorthStreaming that a streamed buffer has
-constexpr std::int64_t kWorthCutting = 8;  // fewest iterations without conditions that a CUT must yield
-constexpr double kWorthGathering = 4;  // operations per element worth 1 in the score of output_lanes()
+constexpr std::size_t kShortBody = 64;           // UOps: a body up to this size is unrolled to hide latency
+constexpr double kWorthCopies = 1 << 20;         // operations of a kernel that pay for compiling unrolled code
+constexpr std::int64_t kShortWindow = 8;         // longest innermost reduce loop that is unrolled completely
+constexpr std::int64_t kLongBody = 160;          // most vector multiply-adds of an unrolled body
+constexpr double kWorthStreaming = 1 << 25;      // bytes moved, from which stores bypass the caches
+constexpr double kStreamedShare = 0.125;         // the least share of kWorthStreaming that a streamed buffer has
+constexpr std::int64_t kWorthCutting = 8;        // fewest iterations without conditions that a CUT must yield
+constexpr double kWorthGathering = 4;            // operations per element worth 1 in the score of output_lanes()
 
 /// How one access moves along one axis.
 struct Stride {
@@ -81,17 +81,14 @@ class Choice {
   }
 
  private:
-  DType dtype_of(const Access& a) const {
-    return plain_.buffers[static_cast<std::size_t>(a.slot)].dtype;
-  }
+  DType dtype_of(const Access& a) const { return plain_.buffers[static_cast<std::size_t>(a.slot)].dtype; }
   std::int64_t size(std::size_t axis) const {
     const Int n = axes_.axes()[axis].segments[main_[axis]].size();
     return n.is_number() ? n.value() : std::min(n.vmax(), kUnknownSize);
   }
   bool is_known(std::size_t axis) const { return axes_.axes()[axis].size.is_number(); }
   std::int64_t lanes() const {
-    return std::min<std::int64_t>(target_.vector_bytes / static_cast<std::int64_t>(widest_),
-                                  DType::kMostLanes);
+    return std::min<std::int64_t>(target_.vector_bytes / static_cast<std::int64_t>(widest_), DType::kMostLanes);
   }
 
   void add(Opt::Kind kind, std::size_t axis, std::int64_t amount) {
@@ -110,8 +107,8 @@ class Choice {
       stride.is_linear = moved.is_constant();
       if (stride.is_linear) stride.by = moved.value();
       const std::vector<Variable> of = variables(a.valid);
-      stride.guarded = std::any_of(
-          of.begin(), of.end(), [&, counter = v](const Variable& u) { return same(u, counter); });
+      stride.guarded =
+          std::any_of(of.begin(), of.end(), [&, counter = v](const Variable& u) { return same(u, counter); });
     }
     return out;
   }
@@ -166,8 +163,7 @@ class Choice {
   }
   /// True iff axis `second` can be merged into the run `first`; a and b are their indices in strides_.
   bool can_merge(const Run& first, const Run& second, std::size_t a, std::size_t b) const {
-    if (first.group != second.group || !first.size.is_number() || !second.size.is_number())
-      return false;
+    if (first.group != second.group || !first.size.is_number() || !second.size.is_number()) return false;
     if (first.group >= 0 && keeps_order(static_cast<std::size_t>(first.group))) return false;
     if (first.size.value() == 0 || second.size.value() == 0) return false;
     for (const Run* run : {&first, &second})
@@ -190,8 +186,7 @@ class Choice {
     for (std::size_t axis = 0; axis < axes; ++axis) {
       if (!is_known(axis)) continue;
       const std::int64_t begin = all[axis].begin, end = std::min(all[axis].end, size(axis));
-      if (end - begin < kWorthCutting || (axis >= axes_.outputs() && !target_.reassociate))
-        continue;
+      if (end - begin < kWorthCutting || (axis >= axes_.outputs() && !target_.reassociate)) continue;
       const bool has_tail = end < size(axis);
       if (begin > 0) {
         add(Opt::Kind::CUT, axis, begin);
@@ -203,8 +198,8 @@ class Choice {
 
   // --- vectors ---
 
-  /// The output axis to vectorize: all stores are contiguous along it, and its score (contiguous loads +2, constant ones +1, scattered ones
-  /// -2, plus arithmetic()) is the largest positive one. -1 for none.
+  /// The output axis to vectorize: all stores are contiguous along it, and its score (contiguous loads +2, constant
+  /// ones +1, scattered ones -2, plus arithmetic()) is the largest positive one. -1 for none.
   int output_lanes() const {
     const int gain = arithmetic();
     int best = -1, best_score = 0;
@@ -234,13 +229,12 @@ class Choice {
     return static_cast<int>(std::min(operations / kWorthGathering, 1e6));
   }
   static bool is_scattered(const Stride& s) { return !s.is_linear || s.by < -1 || s.by > 1; }
-  /// For an access `k` that is scattered along axis `a`: the output axis along which it is contiguous, so that tiles over both axes use
-  /// whole cache lines. -1 for none.
+  /// For an access `k` that is scattered along axis `a`: the output axis along which it is contiguous, so that tiles
+  /// over both axes use whole cache lines. -1 for none.
   int crossed_axis(std::size_t k, std::size_t a) const {
     if (!is_scattered(strides_[k][a])) return -1;
     for (std::size_t b = 0; b < axes_.outputs(); ++b)
-      if (b != a && strides_[k][b].is_linear && strides_[k][b].by == 1 && is_known(b) &&
-          size(b) >= lanes())
+      if (b != a && strides_[k][b].is_linear && strides_[k][b].by == 1 && is_known(b) && size(b) >= lanes())
         return static_cast<int>(b);
     return -1;
   }
@@ -282,7 +276,8 @@ class Choice {
       if (depends(access, group.first + k)) return true;
     return false;
   }
-  /// True iff a load inside of the reduction is contiguous along the output axis: vectors of outputs pay, as in a matrix product.
+  /// True iff a load inside of the reduction is contiguous along the output axis: vectors of outputs pay, as in a
+  /// matrix product.
   bool reuses_along(int axis) const {
     for (std::size_t k = 0; k < strides_.size(); ++k) {
       const Stride& s = strides_[k][static_cast<std::size_t>(axis)];
@@ -290,18 +285,19 @@ class Choice {
     }
     return false;
   }
-  /// An output axis besides the lane axis along which some load of the reduction is constant, for reuse by unrolling. -1 for none.
+  /// An output axis besides the lane axis along which some load of the reduction is constant, for reuse by unrolling.
+  /// -1 for none.
   int reused_axis(std::size_t lane_axis) const {
     for (std::size_t a = axes_.outputs(); a-- > 0;) {
       if (a == lane_axis || size(a) < 2 || !is_known(a)) continue;
       for (std::size_t k = 0; k < strides_.size(); ++k)
-        if (!plain_.accesses[k].is_store && in_reduction(k) && !depends(k, a))
-          return static_cast<int>(a);
+        if (!plain_.accesses[k].is_store && in_reduction(k) && !depends(k, a)) return static_cast<int>(a);
     }
     return -1;
   }
 
-  /// The largest divisor of trip_count in 2 to `most`; else the amount with the least remainder, if that is small; else 1.
+  /// The largest divisor of trip_count in 2 to `most`; else the amount with the least remainder, if that is small;
+  /// else 1.
   static std::int64_t fitting(std::int64_t trip_count, std::int64_t most) {
     std::int64_t best = 1, best_left = trip_count;
     for (std::int64_t n = std::min(trip_count, most); n > 1; --n) {
@@ -311,8 +307,8 @@ class Choice {
     return best;
   }
 
-  /// The number of unrolled copies that hide the latency of a body. Long bodies hide it themselves, and a small kernel does not make up for
-  /// the time of compiling more code.
+  /// The number of unrolled copies that hide the latency of a body. Long bodies hide it themselves, and a small kernel
+  /// does not make up for the time of compiling more code.
   std::int64_t copies() const {
     const std::size_t body = plain_.graph.size();
     if (body <= kShortBody) return 4;
@@ -350,27 +346,24 @@ class Choice {
     problem.registers = target_.vector_registers;
     problem.reassociates = target_.reassociate;
     for (std::size_t a = 0; a < axes_.axes().size(); ++a) {
-      problem.sizes.push_back(
-          is_known(a) && main_[a] == 0 && axes_.axes()[a].segments.size() == 1 ? size(a) : 0);
+      problem.sizes.push_back(is_known(a) && main_[a] == 0 && axes_.axes()[a].segments.size() == 1 ? size(a) : 0);
       problem.is_output.push_back(a < axes_.outputs());
       problem.stores_along.push_back(true);
     }
     for (std::size_t k = 0; k < strides_.size(); ++k) {
       if (plain_.accesses[k].is_store) {
         for (std::size_t a = 0; a < problem.sizes.size(); ++a)
-          problem.stores_along[a] =
-              problem.stores_along[a] && strides_[k][a].is_linear && strides_[k][a].by == 1;
+          problem.stores_along[a] = problem.stores_along[a] && strides_[k][a].is_linear && strides_[k][a].by == 1;
       } else if (in_reduction(k)) {
         problem.loads.push_back(tile_access(k));
       }
     }
     if (problem.loads.empty()) return false;
     const RegisterTile tile = best_tile(problem);
-    const bool is_some = tile.lane_axis >= 0 || std::any_of(tile.copies.begin(), tile.copies.end(),
-                                                            [](auto n) { return n > 1; });
+    const bool is_some =
+        tile.lane_axis >= 0 || std::any_of(tile.copies.begin(), tile.copies.end(), [](auto n) { return n > 1; });
     if (!is_some || reuse_of(tile) < 2) return false;
-    if (tile.lane_axis >= 0)
-      add(Opt::Kind::LANES, static_cast<std::size_t>(tile.lane_axis), tile.lanes);
+    if (tile.lane_axis >= 0) add(Opt::Kind::LANES, static_cast<std::size_t>(tile.lane_axis), tile.lanes);
     std::int64_t body = 1;
     for (std::size_t a = tile.copies.size(); a-- > 0;) {
       if (tile.copies[a] > 1) add(Opt::Kind::UPCAST, a, tile.copies[a]);
@@ -383,8 +376,8 @@ class Choice {
     TileAccess out;
     for (const Stride& s : strides_[access])
       out.along.push_back(!s.is_linear || s.by < 0 || s.by > 1 || s.guarded ? TileAccess::Along::scattered
-                          : s.by == 1 ? TileAccess::Along::contiguous
-                                      : TileAccess::Along::stays);
+                          : s.by == 1                                       ? TileAccess::Along::contiguous
+                                                                            : TileAccess::Along::stays);
     return out;
   }
   /// The number of accumulators of the tile.
@@ -393,8 +386,9 @@ class Choice {
     for (const std::int64_t n : tile.copies) out *= n;
     return out;
   }
-  /// Unrolls small reduce axes: those on which conditions depend, and a short innermost one, whose loop overhead would exceed its body. A
-  /// long innermost loop is unrolled by 2, so that the levels of a long bounded sum end half as often.
+  /// Unrolls small reduce axes: those on which conditions depend, and a short innermost one, whose loop overhead would
+  /// exceed its body. A long innermost loop is unrolled by 2, so that the levels of a long bounded sum end half as
+  /// often.
   void unroll_windows(std::int64_t body) {
     if (keeps_order(0)) return;
     const ReduceGroup& group = axes_.groups()[0];
@@ -412,8 +406,8 @@ class Choice {
     }
   }
 
-  /// Tiles the loops for a load that is contiguous along another axis than the stores (a transpose), so that each cache line is used
-  /// completely while it is cached.
+  /// Tiles the loops for a load that is contiguous along another axis than the stores (a transpose), so that each cache
+  /// line is used completely while it is cached.
   bool tiles(std::size_t axis) {
     int across = -1;
     for (std::size_t k = 0; k < strides_.size() && across < 0; ++k)
@@ -429,9 +423,9 @@ class Choice {
     return true;
   }
 
-  /// Stages a matrix that is read again for each of many outputs (along axis `rows`) and whose rows are far apart or run across the lanes:
-  /// its columns are copied to scratch memory once. For few outputs nothing is copied, but a large matrix is read in an order in which it
-  /// comes from memory once.
+  /// Stages a matrix that is read again for each of many outputs (along axis `rows`) and whose rows are far apart or
+  /// run across the lanes: its columns are copied to scratch memory once. For few outputs nothing is copied, but a
+  /// large matrix is read in an order in which it comes from memory once.
   void stage_rows(std::size_t axis, std::size_t rows) {
     std::vector<Opt> chosen = staging(axes_, axis, rows);
     if (chosen.empty() && bytes_of(matrix_to_stage(axis, rows)) >= kBeyondCaches)
@@ -443,8 +437,7 @@ class Choice {
   std::int64_t bytes_of(int slot) const {
     if (slot < 0) return 0;
     const BufferUse& use = plain_.buffers[static_cast<std::size_t>(slot)];
-    return use.size.is_number() ? use.size.value() * static_cast<std::int64_t>(use.dtype.itemsize())
-                                : 0;
+    return use.size.is_number() ? use.size.value() * static_cast<std::int64_t>(use.dtype.itemsize()) : 0;
   }
   /// The REORDER that puts the loop over axis `rows` directly inside of the loop over `axis`, both innermost.
   static Opt columns_outside(const KernelAxes& axes, std::size_t axis, std::size_t rows) {
@@ -464,7 +457,8 @@ class Choice {
     tried.apply(Opt{Opt::Kind::LANES, lane_axis, lanes(), main_[lane_axis], {}});
     return !staging(tried, lane_axis, static_cast<std::size_t>(rows)).empty();
   }
-  /// The REORDER and STAGE for stage_rows(); empty where there is no such matrix, or its tile cannot be staged (which lower() finds out).
+  /// The REORDER and STAGE for stage_rows(); empty where there is no such matrix, or its tile cannot be staged (which
+  /// lower() finds out).
   std::vector<Opt> staging(KernelAxes axes, std::size_t axis, std::size_t rows) const {
     const int slot = size(rows) >= kWorthStaging ? matrix_to_stage(axis, rows) : -1;
     if (slot < 0) return {};
@@ -508,17 +502,16 @@ class Choice {
       if (vectors < 1) continue;
       add(Opt::Kind::LANES, a, along);
       if (keeps_order(g)) continue;
-      if (const std::int64_t n = std::min(vectors / 2, copies()); is_known(a) && n > 1)
-        add(Opt::Kind::UPCAST, a, n);
+      if (const std::int64_t n = std::min(vectors / 2, copies()); is_known(a) && n > 1) add(Opt::Kind::UPCAST, a, n);
     }
     if (lane_axis >= 0 && !gathers_rows(static_cast<std::size_t>(lane_axis)))
       add(Opt::Kind::LANES, static_cast<std::size_t>(lane_axis), lanes());
   }
-  /// True iff lanes along the output axis would belong to different rows, so that the loads of reductions would be scattered.
+  /// True iff lanes along the output axis would belong to different rows, so that the loads of reductions would be
+  /// scattered.
   bool gathers_rows(std::size_t axis) const {
     for (std::size_t k = 0; k < strides_.size(); ++k)
-      if (!plain_.accesses[k].is_store && in_reduction(k) && is_scattered(strides_[k][axis]))
-        return true;
+      if (!plain_.accesses[k].is_store && in_reduction(k) && is_scattered(strides_[k][axis])) return true;
     return false;
   }
 
@@ -530,8 +523,7 @@ class Choice {
       const BufferUse& use = plain_.buffers[slot];
       if (!use.written || use.read || !use.size.is_number()) continue;
       const auto width = static_cast<double>(use.dtype.itemsize());
-      if (static_cast<double>(use.size.value()) * width < kStreamedShare * kWorthStreaming)
-        continue;
+      if (static_cast<double>(use.size.value()) * width < kStreamedShare * kWorthStreaming) continue;
       const Opt opt{Opt::Kind::STREAM, 0, static_cast<std::int64_t>(slot), 0, {}};
       axes_.apply(opt);
       opts_.push_back(opt);
@@ -554,8 +546,7 @@ class Choice {
     std::int64_t work = 1;
     for (const LoopAxis& axis : axes_.axes()) {
       const std::int64_t n = axis.size.is_number() ? axis.size.value() : kUnknownSize;
-      if (!try_mul(work, std::max<std::int64_t>(n, 1), work))
-        work = std::numeric_limits<std::int64_t>::max();
+      if (!try_mul(work, std::max<std::int64_t>(n, 1), work)) work = std::numeric_limits<std::int64_t>::max();
     }
     if (work < kWorkForThreads) return;
     const std::vector<std::size_t> now = axes_.order();
@@ -576,8 +567,10 @@ class Choice {
   Target target_;
   KernelAxes axes_;
   Lowered plain_;
-  std::vector<std::size_t> main_;  // by axis: the segment that Opts transform (the one without conditions after cutting)
-  std::vector<std::pair<Variable, std::size_t>> counters_;  // the counters of plain_, with the current numbers of their axes
+  std::vector<std::size_t>
+      main_;  // by axis: the segment that Opts transform (the one without conditions after cutting)
+  std::vector<std::pair<Variable, std::size_t>>
+      counters_;                              // the counters of plain_, with the current numbers of their axes
   std::vector<std::vector<Stride>> strides_;  // by access, by axis
   std::size_t widest_ = 1;
   std::vector<Opt> opts_;
@@ -585,9 +578,7 @@ class Choice {
 
 }  // namespace
 
-std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target) {
-  return Choice(kernel, target).opts();
-}
+std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target) { return Choice(kernel, target).opts(); }
 
 std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target) {
   const std::optional<Opt> split = worthwhile_split(kernel, target);

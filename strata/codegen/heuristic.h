@@ -7,9 +7,10 @@
 
 namespace strata {
 
-/// Opts for `kernel` on `target`: lanes along the axis in which memory is contiguous, register tiles where loaded values are reused,
-/// several accumulators to hide the latency of a sum, threads where there is enough work.
-/// @post KernelAxes accepts the result (a SPLITREDUCE at its front goes to split_reduction() first), and lower() accepts the axes
+/// Opts for `kernel` on `target`: lanes along the axis in which memory is contiguous, register tiles where loaded
+/// values are reused, several accumulators to hide the latency of a sum, threads where there is enough work.
+/// @post KernelAxes accepts the result (a SPLITREDUCE at its front goes to split_reduction() first), and lower()
+/// accepts the axes
 std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target);
 /// As heuristic_opts(), but never SPLITREDUCE: for the kernels that a SPLITREDUCE makes.
 std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target);

@@ -45,8 +45,7 @@ class IndexBounds {
 
  private:
   static std::vector<Inequality> inequalities(const Expr& condition) {
-    const std::vector<Expr> parts =
-        condition.op() == Op::And ? sources(condition) : std::vector{condition};
+    const std::vector<Expr> parts = condition.op() == Op::And ? sources(condition) : std::vector{condition};
     std::vector<Inequality> out;
     for (const Expr& part : parts)
       if (part.op() == Op::Lt)
@@ -56,8 +55,7 @@ class IndexBounds {
   static Inequality inequality(const Expr& sum, const Expr& bound) {
     Inequality out{{}, sum, bound};
     if (sum.op() == Op::Sum)
-      for (const Term& t : sum.node()->terms())
-        out.terms.emplace_back(Expr::share(t.atom), t.coefficient);
+      for (const Term& t : sum.node()->terms()) out.terms.emplace_back(Expr::share(t.atom), t.coefficient);
     else
       out.terms.emplace_back(sum, 1);
     return out;
@@ -98,8 +96,8 @@ class IndexBounds {
     }
   }
 
-  /// The part of the sum that consists of counters, if there are two or more and all have positive coefficients; and a counter among them
-  /// with coefficient 1. Nothing otherwise.
+  /// The part of the sum that consists of counters, if there are two or more and all have positive coefficients; and a
+  /// counter among them with coefficient 1. Nothing otherwise.
   std::optional<std::pair<Expr, Expr>> counted_part(const Inequality& m) const {
     Expr counted = 0, last = 0;
     int count = 0;
@@ -112,16 +110,15 @@ class IndexBounds {
     }
     return count > 1 && last.is_variable() ? std::optional(std::pair{counted, last}) : std::nullopt;
   }
-  /// For a mask such as `16*a + b < n`: introduces a counter for 16*a + b and eliminates b, so that the mask bounds the new counter. False
-  /// where no mask has this form.
+  /// For a mask such as `16*a + b < n`: introduces a counter for 16*a + b and eliminates b, so that the mask bounds the
+  /// new counter. False where no mask has this form.
   bool combine(std::vector<Inequality>& masks) {
     for (const Inequality& m : masks) {
       const auto part = counted_part(m);
       if (!part) continue;
       const auto& [counted, last] = *part;
       const Bounds bounds = of(counted, 0);
-      const Variable whole(detail::message("counter", counters_.size()), counted.vmin(),
-                           counted.vmax());
+      const Variable whole(detail::message("counter", counters_.size()), counted.vmin(), counted.vmax());
       const Substitution map{{last, whole - (counted - last)}};
       index_ = substitute(index_, map);
       for (Inequality& other : masks) other = inequality(substitute(other.sum, map), other.bound);

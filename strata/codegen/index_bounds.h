@@ -1,5 +1,6 @@
-// Symbolic interval analysis of indices: computes lower and upper bounds of an index as functions of the symbolic sizes, by replacing
-// each loop counter with its own bounds. Internal to codegen/; bounds.h uses it for buffers of symbolic size.
+// Symbolic interval analysis of indices: computes lower and upper bounds of an index as functions of the symbolic
+// sizes, by replacing each loop counter with its own bounds. Internal to codegen/; bounds.h uses it for buffers of
+// symbolic size.
 //
 //   n*ridx0 + ridx1 with ridx0 < n and ridx1 < n lies between 0 and n*n - 1.
 //

@@ -24,24 +24,20 @@ std::vector<const Node*> nodes_below(const Node* root) {
   return out;
 }
 
-std::uint64_t greatest_magnitude(const Node* n) {
-  return std::max(magnitude(lower(n)), magnitude(upper(n)));
-}
+std::uint64_t greatest_magnitude(const Node* n) { return std::max(magnitude(lower(n)), magnitude(upper(n))); }
 
 /// A bound on the magnitude of every partial sum, for any order of the terms.
 Int128 sum_magnitude(const Node* n) {
   Int128 total = static_cast<Int128>(magnitude(n->k0()));
   for (const Term& t : n->terms()) {
-    total += static_cast<Int128>(magnitude(t.coefficient)) *
-             static_cast<Int128>(greatest_magnitude(t.atom));
+    total += static_cast<Int128>(magnitude(t.coefficient)) * static_cast<Int128>(greatest_magnitude(t.atom));
     if (total > std::numeric_limits<std::int64_t>::max()) break;
   }
   return total;
 }
 
 bool is_power_of_two(const Node* n) {
-  return n->op == Op::Const && n->value() > 0 &&
-         std::has_single_bit(static_cast<std::uint64_t>(n->value()));
+  return n->op == Op::Const && n->value() > 0 && std::has_single_bit(static_cast<std::uint64_t>(n->value()));
 }
 
 }  // namespace
@@ -49,10 +45,9 @@ bool is_power_of_two(const Node* n) {
 DType index_width(const Expr& e) {
   Int128 most = 0;
   for (const Node* n : nodes_below(e.node()))
-    most = std::max(
-        most, n->op == Op::Sum ? sum_magnitude(n) : static_cast<Int128>(greatest_magnitude(n)));
-  STRATA_CHECK(most <= std::numeric_limits<std::int64_t>::max(), overflow, "[lower] the index ",
-               e.render(), " may leave 64 bits");
+    most = std::max(most, n->op == Op::Sum ? sum_magnitude(n) : static_cast<Int128>(greatest_magnitude(n)));
+  STRATA_CHECK(most <= std::numeric_limits<std::int64_t>::max(), overflow, "[lower] the index ", e.render(),
+               " may leave 64 bits");
   return most <= std::numeric_limits<std::int32_t>::max() ? dtypes::int32 : dtypes::int64;
 }
 
@@ -90,11 +85,8 @@ UOp IndexUOps::node(const Node* n, const Walk& walk) {
       const UOp then = as_integer(walk.done.at(n->src(1)), walk.width);
       const UOp otherwise = as_integer(walk.done.at(n->src(2)), walk.width);
       UOp condition = as_condition(walk.done.at(n->src(0)));
-      const int lanes =
-          std::max({condition.dtype().lanes(), then.dtype().lanes(), otherwise.dtype().lanes()});
-      const auto wide = [&](UOp u) {
-        return u.dtype().lanes() == lanes ? u : graph_.broadcast(u, lanes);
-      };
+      const int lanes = std::max({condition.dtype().lanes(), then.dtype().lanes(), otherwise.dtype().lanes()});
+      const auto wide = [&](UOp u) { return u.dtype().lanes() == lanes ? u : graph_.broadcast(u, lanes); };
       return graph_.alu(Ops::WHERE, {wide(condition), wide(then), wide(otherwise)});
     }
     case Op::Mul:
@@ -108,8 +100,7 @@ UOp IndexUOps::node(const Node* n, const Walk& walk) {
 
 UOp IndexUOps::variable(const Node* n, const Walk& walk) {
   const Variable v = Variable::from(Expr::share(n));
-  if (walk.lanes == nullptr || !same(v, walk.lanes->variable))
-    return as_integer(source_.value(v), walk.width);
+  if (walk.lanes == nullptr || !same(v, walk.lanes->variable)) return as_integer(source_.value(v), walk.width);
   std::vector<UOp> lanes;
   for (int k = 0; k < walk.lanes->count; ++k) lanes.push_back(graph_.constant(walk.width, k));
   return graph_.add(UOps::VECTORIZE, walk.width.vec(walk.lanes->count), lanes);
@@ -124,7 +115,8 @@ int IndexUOps::depth_of(const Node* n) {
   return depth;
 }
 
-// Adds the terms of outer loops first, so that partial sums are loop-invariant, and the constant, in which unrolled copies differ, last.
+// Adds the terms of outer loops first, so that partial sums are loop-invariant, and the constant, in which unrolled
+// copies differ, last.
 UOp IndexUOps::sum(const Node* n, const Walk& walk) {
   const std::span<const Term> all = n->terms();
   std::vector<std::pair<int, std::size_t>> terms;  // depth, place
@@ -169,8 +161,7 @@ UOp IndexUOps::divmod(const Node* n, const Walk& walk) {
 
 UOp IndexUOps::comparison(const Node* n, const Walk& walk) {
   const Ops op = n->op == Op::Lt ? Ops::CMPLT : n->op == Op::Eq ? Ops::CMPEQ : Ops::CMPNE;
-  return alu(op, as_integer(walk.done.at(n->src(0)), walk.width),
-             as_integer(walk.done.at(n->src(1)), walk.width));
+  return alu(op, as_integer(walk.done.at(n->src(0)), walk.width), as_integer(walk.done.at(n->src(1)), walk.width));
 }
 
 UOp IndexUOps::fold(const Node* n, const Walk& walk) {

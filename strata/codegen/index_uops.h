@@ -1,4 +1,5 @@
-// IndexUOps: lowers index expressions (Expr) to UOps, in 32 or 64 bits as their proven bounds allow. Internal to codegen/.
+// IndexUOps: lowers index expressions (Expr) to UOps, in 32 or 64 bits as their proven bounds allow. Internal to
+// codegen/.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,8 @@ struct Lanes {
   int count = 1;
 };
 
-/// i32 where every intermediate value of `e` is proven to fit, else i64. @throws Error (overflow) where one may exceed 64 bits
+/// i32 where every intermediate value of `e` is proven to fit, else i64. @throws Error (overflow) where one may exceed
+/// 64 bits
 DType index_width(const Expr& e);
 
 /// Appends the UOps of index expressions to a list.
@@ -25,17 +27,16 @@ class IndexUOps {
  public:
   /// What the caller knows about variables.
   struct Source {
-    std::function<UOp(const Variable&)> value;  ///< the variable's UOp, an integer scalar; not called for the variable of Lanes
-    /// The depth of the loop on which the variable depends. Sums add terms of outer loops first, so that these partial sums are computed
-    /// in the outer loops.
+    std::function<UOp(const Variable&)>
+        value;  ///< the variable's UOp, an integer scalar; not called for the variable of Lanes
+    /// The depth of the loop on which the variable depends. Sums add terms of outer loops first, so that these partial
+    /// sums are computed in the outer loops.
     std::function<int(const Variable&)> depth;
   };
   IndexUOps(UOpGraph& graph, Source source) : graph_(graph), source_(std::move(source)) {}
 
   /// The value of `e` in index_width(e) or `width`; a vector where `e` depends on the variable of `lanes`.
-  UOp integer(const Expr& e, const Lanes* lanes = nullptr) {
-    return integer(e, index_width(e), lanes);
-  }
+  UOp integer(const Expr& e, const Lanes* lanes = nullptr) { return integer(e, index_width(e), lanes); }
   UOp integer(const Expr& e, DType width, const Lanes* lanes = nullptr);
   /// e != 0, as bool; a vector where `e` depends on the variable of `lanes`.
   UOp condition(const Expr& e, const Lanes* lanes = nullptr);

@@ -1,7 +1,7 @@
 // Replaces begin0 by gidx0, and the parallel loop by its body, which gets a condition if the trip count is symbolic.
 //
-// end0 becomes gidx0 + 1, which equals `trip_count` only in the last instance. For a trip count of 0 the first instance stands for the
-// call [0, 0): there end0 becomes gidx0.
+// end0 becomes gidx0 + 1, which equals `trip_count` only in the last instance. For a trip count of 0 the first instance
+// stands for the call [0, 0): there end0 becomes gidx0.
 
 #include "strata/codegen/instances.h"
 
@@ -35,22 +35,19 @@ class Instances {
   }
 
  private:
-  static std::string name_of(UOp variable) {
-    return std::string(std::get<Variable>(variable.arg()).name());
-  }
+  static std::string name_of(UOp variable) { return std::string(std::get<Variable>(variable.arg()).name()); }
   bool is_known() const { return trip_count_.is_number() && trip_count_.value() > 0; }
 
   /// Defines the index of the instance, in 32 bits where that is enough, and the value of a symbolic `trip_count`.
   void define() {
     const std::int64_t most = std::max<std::int64_t>(trip_count_.vmax(), 1);
     const bool is_narrow = most <= std::numeric_limits<std::int32_t>::max();
-    index_ = out_.add(UOps::SPECIAL, is_narrow ? dtypes::int32 : dtypes::int64, {},
-                      Special{free_name(), 0, most});
+    index_ = out_.add(UOps::SPECIAL, is_narrow ? dtypes::int32 : dtypes::int64, {}, Special{free_name(), 0, most});
     if (std::any_of(list_.begin(), list_.end(), [this](UOp u) { return asks_wide(u); }) || !is_known())
       wide_ = out_.cast(index_, dtypes::int64);
     if (is_known()) return;
-    IndexUOps of_variables(out_, {[this](const Variable& v) { return parameter(v); },
-                                  [](const Variable&) { return 0; }});
+    IndexUOps of_variables(out_,
+                           {[this](const Variable& v) { return parameter(v); }, [](const Variable&) { return 0; }});
     total_ = of_variables.integer(trip_count_.expr(), dtypes::int64);
   }
   std::string free_name() const {
@@ -58,8 +55,7 @@ class Instances {
     if (!trip_count_.is_number()) of_trip_count = variables(trip_count_.expr());
     std::string name = "gidx0";
     while (variables_.contains(name) ||
-           std::any_of(of_trip_count.begin(), of_trip_count.end(),
-                       [&](const Variable& v) { return v.name() == name; }))
+           std::any_of(of_trip_count.begin(), of_trip_count.end(), [&](const Variable& v) { return v.name() == name; }))
       name += 'x';
     return name;
   }
@@ -74,9 +70,8 @@ class Instances {
     return asks_end(u) || std::any_of(u.src().begin(), u.src().end(), is_parallel);
   }
   static bool asks_end(UOp u) {
-    return !is_parallel(u) && std::any_of(u.src().begin(), u.src().end(), [](UOp s) {
-      return s.op() == UOps::DEFINE_VAR && name_of(s) == kRangeEnd;
-    });
+    return !is_parallel(u) && std::any_of(u.src().begin(), u.src().end(),
+                                          [](UOp s) { return s.op() == UOps::DEFINE_VAR && name_of(s) == kRangeEnd; });
   }
   UOp parameter(const Variable& v) {
     const auto listed = variables_.find(std::string(v.name()));
@@ -106,8 +101,7 @@ class Instances {
     }
   }
   static bool is_parallel(UOp u) {
-    return u.op() == UOps::LOOP && u.src(0).op() == UOps::DEFINE_VAR &&
-           name_of(u.src(0)) == kRangeBegin;
+    return u.op() == UOps::LOOP && u.src(0).op() == UOps::DEFINE_VAR && name_of(u.src(0)) == kRangeBegin;
   }
 
   UOp has_iteration() { return out_.alu(Ops::CMPLT, {wide_, total_}); }

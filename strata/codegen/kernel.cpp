@@ -25,8 +25,7 @@ class Passes {
     check_interrupt();
     const auto start = std::chrono::steady_clock::now();
     auto out = pass();
-    kernel_.times.emplace_back(
-        name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    kernel_.times.emplace_back(name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     return out;
   }
 
@@ -39,8 +38,7 @@ std::vector<Variable> variables_of(const UOpGraph& list, const std::vector<Varia
   for (const UOp u : list)
     if (u.op() == UOps::DEFINE_VAR) out.push_back(std::get<Variable>(u.arg()));
   for (const Variable& v : all)
-    if (std::none_of(out.begin(), out.end(), [&](const Variable& known) { return same(known, v); }))
-      out.push_back(v);
+    if (std::none_of(out.begin(), out.end(), [&](const Variable& known) { return same(known, v); })) out.push_back(v);
   return out;
 }
 
@@ -50,16 +48,15 @@ std::string kernel_name(const LazyOp& ast) {
   const KernelAxes axes(ast);
   std::string out = axes.groups().empty() ? "E" : "r";
   for (const LoopAxis& axis : axes.axes())
-    if (!(axis.size == Int(1)))
-      out += axis.size.is_number() ? detail::message("_", axis.size.value()) : "_n";
+    if (!(axis.size == Int(1))) out += axis.size.is_number() ? detail::message("_", axis.size.value()) : "_n";
   return out.size() == 1 ? out + "_1" : out;
 }
 
 namespace {
 
-/// Applies the SPLITREDUCE at the front of `opts` and removes it: compiles the kernels that run first, and returns the remaining kernel.
-LazyOp split(Kernel& kernel, const LazyOp& ast, std::vector<Opt>& opts, const Target& target,
-             KernelRecord* record) {
+/// Applies the SPLITREDUCE at the front of `opts` and removes it: compiles the kernels that run first, and returns the
+/// remaining kernel.
+LazyOp split(Kernel& kernel, const LazyOp& ast, std::vector<Opt>& opts, const Target& target, KernelRecord* record) {
   SplitReduction parts = split_reduction(ast, opts.front(), target);
   opts.erase(opts.begin());
   for (const LazyOp& first : parts.first) {
@@ -93,8 +90,7 @@ class Positions {
   std::vector<UOp> step_;  // the mapping of the last pass
 };
 
-void fill_record(KernelRecord& record, Lowered& lowered, const std::vector<ProvenBy>& how,
-                 const Positions& positions) {
+void fill_record(KernelRecord& record, Lowered& lowered, const std::vector<ProvenBy>& how, const Positions& positions) {
   for (const auto& [variable, loop] : lowered.loops) {
     const auto position = positions.find(loop);
     if (!position) continue;
@@ -129,21 +125,17 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
   Lowered lowered = passes.run("lower", [&] { return lower(rest, axes, target); });
   lowered = passes.run("decompose", [&] { return decomposed(std::move(lowered), target.native); });
   std::vector<ProvenBy> how;
-  out.proof =
-      passes.run("bounds", [&] { return prove_bounds(lowered, record == nullptr ? nullptr : &how); });
+  out.proof = passes.run("bounds", [&] { return prove_bounds(lowered, record == nullptr ? nullptr : &how); });
   Positions positions(record != nullptr);
-  out.uops = passes.run("linearize",
-                        [&] { return linearize(lowered, target.contract, positions.of_pass()); });
+  out.uops = passes.run("linearize", [&] { return linearize(lowered, target.contract, positions.of_pass()); });
   positions.follow();
   if (target.instances && lowered.parallel) {
-    out.uops = passes.run(
-        "instances", [&] { return to_instances(out.uops, *lowered.parallel, positions.of_pass()); });
+    out.uops = passes.run("instances", [&] { return to_instances(out.uops, *lowered.parallel, positions.of_pass()); });
     positions.follow();
   }
   passes.run("verify", [&] { return verify(out.uops), 0; });
   out.buffers = buffers_of(ast);
-  for (const int slot : out.temporaries)
-    out.buffers.push_back(lowered.buffers[static_cast<std::size_t>(slot)]);
+  for (const int slot : out.temporaries) out.buffers.push_back(lowered.buffers[static_cast<std::size_t>(slot)]);
   for (const auto& first : out.before)
     for (const Variable& v : first->variables)
       if (!is_range_bound(v.name())) lowered.variables.push_back(v);

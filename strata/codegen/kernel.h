@@ -1,5 +1,5 @@
-// compile_kernel(): the kernel compiler up to the renderers, from a SINK of LazyOps to a verified list of UOps with proven accesses.
-// Devices render the resulting Kernel to code (render/) and run it.
+// compile_kernel(): the kernel compiler up to the renderers, from a SINK of LazyOps to a verified list of UOps with
+// proven accesses. Devices render the resulting Kernel to code (render/) and run it.
 #pragma once
 
 #include <memory>
@@ -17,18 +17,18 @@ struct Kernel {
   std::string name;  ///< "r_64_64_128": E (elementwise) or r (with reductions), and the sizes of the axes
   LazyOp ast;
   std::vector<Opt> opts;
-  std::string axes;                ///< KernelAxes::text() after the opts
-  UOpGraph uops;                   ///< the list, verified
-  std::vector<BufferUse> buffers;  ///< by slot
-  std::vector<Variable> variables;  ///< the DEFINE_VARs in list order, then variables that occur only in sizes; in this order a Program
-      ///< takes its `values`
-  /// The trip count of the parallel loop, of which a call of the Program runs [begin0, end0). For a trip count of 0 the Program is called
-  /// once, with [0, 0). If the target launches instances, there are no begin0 and end0, and this is the size of the launch, which has at
-  /// least 1 instance.
+  std::string axes;                 ///< KernelAxes::text() after the opts
+  UOpGraph uops;                    ///< the list, verified
+  std::vector<BufferUse> buffers;   ///< by slot
+  std::vector<Variable> variables;  ///< the DEFINE_VARs in list order, then variables that occur only in sizes; in this
+                                    ///< order a Program takes its `values`
+  /// The trip count of the parallel loop, of which a call of the Program runs [begin0, end0). For a trip count of 0 the
+  /// Program is called once, with [0, 0). If the target launches instances, there are no begin0 and end0, and this is
+  /// the size of the launch, which has at least 1 instance.
   std::optional<Int> parallel;
   BoundsProof proof;
-  /// SPLITREDUCE: the kernels to run first. They work on the same buffers, and pass partial results to this kernel through temporaries:
-  /// the last slots of `buffers`, which the code that runs the kernel allocates.
+  /// SPLITREDUCE: the kernels to run first. They work on the same buffers, and pass partial results to this kernel
+  /// through temporaries: the last slots of `buffers`, which the code that runs the kernel allocates.
   std::vector<std::shared_ptr<const Kernel>> before{};
   std::vector<int> temporaries{};                     ///< their slots
   std::vector<std::pair<std::string, double>> times;  ///< the passes and their times in seconds
@@ -40,14 +40,15 @@ struct KernelRecord {
   /// A loop counter in the indices of accesses.
   struct Counter {
     Variable variable;
-    std::size_t uop;  ///< the position in the list of its LOOP, or of the UOp that replaced the LOOP
+    std::size_t uop;                  ///< the position in the list of its LOOP, or of the UOp that replaced the LOOP
     std::optional<std::size_t> axis;  ///< none for the loops of an ordered sum and for those that fill scratch memory
   };
   /// A load or store, with the way in which it was proven.
   struct ProvenAccess {
     Access access;  ///< NOTE: access.uops refer to a graph that no longer exists
     ProvenBy by = ProvenBy::bounds;
-    std::vector<std::size_t> uops;  ///< the positions of its LOADs or STOREs in the list, without those that were not needed
+    std::vector<std::size_t>
+        uops;  ///< the positions of its LOADs or STOREs in the list, without those that were not needed
   };
   std::optional<KernelAxes> axes;  ///< after the opts
   std::vector<Counter> counters;
@@ -55,12 +56,12 @@ struct KernelRecord {
   std::vector<KernelRecord> before;  ///< the records of Kernel::before
 };
 
-/// Compiles `ast`, a SINK. The passes are: opts (`opts`, or heuristic_opts()), split (if the first Opt is SPLITREDUCE), lower, bounds,
-/// linearize, instances (if the target launches instances), verify. @param record if not null, is filled
-/// @throws Error as the passes: (domain) for an illegal Opt, an access that is not proven, or a kernel that lower() refuses; (shape,
+/// Compiles `ast`, a SINK. The passes are: opts (`opts`, or heuristic_opts()), split (if the first Opt is SPLITREDUCE),
+/// lower, bounds, linearize, instances (if the target launches instances), verify. @param record if not null, is filled
+/// @throws Error as the passes: (domain) for an illegal Opt, an access that is not proven, or a kernel that lower()
+/// refuses; (shape,
 ///   overflow)
-Kernel compile_kernel(const LazyOp& ast, const Target& target,
-                      std::optional<std::vector<Opt>> opts = std::nullopt,
+Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std::vector<Opt>> opts = std::nullopt,
                       KernelRecord* record = nullptr);
 
 /// The name of the kernel of `ast`, for people; not unique, and not part of any cache key.

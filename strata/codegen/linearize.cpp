@@ -24,9 +24,7 @@ class LoopSet {
   void erase(std::size_t k) {
     if (k / 64 < words_.size()) words_[k / 64] &= ~(std::uint64_t{1} << (k % 64));
   }
-  bool has(std::size_t k) const {
-    return k / 64 < words_.size() && (words_[k / 64] >> (k % 64) & 1) != 0;
-  }
+  bool has(std::size_t k) const { return k / 64 < words_.size() && (words_[k / 64] >> (k % 64) & 1) != 0; }
   void merge(const LoopSet& o) {
     if (words_.size() < o.words_.size()) words_.resize(o.words_.size(), 0);
     for (std::size_t w = 0; w < o.words_.size(); ++w) words_[w] |= o.words_[w];
@@ -131,21 +129,20 @@ class Linearizing {
       for (const UOp loop : *it->second) free_[k].insert(loop_number_.at(loop));
     if (!is_reduce_node(u)) return;
     free_[k].merge(shared[loop_number_.at(u.reduced_loops().front())]);
-    // The sum of an inner level stays inside of the outer level's loop, also if it does not depend on the outer counter.
-    for (auto it = around_.find(u.reduced_loops().front()); it != around_.end();
-         it = around_.find(it->second))
+    // The sum of an inner level stays inside of the outer level's loop, also if it does not depend on the outer
+    // counter.
+    for (auto it = around_.find(u.reduced_loops().front()); it != around_.end(); it = around_.find(it->second))
       if (loop_number_.contains(it->second)) free_[k].insert(loop_number_.at(it->second));
     for (const UOp loop : u.reduced_loops()) free_[k].erase(loop_number_.at(loop));
   }
 
-  // Computes enclosing_[l], the loops around loop l. Output loops state their enclosing loop; the first loop of a reduction is inside of
-  // all loops on which the reduction depends, and each further loop inside of the ones before.
+  // Computes enclosing_[l], the loops around loop l. Output loops state their enclosing loop; the first loop of a
+  // reduction is inside of all loops on which the reduction depends, and each further loop inside of the ones before.
   void find_enclosing() {
     enclosing_.resize(loops_.size());
     std::vector<LoopSet> direct(loops_.size());
     for (const LoopInside& in : kernel_.nest)
-      if (loop_number_.contains(in.loop))
-        direct[loop_number_.at(in.loop)].insert(loop_number_.at(in.around));
+      if (loop_number_.contains(in.loop)) direct[loop_number_.at(in.loop)].insert(loop_number_.at(in.around));
     for (std::size_t k = 0; k < nodes_.size(); ++k) {
       const UOp u = nodes_[k];
       if (u.op() == UOps::LOOP)
@@ -181,8 +178,7 @@ class Linearizing {
     });
     if (best != kRoot)
       set.for_each([&](std::size_t l) {
-        STRATA_ASSERT(l == best || enclosing_[best].has(l),
-                      "[linearize] a value depends on loops that do not nest");
+        STRATA_ASSERT(l == best || enclosing_[best].has(l), "[linearize] a value depends on loops that do not nest");
       });
     return best;
   }
@@ -197,9 +193,7 @@ class Linearizing {
 
   // --- order: the items of a block are its UOps and the loops directly inside of it ---
 
-  std::size_t depth(std::size_t block) const {
-    return block == kRoot ? 0 : enclosing_[block].count() + 1;
-  }
+  std::size_t depth(std::size_t block) const { return block == kRoot ? 0 : enclosing_[block].count() + 1; }
 
   /// An item of a block.
   struct Item {
@@ -239,9 +233,7 @@ class Linearizing {
     }
     memory_edges();
   }
-  std::vector<std::size_t>& items_of(std::size_t block) {
-    return items_[block == kRoot ? loops_.size() : block];
-  }
+  std::vector<std::size_t>& items_of(std::size_t block) { return items_[block == kRoot ? loops_.size() : block]; }
 
   void reduction_edges(std::size_t k) {
     const UOp u = nodes_[k];
@@ -313,7 +305,8 @@ class Linearizing {
   /// The items of a block in topological order; independent items in the order of items_.
   std::vector<std::size_t> sorted(std::size_t block) {
     const std::vector<std::size_t>& items = items_of(block);
-    std::unordered_map<std::size_t, std::pair<std::size_t, std::size_t>> state;  // position, number of unmet dependences
+    std::unordered_map<std::size_t, std::pair<std::size_t, std::size_t>>
+        state;  // position, number of unmet dependences
     for (std::size_t k = 0; k < items.size(); ++k) state.emplace(items[k], std::pair{k, 0});
     for (const std::size_t id : items)
       for (const std::size_t next : after_[id]) ++state.at(next).second;
@@ -346,8 +339,7 @@ class Linearizing {
       const UOp u = nodes_[k];
       const UOp accumulator = in_list(u);
       UOp total = accumulator;
-      for (const UOp v : u.reduced_values())
-        total = combined(combining_op(u.reduction().op), total, v);
+      for (const UOp v : u.reduced_values()) total = combined(combining_op(u.reduction().op), total, v);
       list_.add(UOps::PHI, u.dtype(), {accumulator, total}, {}, false);
     }
     list_.add(UOps::ENDLOOP, dtypes::none, {in_list(loops_[loop])}, {}, false);
@@ -365,8 +357,7 @@ class Linearizing {
 
   /// True iff `u` is a product that is used only by MULACCs, so that it is not emitted itself.
   bool is_contracted(UOp u) {
-    if (!contract_ || u.op() != UOps::ALU || u.alu() != Ops::MUL || !u.dtype().is_float())
-      return false;
+    if (!contract_ || u.op() != UOps::ALU || u.alu() != Ops::MUL || !u.dtype().is_float()) return false;
     if (uses_.empty()) count_uses();
     return uses_.at(u) == 0;
   }
@@ -387,8 +378,7 @@ class Linearizing {
     }
     SmallVec<UOp, 4> src;
     for (const UOp s : u.src()) src.push_back(in_list(s));
-    listed_[u] =
-        list_.add(u.op(), u.dtype(), std::span<const UOp>(src.data(), src.size()), u.arg(), false);
+    listed_[u] = list_.add(u.op(), u.dtype(), std::span<const UOp>(src.data(), src.size()), u.arg(), false);
   }
 
   const Lowered& kernel_;

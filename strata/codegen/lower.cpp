@@ -35,11 +35,10 @@ class Lowering {
         axes_(axes),
         target_(target),
         ops_(out_.graph, out_.element_ops),
-        index_(out_.graph, {[this](const Variable& v) { return value_of(v); },
-                            [this](const Variable& v) { return depth_of(v); }}),
+        index_(out_.graph,
+               {[this](const Variable& v) { return value_of(v); }, [this](const Variable& v) { return depth_of(v); }}),
         nests_(
-            axes, out_, index_, [this](const Variable& v) { return parameter(v); },
-            sum_orders(kernel, axes, target)) {
+            axes, out_, index_, [this](const Variable& v) { return parameter(v); }, sum_orders(kernel, axes, target)) {
     out_.buffers = buffers_of(kernel);
     out_.variables = kernel_variables(kernel);
     check_order(kernel, axes, target);
@@ -71,8 +70,8 @@ class Lowering {
                           Global{slot, name_beside(out_.variables, detail::message("data", slot))});
   }
   UOp parameter(const Variable& v) {
-    const bool is_narrow = v.min() >= std::numeric_limits<std::int32_t>::min() &&
-                           v.max() <= std::numeric_limits<std::int32_t>::max();
+    const bool is_narrow =
+        v.min() >= std::numeric_limits<std::int32_t>::min() && v.max() <= std::numeric_limits<std::int32_t>::max();
     return out_.graph.add(UOps::DEFINE_VAR, is_narrow ? dtypes::int32 : dtypes::int64, {}, v);
   }
 
@@ -101,8 +100,8 @@ class Lowering {
     }
   }
 
-  /// Begins the nest of a store. If its loops may have no iteration (symbolic trip counts), loads from buffers of symbolic size are pinned
-  /// to the loops: hoisted in front of them, they might access a buffer without elements.
+  /// Begins the nest of a store. If its loops may have no iteration (symbolic trip counts), loads from buffers of
+  /// symbolic size are pinned to the loops: hoisted in front of them, they might access a buffer without elements.
   void pin(const Nest& nest) {
     const bool were_pinned = !pin_loops_.empty();
     pin_at_ = nest.coordinates();
@@ -117,20 +116,20 @@ class Lowering {
   Expr inside(const std::vector<std::size_t>& axes, const std::vector<Expr>& at) const {
     std::vector<Expr> conditions;
     for (std::size_t k = 0; k < axes.size(); ++k)
-      if (const LoopAxis& axis = axes_.axes()[axes[k]]; axis.padded)
-        conditions.push_back(at[k] < axis.size.expr());
+      if (const LoopAxis& axis = axes_.axes()[axes[k]]; axis.padded) conditions.push_back(at[k] < axis.size.expr());
     return all_of(conditions);
   }
 
-  /// Appends an Access; the LOADs or STOREs that are made next belong to it. `around`: expressions with the counters of loops that the
-  /// access is pinned to.
+  /// Appends an Access; the LOADs or STOREs that are made next belong to it. `around`: expressions with the counters of
+  /// loops that the access is pinned to.
   void note_access(int slot, bool is_store, const Expr& index, const Expr& valid, const Int& size,
                    std::vector<Expr> around) {
     around.push_back(index);
     around.push_back(valid);
     out_.accesses.push_back({slot, is_store, index, valid, size, nests_.ranges_of(around), store_, {}});
   }
-  /// The additional condition of an access to a buffer with a GUARD: that the index is in bounds, unless that can be proven.
+  /// The additional condition of an access to a buffer with a GUARD: that the index is in bounds, unless that can be
+  /// proven.
   Expr kept_inside(const BufferArg& arg, const IndexExprs& at, std::vector<Expr> around) const {
     if (!axes_.guards(arg.slot)) return 1;
     around.push_back(at.index);
@@ -141,8 +140,7 @@ class Lowering {
   void store_at(const LazyNode& n, const std::vector<Expr>& idxs, const Expr& guard, const Nest& nest) {
     const BufferArg& arg = std::get<BufferArg>(n.arg);
     IndexExprs at = simplified(n, arg.st).expr_idxs(idxs);
-    at.valid =
-        at.valid && guard && kept_inside(arg, {at.index, at.valid && guard}, nest.coordinates());
+    at.valid = at.valid && guard && kept_inside(arg, {at.index, at.valid && guard}, nest.coordinates());
     if (at.valid.constant() == 0) return;
     UOp value = lower({n.src[0].node(), {idxs, at.valid, false}});
     note_access(arg.slot, true, at.index, at.valid, arg.size, nest.coordinates());
@@ -154,16 +152,14 @@ class Lowering {
     const bool streamed = axes_.streams(arg.slot);
     if (stride == 1) return put(pointer, at, value, nest, lanes, streamed);
     // Reversed as loads are, so that a load and a store of the same elements have the same index.
-    if (stride == -1)
-      return put(pointer, mirrored(at, *lanes), ops_.reversed(value), nest, lanes, streamed);
+    if (stride == -1) return put(pointer, mirrored(at, *lanes), ops_.reversed(value), nest, lanes, streamed);
     for (int k = 0; k < lanes->count; ++k) {
       const Substitution lane = {{lanes->variable, k}};
       const IndexExprs one{substitute(at.index, lane), substitute(at.valid, lane)};
       put(pointer, one, out_.graph.lane(value, k), nest, nullptr);
     }
   }
-  void put(UOp pointer, const IndexExprs& at, UOp value, const Nest& nest, const Lanes* lanes,
-           bool streamed = false) {
+  void put(UOp pointer, const IndexExprs& at, UOp value, const Nest& nest, const Lanes* lanes, bool streamed = false) {
     if (at.valid.constant() == 0) return;
     const Expr first = lanes == nullptr ? at.index : substitute(at.index, {{lanes->variable, 0}});
     std::vector<UOp> sources = {pointer, index_.integer(first), value};
@@ -190,17 +186,14 @@ class Lowering {
     for (const Stage& stage : axes_.stages()) {
       if (!loads_buffer(n, stage.slot)) continue;
       const std::string what = detail::message("[STAGE ", stage.axis, " ", stage.slot, "] ");
-      STRATA_CHECK(
-          pin_loops_.empty() || out_.buffers[static_cast<std::size_t>(stage.slot)].size.is_number(),
-          domain, what, "buffer ", stage.slot,
-          " has a symbolic size, and loops may have no iteration");
+      STRATA_CHECK(pin_loops_.empty() || out_.buffers[static_cast<std::size_t>(stage.slot)].size.is_number(), domain,
+                   what, "buffer ", stage.slot, " has a symbolic size, and loops may have no iteration");
       std::vector<UOp> around;
       const std::vector<OutsideCoordinate> outside = outside_of(stage, axes_, axes, nest, around);
       const Tile tile = plan_tile(n, stage.slot, axes_, axes, outside, what);
       const IndexedNode key{tile.load, {tile.base, 1, false}};
       auto it = tiles_.find(key);
-      if (it == tiles_.end() || !(it->second.tile.extent == tile.extent) ||
-          it->second.around != around) {
+      if (it == tiles_.end() || !(it->second.tile.extent == tile.extent) || it->second.around != around) {
         it = tiles_.insert_or_assign(key, Staged{tile, fill(tile, around), around}).first;
         done_.clear();  // values made from another tile belong to the loops of that tile
         nests_.begin_apart();
@@ -213,8 +206,7 @@ class Lowering {
   UOp fill(const Tile& tile, const std::vector<UOp>& around) {
     const std::string name = name_beside(out_.variables, detail::message("temp", out_.staged.size()));
     const DType dtype = tile.load->dtype;
-    const UOp local =
-        out_.graph.add(UOps::DEFINE_LOCAL, dtype.pointer(), {}, Local{name, tile.size()});
+    const UOp local = out_.graph.add(UOps::DEFINE_LOCAL, dtype.pointer(), {}, Local{name, tile.size()});
     out_.staged.push_back({local, around});
     const std::int64_t most = target_.vector_bytes / static_cast<std::int64_t>(dtype.itemsize());
     Nest nest;
@@ -254,7 +246,8 @@ class Lowering {
     Expr address = 0;
     for (std::size_t d = 0; d < k.at.idxs.size(); ++d)
       address += (k.at.idxs[d] - staged.tile.base[d]) * staged.tile.stride[d];
-    // Indices below a PAD are simplified under its condition, and may be outside of the tile where the condition is false.
+    // Indices below a PAD are simplified under its condition, and may be outside of the tile where the condition is
+    // false.
     Expr valid = 1;
     if (address.vmin() < 0 || address.vmax() >= staged.tile.size()) valid = k.at.valid;
     address = simplify_under(address, valid);
@@ -279,8 +272,8 @@ class Lowering {
         open.pop_back();
         continue;
       }
-      const auto missing = std::find_if(top.needs.begin(), top.needs.end(),
-                                        [&](const IndexedNode& k) { return !done_.contains(k); });
+      const auto missing =
+          std::find_if(top.needs.begin(), top.needs.end(), [&](const IndexedNode& k) { return !done_.contains(k); });
       if (missing == top.needs.end() && ask_more(open.back())) continue;
       if (missing != top.needs.end()) {
         IndexedNode next = *missing;
@@ -307,8 +300,7 @@ class Lowering {
       return out;
     }
     const Coordinates same{k.at.idxs, k.at.valid, false, k.at.around};
-    if (n.op == Ops::GATHER)
-      return {{n.src[1].node(), same}};  // first the index; ask_more() adds the values
+    if (n.op == Ops::GATHER) return {{n.src[1].node(), same}};  // first the index; ask_more() adds the values
     std::vector<IndexedNode> out;
     for (const LazyOp& s : n.src) out.push_back({s.node(), same});
     return out;
@@ -316,8 +308,8 @@ class Lowering {
 
   // --- gather ---
 
-  /// For a GATHER whose index has been lowered: adds the gathered elements, one per lane of the index, to the needs of the frame. False
-  /// where nothing is missing.
+  /// For a GATHER whose index has been lowered: adds the gathered elements, one per lane of the index, to the needs of
+  /// the frame. False where nothing is missing.
   bool ask_more(Frame& frame) {
     const LazyNode& n = *frame.key.node;
     const std::int64_t size = n.op == Ops::GATHER ? n.src[0].shape().back().value() : 0;
@@ -383,13 +375,11 @@ class Lowering {
       case Ops::IOTA: {
         const IndexExprs at = simplified(n, std::get<ShapeTracker>(n.arg)).expr_idxs(k.at.idxs);
         const UOp address = index_.integer(at.index, nests_.lanes_of(at.index, at.valid));
-        return masked(out_.graph.cast(address, n.dtype),
-                      k.at.is_zero ? at.valid && k.at.valid : at.valid);
+        return masked(out_.graph.cast(address, n.dtype), k.at.is_zero ? at.valid && k.at.valid : at.valid);
       }
       default: break;
     }
-    if (n.op == Ops::GATHER)
-      return k.at.is_zero ? masked(gathered(n, values), k.at.valid) : gathered(n, values);
+    if (n.op == Ops::GATHER) return k.at.is_zero ? masked(gathered(n, values), k.at.valid) : gathered(n, values);
     const UOp value = is_reduce(n.op) ? reduction(k, values) : element(n, values);
     return k.at.is_zero ? masked(value, k.at.valid) : value;
   }
@@ -444,8 +434,7 @@ class Lowering {
     const auto stride = lanes == nullptr ? 1 : stride_along(at.index, *lanes);
     if (stride == 1) return get(pointer, at, dtype, lanes, cachable);
     if (stride == -1)
-      return ops_.reversed(
-          ops_.widened(get(pointer, mirrored(at, *lanes), dtype, lanes, cachable), lanes->count));
+      return ops_.reversed(ops_.widened(get(pointer, mirrored(at, *lanes), dtype, lanes, cachable), lanes->count));
     std::vector<UOp> each;
     for (int j = 0; j < lanes->count; ++j) {
       const Substitution lane = {{lanes->variable, j}};
@@ -474,8 +463,7 @@ class Lowering {
   const ShapeTracker& regrouping(const LazyNode& n) {
     if (n.op != Ops::RESHAPE && n.op != Ops::STRIDE) return no_tracker();
     const auto it = simple_.find(&n);
-    return it != simple_.end() ? it->second
-                               : simple_.emplace(&n, movement_of(n).simplify()).first->second;
+    return it != simple_.end() ? it->second : simple_.emplace(&n, movement_of(n).simplify()).first->second;
   }
 
   // --- reductions ---
@@ -494,7 +482,8 @@ class Lowering {
     return false;
   }
 
-  /// A term of a reduction: the operand at one unrolled coordinate, and the condition under which it counts (padded axes, tails).
+  /// A term of a reduction: the operand at one unrolled coordinate, and the condition under which it counts (padded
+  /// axes, tails).
   struct Body {
     IndexedNode key;
     Expr guard;
@@ -527,15 +516,13 @@ class Lowering {
   /// The terms in the dtype of the accumulator, replaced by the identity where they do not count.
   std::vector<UOp> guarded(const IndexedNode& k, std::span<const UOp> values, UOp identity) {
     std::vector<UOp> out;
-    for (const UOp v : values)
-      out.push_back(out_.graph.cast(v, identity.dtype().vec(v.dtype().lanes())));
+    for (const UOp v : values) out.push_back(out_.graph.cast(v, identity.dtype().vec(v.dtype().lanes())));
     const std::vector<Body> of = bodies(k);
     for (std::size_t j = 0; j < out.size(); ++j)
       if (const Expr& guard = of[j].guard; guard.constant() == 0)
         out[j] = identity;
       else if (!guard.constant())
-        out[j] = ops_.alu(
-            Ops::WHERE, {index_.condition(guard, nests_.lanes_of(guard, guard)), out[j], identity});
+        out[j] = ops_.alu(Ops::WHERE, {index_.condition(guard, nests_.lanes_of(guard, guard)), out[j], identity});
     return out;
   }
 
@@ -543,8 +530,7 @@ class Lowering {
     const LazyNode& n = *k.node;
     const UOp identity = out_.graph.constant(identity_of(n.op, accumulator_of(n.op, n.dtype)));
     UOp total = identity;
-    if (!is_empty(n))
-      total = summed(out_.graph, ops_, n.op, identity, nests_of(k), guarded(k, values, identity));
+    if (!is_empty(n)) total = summed(out_.graph, ops_, n.op, identity, nests_of(k), guarded(k, values, identity));
     return out_.graph.cast(total, n.dtype.vec(total.dtype().lanes()));
   }
 

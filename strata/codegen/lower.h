@@ -1,9 +1,9 @@
-// lower(): turns a kernel of LazyOps and its KernelAxes into a graph of UOps, by walking from each store, at each unrolled coordinate,
-// down to the loads. Target describes the backend.
+// lower(): turns a kernel of LazyOps and its KernelAxes into a graph of UOps, by walking from each store, at each
+// unrolled coordinate, down to the loads. Target describes the backend.
 //
-// In the walk a movement op rewrites the index expressions, a reduction opens loops, and a load ends the path. A node at equal
-// coordinates becomes one UOp, so that values that do not depend on an unrolled coordinate are computed once. The graph has no order;
-// linearize.h orders it.
+// In the walk a movement op rewrites the index expressions, a reduction opens loops, and a load ends the path. A node
+// at equal coordinates becomes one UOp, so that values that do not depend on an unrolled coordinate are computed once.
+// The graph has no order; linearize.h orders it.
 #pragma once
 
 #include <optional>
@@ -24,9 +24,11 @@ struct Target {
   int vector_registers = 16;   ///< number of vector registers
   OpSet native = basic_ops();  ///< the ops that the backend has; others are decomposed
   bool contract = true;        ///< a*b + c may be rounded once (MULACC)
-  /// Float sums and products may be combined in another order than that of ir/sum_order.h, with vectors and several accumulators.
+  /// Float sums and products may be combined in another order than that of ir/sum_order.h, with vectors and several
+  /// accumulators.
   bool reassociate = true;
-  /// A reassociated sum keeps the error bound of ir/sum_order.h. False: one accumulator per loop nest, for analysis only.
+  /// A reassociated sum keeps the error bound of ir/sum_order.h. False: one accumulator per loop nest, for analysis
+  /// only.
   bool bounded = true;
   bool instances = false;  ///< the iterations of the parallel loop are instances of a launch (SPECIAL)
   /// For devices that launch instances: 16-byte vectors, as their languages have.
@@ -36,8 +38,8 @@ struct Target {
     out.instances = true;
     return out;
   }
-  /// The same target without transformations that change the bits of floats: kernels give the results of the interpreter, except for
-  /// the errors of decomposed functions.
+  /// The same target without transformations that change the bits of floats: kernels give the results of the
+  /// interpreter, except for the errors of decomposed functions.
   Target deterministic() const {
     Target out = *this;
     out.contract = out.reassociate = false;
@@ -69,8 +71,8 @@ struct StagedLocal {
   std::vector<UOp> loops;
 };
 
-/// `loop` is directly inside of `around`. Used for output loops and levels of sums; the place of other reduction loops follows from their
-/// dependences.
+/// `loop` is directly inside of `around`. Used for output loops and levels of sums; the place of other reduction loops
+/// follows from their dependences.
 struct LoopInside {
   UOp loop, around;
 };
@@ -83,16 +85,17 @@ struct Lowered {
   std::vector<StagedLocal> staged;
   std::vector<LoopInside> nest;
   std::vector<Access> accesses;
-  std::vector<UOp> element_ops;  ///< the ALUs between elements, not those of indices; for decomposed()
-  std::vector<Variable> variables;                         ///< the kernel's variables, by name
+  std::vector<UOp> element_ops;     ///< the ALUs between elements, not those of indices; for decomposed()
+  std::vector<Variable> variables;  ///< the kernel's variables, by name
   std::vector<std::pair<Variable, std::size_t>> counters;  ///< the loop counters of axes, with the axis
   std::vector<std::pair<Variable, UOp>> loops;             ///< all loop counters, with their LOOP
-  std::optional<Int> parallel;  ///< the trip count of the parallel loop, of which a call runs [begin0, end0)
+  std::optional<Int> parallel;     ///< the trip count of the parallel loop, of which a call runs [begin0, end0)
   std::vector<BufferUse> buffers;  ///< by slot
 };
 
 /// Lowers `kernel` with the loops that `axes` describes.
-/// @throws Error (domain) as check_order() and check_memory() (legal.h), for a STAGE that cannot be planned, and for names of variables
+/// @throws Error (domain) as check_order() and check_memory() (legal.h), for a STAGE that cannot be planned, and for
+/// names of variables
 ///   that the compiler reserves; (overflow) where an index may exceed 64 bits
 Lowered lower(const LazyOp& kernel, const KernelAxes& axes, const Target& target);
 

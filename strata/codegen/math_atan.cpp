@@ -76,10 +76,10 @@ FormulaValue atan2_formula(FormulaValue y, FormulaValue x) {
   const bool is_f32 = format.dtype == dtypes::float32;
   const FormulaValue a = abs(y), b = abs(x);
   const FormulaValue large = max(a, b), small = min(a, b);
-  // Quotients with infinities are 1 / 1 or 0 / 1, and two zeros are 0 / 1. Large numbers are scaled down, so that sums do not overflow.
+  // Quotients with infinities are 1 / 1 or 0 / 1, and two zeros are 0 / 1. Large numbers are scaled down, so that sums
+  // do not overflow.
   const FormulaValue infinite = large == std::numeric_limits<double>::infinity();
-  const FormulaValue down =
-      where(large > (is_f32 ? 0x1p100 : 0x1p1000), is_f32 ? 0x1p-30 : 0x1p-60, large.like(1.0));
+  const FormulaValue down = where(large > (is_f32 ? 0x1p100 : 0x1p1000), is_f32 ? 0x1p-30 : 0x1p-60, large.like(1.0));
   const FormulaValue top = where(infinite | (large == 0.0), 1.0, large * down);
   const FormulaValue ratio = where(small == large, 1.0, large.like(0.0));
   const FormulaValue part = where(infinite, ratio, small * down);

@@ -1,5 +1,5 @@
-// EXP2, EXP, EXPM1, TANH, ERF: range reduction to a power of two and a small remainder, and a polynomial of the remainder. The
-// coefficients are printed by tests/codegen/remez.py.
+// EXP2, EXP, EXPM1, TANH, ERF: range reduction to a power of two and a small remainder, and a polynomial of the
+// remainder. The coefficients are printed by tests/codegen/remez.py.
 #include <span>
 
 #include "strata/codegen/formula.h"
@@ -114,8 +114,7 @@ Reduced reduce_by_ln2(FormulaValue a, int offset) {
 }
 
 /// An odd function of x, |x| == size: `small` where size < bound, else `large`, with the sign of x.
-FormulaValue odd(FormulaValue x, FormulaValue size, double bound, FormulaValue small,
-                 FormulaValue large) {
+FormulaValue odd(FormulaValue x, FormulaValue size, double bound, FormulaValue small, FormulaValue large) {
   return flip_sign(where(size < bound, small, large), sign_of(x));
 }
 
@@ -127,9 +126,7 @@ FormulaValue erfc_of(FormulaValue a) {
 
 }  // namespace
 
-FormulaValue exp2_fraction(FormulaValue x) {
-  return mulacc(polynomial(x, exp_numbers(x).exp2), x, 1.0);
-}
+FormulaValue exp2_fraction(FormulaValue x) { return mulacc(polynomial(x, exp_numbers(x).exp2), x, 1.0); }
 
 FormulaValue exp2_formula(FormulaValue x) {
   const ExpNumbers& k = exp_numbers(x);

@@ -31,11 +31,9 @@ DType unsigned_of(DType dtype) {
 }
 
 /// `b`, and 1 where b is 0.
-/// NOTE: a maximum, not a WHERE: LLVM up to 19 may split a division by a select into divisions by each operand, and treats a vector
-/// division with a 0 in one lane as undefined, although that lane is not selected.
-FormulaValue nonzero(FormulaValue b) {
-  return max(b.bitcast(unsigned_of(b.scalar())), 1).bitcast(b.scalar());
-}
+/// NOTE: a maximum, not a WHERE: LLVM up to 19 may split a division by a select into divisions by each operand, and
+/// treats a vector division with a 0 in one lane as undefined, although that lane is not selected.
+FormulaValue nonzero(FormulaValue b) { return max(b.bitcast(unsigned_of(b.scalar())), 1).bitcast(b.scalar()); }
 
 /// `b`, and 1 where a / b is undefined: b == 0, and b == -1 with the least number as a.
 FormulaValue safe_divisor(FormulaValue a, FormulaValue b) {
@@ -45,7 +43,8 @@ FormulaValue safe_divisor(FormulaValue a, FormulaValue b) {
 }
 
 /// True iff `b` is a constant byte divisor for which byte_quotient() is used; powers of two become shifts anyway.
-/// NOTE: LLVM up to 19 miscompiles byte divisions with AVX2 where the lanes of the quotients are permuted and then multiplied.
+/// NOTE: LLVM up to 19 miscompiles byte divisions with AVX2 where the lanes of the quotients are permuted and then
+/// multiplied.
 bool is_byte_divisor(FormulaValue b) {
   if (b.scalar().bits() != 8 || !is_safe_divisor(b)) return false;
   return !std::has_single_bit(static_cast<std::uint64_t>(std::abs(b.uop().constant().as_int())));
@@ -75,7 +74,8 @@ FormulaValue unless_zero(FormulaValue b, FormulaValue result) {
   return is_safe_divisor(b) ? result : where(b == 0, 0, result);
 }
 
-/// True where the remainder r of the truncated division by d is not that of the floor division: r != 0 and d has the other sign.
+/// True where the remainder r of the truncated division by d is not that of the floor division: r != 0 and d has the
+/// other sign.
 FormulaValue is_wrong_side(FormulaValue r, FormulaValue d) { return (r != 0) & ((r ^ d) < 0); }
 
 /// True where the count, read as unsigned, is below the width.
@@ -86,13 +86,9 @@ FormulaValue is_in_width(FormulaValue count) {
 
 }  // namespace
 
-FormulaValue idiv_formula(FormulaValue a, FormulaValue b) {
-  return unless_zero(b, quotient(a, safe_divisor(a, b)));
-}
+FormulaValue idiv_formula(FormulaValue a, FormulaValue b) { return unless_zero(b, quotient(a, safe_divisor(a, b))); }
 
-FormulaValue mod_formula(FormulaValue a, FormulaValue b) {
-  return remainder(a, safe_divisor(a, b));
-}
+FormulaValue mod_formula(FormulaValue a, FormulaValue b) { return remainder(a, safe_divisor(a, b)); }
 
 FormulaValue floordiv_formula(FormulaValue a, FormulaValue b) {
   if (a.scalar().is_unsigned()) return idiv_formula(a, b);

@@ -1,5 +1,5 @@
-// LOG2, LOG, LOG1P and POW: the logarithm as exponent plus a polynomial of the significand. The coefficients are printed by
-// tests/codegen/remez.py.
+// LOG2, LOG, LOG1P and POW: the logarithm as exponent plus a polynomial of the significand. The coefficients are
+// printed by tests/codegen/remez.py.
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -17,10 +17,10 @@ struct LogNumbers {
   double ln2_high, ln2_low;  ///< their sum is ln(2); ln2_high times any exponent is exact
   double most_exponent;      ///< x^y with a larger |y| is 0, 1 or infinite
   double log2e_high,
-      log2e_low;  ///< their sum is 2 / (3 * ln(2)); log2e_high has half the significand bits
+      log2e_low;                 ///< their sum is 2 / (3 * ln(2)); log2e_high has half the significand bits
   double least_log2, most_log2;  ///< 2^a is 0 below least_log2 and infinite above most_log2
-  std::span<const double> log;  ///< f32: log(1 + x) = x - x^2/2 + x^3 * p(x); f64: atanh(x) = x + x^3 * p(x^2)
-  std::span<const double> pow;  ///< atanh(x) = x + x^3/3 + x^5 * p(x^2)
+  std::span<const double> log;   ///< f32: log(1 + x) = x - x^2/2 + x^3 * p(x); f64: atanh(x) = x + x^3 * p(x^2)
+  std::span<const double> pow;   ///< atanh(x) = x + x^3/3 + x^5 * p(x^2)
 };
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -190,8 +190,7 @@ FormulaValue log1p_formula(FormulaValue x) {
   const Parts parts = parts_of_normal(u);
   // From 2^64 on the lost part is below the last place of the result, so that its factor is limited there.
   const FormulaValue down = min(parts.exponent, 64.0) + shifter(x.dtype(), 0);
-  const FormulaValue power =
-      ((format.bias - signed_bits_of(down)) << format.fraction_bits).bitcast(x.scalar());
+  const FormulaValue power = ((format.bias - signed_bits_of(down)) << format.fraction_bits).bitcast(x.scalar());
   const FormulaValue f = mulacc(lost, power, parts.significand - 1.0);
   return where(abs(x) < k.itself, x, with_log_edges(u, log_of(parts.exponent, f)));
 }

@@ -1,6 +1,6 @@
-// MOD of floats, exact for any quotient. With x = a * 2^ea and y = m * 2^eb, where a and m are integers of the significand's size, the
-// remainder is (a * 2^n mod m) * 2^eb for n = ea - eb. 2^n mod m takes a squaring modulo m for each bit of n, so that f64, whose quotients
-// have up to 2,098 bits, needs eight products modulo m.
+// MOD of floats, exact for any quotient. With x = a * 2^ea and y = m * 2^eb, where a and m are integers of the
+// significand's size, the remainder is (a * 2^n mod m) * 2^eb for n = ea - eb. 2^n mod m takes a squaring modulo m for
+// each bit of n, so that f64, whose quotients have up to 2,098 bits, needs eight products modulo m.
 #include <cstdint>
 #include <limits>
 
@@ -19,11 +19,10 @@ FormulaValue real_of(FormulaValue integer, const FloatFormat& format) {
   return integer.bitcast(format.sint).cast(format.dtype);
 }
 
-/// a * b modulo m, in wrapping integers. The quotient is computed in floats, rounded twice and truncated; it is at most 4 above and 5 below
-/// the true quotient, which the final minima correct.
+/// a * b modulo m, in wrapping integers. The quotient is computed in floats, rounded twice and truncated; it is at most
+/// 4 above and 5 below the true quotient, which the final minima correct.
 /// @pre a * b / m < 2^(fraction_bits + 2); a and b < 2^(fraction_bits + 3), and exact as floats
-FormulaValue product_modulo(FormulaValue a, FormulaValue b, const Modulus& m,
-                            const FloatFormat& format) {
+FormulaValue product_modulo(FormulaValue a, FormulaValue b, const Modulus& m, const FloatFormat& format) {
   const FormulaValue ratio = real_of(a, format) * real_of(b, format) / m.real;
   const FormulaValue quotient = ratio.cast(format.sint).bitcast(format.uint);
   FormulaValue rest = a * b - quotient * m.integer + m.integer * 4;  // between 0 and 9 * m
@@ -32,9 +31,7 @@ FormulaValue product_modulo(FormulaValue a, FormulaValue b, const Modulus& m,
 }
 
 /// The biased exponent of |x|, given its bits; of a subnormal number that of the least normal one.
-FormulaValue exponent_of(FormulaValue size, const FloatFormat& format) {
-  return max(size >> format.fraction_bits, 1);
-}
+FormulaValue exponent_of(FormulaValue size, const FloatFormat& format) { return max(size >> format.fraction_bits, 1); }
 /// |x| over 2^(exponent - bias - fraction_bits).
 FormulaValue integer_of(FormulaValue size, FormulaValue exponent, const FloatFormat& format) {
   return size - ((exponent - 1) << format.fraction_bits);
@@ -49,7 +46,8 @@ FormulaValue float_mod_formula(FormulaValue x, FormulaValue y) {
   const FormulaValue integer = max(integer_of(b, unit, format), 1);
   const Modulus m{integer, real_of(integer, format)};
   const FormulaValue n = max(exponent, unit) - unit;
-  // The upper bits of n give a first power of at most 2^31 or 2^15. Each further bit squares the power, and doubles it if it is set.
+  // The upper bits of n give a first power of at most 2^31 or 2^15. Each further bit squares the power, and doubles it
+  // if it is set.
   const int low_bits = format.dtype == dtypes::float64 ? 6 : 4;
   const FormulaValue one = a.like(1);
   FormulaValue power = product_modulo(one.guarded(Ops::SHL, n >> low_bits), one, m, format);
@@ -59,8 +57,7 @@ FormulaValue float_mod_formula(FormulaValue x, FormulaValue y) {
   const FormulaValue scaled =
       scale(real_of(rest, format), (unit + (format.bias - format.fraction_bits)).bitcast(x.scalar()));
   const FormulaValue size = where(a < b, abs(x), scaled);
-  const std::uint64_t infinity = static_cast<std::uint64_t>(2 * format.bias + 1)
-                                 << format.fraction_bits;
+  const std::uint64_t infinity = static_cast<std::uint64_t>(2 * format.bias + 1) << format.fraction_bits;
   const FormulaValue is_none = (b == 0) | (a > infinity - 1) | (b > infinity);
   return where(is_none, std::numeric_limits<double>::quiet_NaN(), flip_sign(size, sign_of(x)));
 }

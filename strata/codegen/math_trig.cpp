@@ -1,6 +1,6 @@
-// SIN, COS, TAN for any argument: the argument is reduced to a fraction of a turn, exactly enough for the arguments nearest to a multiple
-// of a quarter turn. f32 is reduced in f64, where its products with pieces of 1/(2*pi) are exact; f64 in integers, by the method of Payne
-// and Hanek. The coefficients are printed by tests/codegen/remez.py.
+// SIN, COS, TAN for any argument: the argument is reduced to a fraction of a turn, exactly enough for the arguments
+// nearest to a multiple of a quarter turn. f32 is reduced in f64, where its products with pieces of 1/(2*pi) are exact;
+// f64 in integers, by the method of Payne and Hanek. The coefficients are printed by tests/codegen/remez.py.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -88,9 +88,7 @@ std::array<FormulaValue, 3> turn_bits(FormulaValue at) {
   }
   const FormulaValue count = at & 63;
   const FormulaValue back = 63 - count;
-  const auto shifted = [&](std::size_t k) {
-    return (words[k] << count) | ((words[k + 1] >> 1) >> back);
-  };
+  const auto shifted = [&](std::size_t k) { return (words[k] << count) | ((words[k + 1] >> 1) >> back); };
   return {shifted(0), shifted(1), shifted(2)};
 }
 
@@ -99,8 +97,7 @@ Quarters quarters_of_turn(FormulaValue high, FormulaValue low) {
   const FormulaValue quarter = (high + (std::uint64_t{1} << 61)) >> 62;
   const FormulaValue rest = high - (quarter << 62);
   // Sign and magnitude: the rest may be a negative number near 0.
-  const FormulaValue negative =
-      where((rest >> 63) != 0, ~std::uint64_t{0}, rest.like(std::uint64_t{0}));
+  const FormulaValue negative = where((rest >> 63) != 0, ~std::uint64_t{0}, rest.like(std::uint64_t{0}));
   const FormulaValue size = rest ^ negative;
   const DType f64 = dtypes::float64;
   const FormulaValue first = (size & 0xFFFFFFFF00000000).bitcast(dtypes::int64).cast(f64);
@@ -140,9 +137,7 @@ Quarters quarters_f64(FormulaValue x) {
   return {where(small, 0, reduced.quarter), rest, where(small, 0.0, reduced.low)};
 }
 
-Quarters quarters_of(FormulaValue x) {
-  return x.scalar() == dtypes::float32 ? quarters_f32(x) : quarters_f64(x);
-}
+Quarters quarters_of(FormulaValue x) { return x.scalar() == dtypes::float32 ? quarters_f32(x) : quarters_f64(x); }
 
 /// A value as main + tail, where the tail is small.
 struct Sum {
@@ -163,8 +158,7 @@ Sum cos_of(const Quarters& q) {
   const FormulaValue x = q.rest;
   const FormulaValue square = x * x;
   const bool is_f32 = x.scalar() == dtypes::float32;
-  const FormulaValue tail =
-      polynomial(square, is_f32 ? std::span<const double>(kCosF32) : kCosF64) * square;
+  const FormulaValue tail = polynomial(square, is_f32 ? std::span<const double>(kCosF32) : kCosF64) * square;
   const FormulaValue half = square * 0.5;
   const FormulaValue main = 1.0 - half;
   const FormulaValue lost = (1.0 - main) - half;
@@ -175,7 +169,8 @@ Sum cos_of(const Quarters& q) {
 FormulaValue quotient_of_sums(const Sum& a, const Sum& b) {
   const FormulaValue above = a.value(), below = b.value();
   const FormulaValue q = above / below;
-  // Carry the rounding errors of the sums through the division: without them the error would exceed two units in the last place.
+  // Carry the rounding errors of the sums through the division: without them the error would exceed two units in the
+  // last place.
   const FormulaValue a_lost = a.tail - (above - a.main), b_lost = b.tail - (below - b.main);
   return q + (a_lost - q * b_lost) / below;
 }

@@ -1,5 +1,5 @@
-// Makes the loops of nests. A loop is identified by its path (the loops and segments around it), so that nests share their common outer
-// loops.
+// Makes the loops of nests. A loop is identified by its path (the loops and segments around it), so that nests share
+// their common outer loops.
 
 #include "strata/codegen/nests.h"
 
@@ -50,8 +50,7 @@ const Lanes* Nests::lanes_of(const Expr& a, const Expr& b) const {
   if (lanes_.empty()) return nullptr;
   for (const Expr* e : {&a, &b})
     for (const Variable& v : variables(*e))
-      if (const auto it = lanes_.find(std::string(v.name())); it != lanes_.end())
-        return &it->second;
+      if (const auto it = lanes_.find(std::string(v.name())); it != lanes_.end()) return &it->second;
   return nullptr;
 }
 
@@ -63,8 +62,7 @@ Expr Nests::ranges_of(std::span<const Expr> expressions) const {
   std::vector<Expr> out;
   for (const Expr& e : expressions)
     for (const Variable& v : variables(e))
-      if (const auto it = ranges_.find(std::string(v.name())); it != ranges_.end())
-        out.push_back(it->second);
+      if (const auto it = ranges_.find(std::string(v.name())); it != ranges_.end()) out.push_back(it->second);
   return all_of(out);
 }
 
@@ -73,11 +71,10 @@ Expr Nests::have_iterations(const Expr& around, const Expr& index) const {
   const std::vector<Variable> inside = variables(index);
   for (const Variable& v : variables(around)) {
     const auto it = ranges_.find(std::string(v.name()));
-    const bool depends =
-        std::any_of(inside.begin(), inside.end(), [&](const Variable& i) { return same(i, v); });
+    const bool depends = std::any_of(inside.begin(), inside.end(), [&](const Variable& i) { return same(i, v); });
     if (it == ranges_.end() || depends) continue;
-    // The range of a digit also contains the outer digits of its axis. A nest of digits has an iteration iff the index with all digits 0
-    // exists.
+    // The range of a digit also contains the outer digits of its axis. A nest of digits has an iteration iff the index
+    // with all digits 0 exists.
     Substitution first;
     for (const Variable& counter : variables(it->second))
       if (loops_.contains(std::string(counter.name()))) first.emplace_back(counter, Expr(0));
@@ -87,18 +84,16 @@ Expr Nests::have_iterations(const Expr& around, const Expr& index) const {
 }
 
 /// The counter of the loop `path`; makes the loop on the first call.
-Variable Nests::loop(const std::string& path, const Int& trip_count, int depth, bool is_parallel,
-                     UOp around, const std::function<Expr(const Variable&)>& range) {
+Variable Nests::loop(const std::string& path, const Int& trip_count, int depth, bool is_parallel, UOp around,
+                     const std::function<Expr(const Variable&)>& range) {
   const auto [it, is_new] = paths_.try_emplace(path, Variable("ridx", 0, 0));
   if (!is_new) return it->second;
-  // A loop of symbolic trip count keeps a variable with at least two values: a variable with one value would be simplified away, and its
-  // body would leave the loop, which may have no iteration.
-  const std::int64_t last =
-      std::max<std::int64_t>(trip_count.vmax(), trip_count.is_number() ? 1 : 2) - 1;
+  // A loop of symbolic trip count keeps a variable with at least two values: a variable with one value would be
+  // simplified away, and its body would leave the loop, which may have no iteration.
+  const std::int64_t last = std::max<std::int64_t>(trip_count.vmax(), trip_count.is_number() ? 1 : 2) - 1;
   it->second = Variable(detail::message("ridx", loops_.size()), 0, last);
   if (!trip_count.is_number())
-    ranges_.emplace(std::string(it->second.name()),
-                    range ? range(it->second) : it->second < trip_count.expr());
+    ranges_.emplace(std::string(it->second.name()), range ? range(it->second) : it->second < trip_count.expr());
   const DType width = last < std::numeric_limits<std::int32_t>::max() ? dtypes::int32 : dtypes::int64;
   UOp begin = out_.graph.constant(width, 0), end = index_.integer(trip_count.expr(), width);
   if (is_parallel) {
@@ -116,8 +111,8 @@ UOp Nests::parallel_end(std::string_view name) {
   return parameter_(Variable(name, 0, std::numeric_limits<std::int64_t>::max()));
 }
 
-/// A loop that has one iteration in the call that ends the parallel range and none in other calls: the leftover segments of the parallel
-/// axis run on one thread.
+/// A loop that has one iteration in the call that ends the parallel range and none in other calls: the leftover
+/// segments of the parallel axis run on one thread.
 UOp Nests::last_call(const Int& trip_count) {
   if (last_call_) return last_call_;
   const UOp end = parallel_end(kRangeEnd), total = index_.integer(trip_count.expr(), dtypes::int64);
@@ -129,10 +124,10 @@ UOp Nests::last_call(const Int& trip_count) {
 
 // --- nests ---
 
-/// The nest of the segments `segments`, one for each of `axes`. `path` identifies the loops around the nest; `outer_lanes`: whether the
-/// lanes of an output axis are in use, so that lanes of this nest must be unrolled.
-Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::size_t>& segments,
-                 std::string path, Role role, bool outer_lanes) {
+/// The nest of the segments `segments`, one for each of `axes`. `path` identifies the loops around the nest;
+/// `outer_lanes`: whether the lanes of an output axis are in use, so that lanes of this nest must be unrolled.
+Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::size_t>& segments, std::string path,
+                 Role role, bool outer_lanes) {
   Nest out;
   out.segments = segments;
   struct Open {
@@ -149,11 +144,10 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
       out.axes[k].parts.emplace_back(0, stride);
       const bool is_loop = segment.parts[p].kind <= PartKind::parallel;
       if (is_loop)
-        open.push_back(
-            {segment.parts[p].is_inside ? depth - 1 : depth++, order_of(axes[k], k, role), k, p});
+        open.push_back({segment.parts[p].is_inside ? depth - 1 : depth++, order_of(axes[k], k, role), k, p});
       else
-        unrolled_part(segment.parts[p], detail::message("a", axes[k], "s", segments[k], "p", p),
-                      outer_lanes, out.axes[k].parts[p].first, out);
+        unrolled_part(segment.parts[p], detail::message("a", axes[k], "s", segments[k], "p", p), outer_lanes,
+                      out.axes[k].parts[p].first, out);
     }
   }
   std::sort(open.begin(), open.end(), [](const Open& a, const Open& b) {
@@ -199,8 +193,7 @@ UOp Nests::leftover(std::size_t axis, std::size_t segment, UOp around, Nest& out
   return around;
 }
 
-void Nests::unrolled_part(const Part& part, const std::string& name, bool outer_lanes, Expr& value,
-                          Nest& out) {
+void Nests::unrolled_part(const Part& part, const std::string& name, bool outer_lanes, Expr& value, Nest& out) {
   const int count = static_cast<int>(part.size.value());
   if (part.kind == PartKind::lanes && !outer_lanes) {
     out.lanes = lanes(detail::message("lane_", name), count);
@@ -220,8 +213,7 @@ std::vector<std::vector<std::size_t>> Nests::segment_choices(const std::vector<s
     std::vector<std::vector<std::size_t>> longer;
     for (const auto& choice : out)
       for (std::size_t s = 0; s < segments_of(a).size(); ++s) {
-        if (segments_of(a)[s].size().vmax() == 0)
-          continue;  // empty for all values of the variables
+        if (segments_of(a)[s].size().vmax() == 0) continue;  // empty for all values of the variables
         longer.push_back(choice);
         longer.back().push_back(s);
       }
@@ -232,13 +224,11 @@ std::vector<std::vector<std::size_t>> Nests::segment_choices(const std::vector<s
 
 std::vector<Nest> Nests::of_outputs(const std::vector<std::size_t>& axes) {
   std::vector<Nest> out;
-  for (const auto& segments : segment_choices(axes))
-    out.push_back(nest(axes, segments, "out", Role::output, false));
+  for (const auto& segments : segment_choices(axes)) out.push_back(nest(axes, segments, "out", Role::output, false));
   return out;
 }
 
-std::vector<Nest> Nests::of_group(const ReduceGroup& group, std::span<const Expr> around,
-                                  std::string_view apart) {
+std::vector<Nest> Nests::of_group(const ReduceGroup& group, std::span<const Expr> around, std::string_view apart) {
   std::vector<std::size_t> axes;
   for (std::size_t j = 0; j < group.count; ++j) axes.push_back(group.first + j);
   bool outer_lanes = false;

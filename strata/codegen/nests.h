@@ -1,5 +1,5 @@
-// Nests: makes the loops of a kernel while it is lowered: the LOOPs, their counters, and the coordinates of the axes as expressions of
-// counters, lanes and unrolled variables. Internal to codegen/.
+// Nests: makes the loops of a kernel while it is lowered: the LOOPs, their counters, and the coordinates of the axes as
+// expressions of counters, lanes and unrolled variables. Internal to codegen/.
 #pragma once
 
 #include <functional>
@@ -35,17 +35,19 @@ struct Nest {
   std::vector<LoopPart> order;        ///< the loop parts, outermost first
   std::vector<UOp> loops;             ///< the LOOPs, outermost first
   const Lanes* lanes = nullptr;       ///< the vectorized part, if any
-  std::vector<std::pair<Variable, int>> copies;  ///< unrolled parts with an accumulator per copy; and the number of copies
+  std::vector<std::pair<Variable, int>>
+      copies;  ///< unrolled parts with an accumulator per copy; and the number of copies
   std::vector<std::pair<Variable, int>> iterations;  ///< unrolled parts whose copies share one accumulator
 
-  // For reductions. A level is a run of loops that share one accumulator; the accumulator of a level adds up the results of the next
-  // level inside of it.
+  // For reductions. A level is a run of loops that share one accumulator; the accumulator of a level adds up the
+  // results of the next level inside of it.
   std::vector<std::size_t> levels;  ///< the number of `loops` of each level, outermost first
   /// The order of ir/sum_order.h, including lanes; false: lanes are added up after all loops.
   bool is_ordered = false;
   /// Ordered: the outer levels, which add up scalars (the sums across lanes); further levels add up vectors.
   std::size_t scalar_levels = 0;
-  /// Ordered: the elements of a last vector that has fewer than all lanes. They are added to the sums of the innermost level, last.
+  /// Ordered: the elements of a last vector that has fewer than all lanes. They are added to the sums of the innermost
+  /// level, last.
   struct Tail {
     std::vector<Expr> coordinates;
     Expr guard;  ///< true for the lanes and iterations that have such an element
@@ -58,12 +60,13 @@ struct Nest {
 
 /// The order in which the reductions of a group combine their elements.
 enum class SumOrder : std::uint8_t {
-  free,  ///< one accumulator for all loops
+  free,     ///< one accumulator for all loops
   bounded,  ///< long loops are split into levels, so that an accumulator adds up at most some dozens of values
   defined,  ///< the order of ir/sum_order.h
 };
 
-/// All combinations of values of unrolled variables, the last variable fastest; one empty substitution where there are no variables.
+/// All combinations of values of unrolled variables, the last variable fastest; one empty substitution where there are
+/// no variables.
 std::vector<Substitution> choices(const std::vector<std::pair<Variable, int>>& unrolled);
 
 /// The lengths of the levels of a bounded sum.
@@ -80,19 +83,19 @@ class Nests {
  public:
   /// Adds the LOOPs, counters, ranges and the parallel trip count to `out`.
   /// @param parameter returns the UOp of a variable of the kernel  @param orders the order of each group of reductions
-  Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index,
-        std::function<UOp(const Variable&)> parameter, std::vector<SumOrder> orders);
+  Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index, std::function<UOp(const Variable&)> parameter,
+        std::vector<SumOrder> orders);
 
   /// The nests over output axes, one for each choice of segments.
   std::vector<Nest> of_outputs(const std::vector<std::size_t>& axes);
-  /// The nests of a group of reductions that is needed at an index with the variables of `around`, one for each choice of segments. Calls
-  /// with the same variables and the same `apart` return the same loops.
-  std::vector<Nest> of_group(const ReduceGroup& group, std::span<const Expr> around,
-                             std::string_view apart = {});
+  /// The nests of a group of reductions that is needed at an index with the variables of `around`, one for each choice
+  /// of segments. Calls with the same variables and the same `apart` return the same loops.
+  std::vector<Nest> of_group(const ReduceGroup& group, std::span<const Expr> around, std::string_view apart = {});
 
   /// From now on reductions get new loops, and do not share those that exist.
   void begin_apart() { ++apart_; }
-  /// The counter of the loop `path`, of `trip_count` iterations, directly inside of `around`; makes the loop on the first call.
+  /// The counter of the loop `path`, of `trip_count` iterations, directly inside of `around`; makes the loop on the
+  /// first call.
   Variable counter(const std::string& path, std::int64_t trip_count, int depth, UOp around) {
     return loop(path, trip_count, depth, false, around);
   }
@@ -104,11 +107,12 @@ class Nests {
   int depth_of(const Variable& v) const;
   /// The Lanes on which `a` or `b` depends; null for none.
   const Lanes* lanes_of(const Expr& a, const Expr& b) const;
-  /// A condition that holds inside of the loops whose counters occur in `expressions`: counter < trip count, for symbolic trip counts.
+  /// A condition that holds inside of the loops whose counters occur in `expressions`: counter < trip count, for
+  /// symbolic trip counts.
   Expr ranges_of(std::span<const Expr> expressions) const;
-  /// The condition that the loops with counters in `around` have an iteration, except for loops with counters in `index`. A load that
-  /// does not depend on a loop may be hoisted in front of it and would then be executed even if the loop has no iteration; a load that
-  /// depends on the counter stays inside.
+  /// The condition that the loops with counters in `around` have an iteration, except for loops with counters in
+  /// `index`. A load that does not depend on a loop may be hoisted in front of it and would then be executed even if
+  /// the loop has no iteration; a load that depends on the counter stays inside.
   Expr have_iterations(const Expr& around, const Expr& index) const;
 
  private:
@@ -118,21 +122,20 @@ class Nests {
   };
   enum class Role : std::uint8_t { output, reduction };
 
-  Nest nest(const std::vector<std::size_t>& axes, const std::vector<std::size_t>& segments,
-            std::string path, Role role, bool outer_lanes);
+  Nest nest(const std::vector<std::size_t>& axes, const std::vector<std::size_t>& segments, std::string path, Role role,
+            bool outer_lanes);
   Nest ordered(const ReduceGroup& group, const std::string& path, bool outer_lanes);
   void open_digits(Nest& out, std::span<const Int> sizes, std::string path, int lane_axis);
   std::vector<std::size_t> levels_of(const Nest& nest, std::span<const std::int64_t> trip_counts,
                                      std::size_t group) const;
   /// `range`: the condition on the counter for a symbolic `trip_count`; default: counter < trip_count.
-  Variable loop(const std::string& path, const Int& trip_count, int depth, bool is_parallel,
-                UOp around, const std::function<Expr(const Variable&)>& range = {});
+  Variable loop(const std::string& path, const Int& trip_count, int depth, bool is_parallel, UOp around,
+                const std::function<Expr(const Variable&)>& range = {});
   const std::vector<Segment>& segments_of(std::size_t axis) const { return segments_[axis]; }
   UOp parallel_end(std::string_view name);
   UOp last_call(const Int& trip_count);
   UOp leftover(std::size_t axis, std::size_t segment, UOp around, Nest& out);
-  void unrolled_part(const Part& part, const std::string& name, bool outer_lanes, Expr& value,
-                     Nest& out);
+  void unrolled_part(const Part& part, const std::string& name, bool outer_lanes, Expr& value, Nest& out);
   std::size_t order_of(std::size_t axis, std::size_t at, Role role) const;
   std::vector<std::vector<std::size_t>> segment_choices(const std::vector<std::size_t>& axes) const;
 
@@ -140,8 +143,8 @@ class Nests {
   Lowered& out_;
   IndexUOps& index_;
   std::function<UOp(const Variable&)> parameter_;
-  std::vector<SumOrder> orders_;   // by group
-  std::vector<SumLevels> levels_;  // by group
+  std::vector<SumOrder> orders_;                // by group
+  std::vector<SumLevels> levels_;               // by group
   std::vector<std::vector<Segment>> segments_;  // by axis: those of axes_, with the long loops of bounded sums split
   std::map<std::string, Variable> paths_;
   std::unordered_map<std::string, LoopVariable> loops_;

@@ -31,15 +31,14 @@ std::int64_t trip_count_of(UOp loop) {
 struct Level {
   std::size_t loop;
   double trip_count;  ///< its iterations in one iteration of the parallel loop: the product with the loops around it
-  bool can_poll;  ///< no loop around it has a poll
+  bool can_poll;      ///< no loop around it has a poll
   bool is_innermost = true;
 };
 
 }  // namespace
 
 std::int64_t Polls::every(std::size_t loop) const {
-  const auto it =
-      std::find_if(loops.begin(), loops.end(), [&](const At& at) { return at.loop == loop; });
+  const auto it = std::find_if(loops.begin(), loops.end(), [&](const At& at) { return at.loop == loop; });
   return it != loops.end() ? it->every : 0;
 }
 
@@ -47,8 +46,7 @@ Polls polls_of(const Kernel& kernel) {
   Polls out;
   out.slot = static_cast<int>(kernel.buffers.size());
   double seconds = estimated_seconds(cost_of(kernel.ast));
-  if (kernel.parallel)
-    seconds /= static_cast<double>(std::max<std::int64_t>(kernel.parallel->vmax(), 1));
+  if (kernel.parallel) seconds /= static_cast<double>(std::max<std::int64_t>(kernel.parallel->vmax(), 1));
   if (seconds <= kLongIteration) return out;
   const double wanted = seconds / kBetweenPolls;
   const auto poll = [&](const Level& at) {
@@ -65,8 +63,7 @@ Polls polls_of(const Kernel& kernel) {
         around.is_innermost = false;
         next.trip_count *= around.trip_count;
         const bool polls = out.every(around.loop) != 0;
-        next.can_poll =
-            next.can_poll && !polls && (around.can_poll || is_parallel(kernel.uops[around.loop]));
+        next.can_poll = next.can_poll && !polls && (around.can_poll || is_parallel(kernel.uops[around.loop]));
       }
       if (next.can_poll && next.trip_count >= wanted) poll(next);
       open.push_back(next);
@@ -76,8 +73,7 @@ Polls polls_of(const Kernel& kernel) {
       open.pop_back();
     }
   }
-  std::sort(out.loops.begin(), out.loops.end(),
-            [](const Polls::At& a, const Polls::At& b) { return a.loop < b.loop; });
+  std::sort(out.loops.begin(), out.loops.end(), [](const Polls::At& a, const Polls::At& b) { return a.loop < b.loop; });
   return out;
 }
 

@@ -17,8 +17,7 @@ class Search {
     best_.loads = cost(best_);
     for (std::size_t axis = 0; axis < p_.sizes.size(); ++axis)
       for (std::int64_t lanes = p_.lanes; lanes > 1; lanes /= 2) {
-        if (p_.sizes[axis] < lanes || (!p_.is_output[axis] && !(p_.reassociates && is_row(axis))))
-          continue;
+        if (p_.sizes[axis] < lanes || (!p_.is_output[axis] && !(p_.reassociates && is_row(axis)))) continue;
         RegisterTile tile;
         tile.lane_axis = static_cast<int>(axis);
         tile.lanes = lanes;
@@ -57,8 +56,8 @@ class Search {
     }
   }
 
-  /// The candidate numbers of copies along an output axis: divisors of its size (for the lane axis: of its number of vectors), at most the
-  /// number of registers.
+  /// The candidate numbers of copies along an output axis: divisors of its size (for the lane axis: of its number of
+  /// vectors), at most the number of registers.
   std::vector<std::int64_t> amounts(const RegisterTile& tile, std::size_t axis) const {
     std::vector<std::int64_t> out;
     if (!p_.is_output[axis]) return out;

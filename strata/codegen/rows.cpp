@@ -54,8 +54,7 @@ std::optional<Opt> rows_outside(const UOpGraph& plain, const KernelAxes& axes,
   const std::vector<AxisBits> rows = rows_of_reductions(plain, axes.outputs(), counters);
   AxisBits loops = 0;
   for (const auto& [v, axis] : counters) loops |= AxisBits{1} << axis;
-  if (std::none_of(rows.begin(), rows.end(),
-                   [&](AxisBits row) { return is_inside(row, loops, axes.order()); }))
+  if (std::none_of(rows.begin(), rows.end(), [&](AxisBits row) { return is_inside(row, loops, axes.order()); }))
     return std::nullopt;
   Opt out{Opt::Kind::REORDER, 0, 0, 0, axes.order()};
   const auto users = [&](std::size_t a) {

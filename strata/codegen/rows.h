@@ -1,5 +1,6 @@
-// rows_outside(): chooses the order of output loops such that loops on which a reduction depends (its rows) are outside of loops on
-// which it does not depend. Then each reduction is computed once per row, not once per output. E.g. in softmax the row's maximum.
+// rows_outside(): chooses the order of output loops such that loops on which a reduction depends (its rows) are outside
+// of loops on which it does not depend. Then each reduction is computed once per row, not once per output. E.g. in
+// softmax the row's maximum.
 #pragma once
 
 #include <optional>

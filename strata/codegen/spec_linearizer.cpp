@@ -10,8 +10,7 @@
 namespace strata {
 
 Linearizer::Linearizer(const LazyOp& ast, const Target& target) : ast_(ast), target_(target) {
-  STRATA_CHECK(ast.op() == Ops::SINK, domain, "[Linearizer] ", spec_name(ast.op()),
-               " is not a kernel: a SINK is");
+  STRATA_CHECK(ast.op() == Ops::SINK, domain, "[Linearizer] ", spec_name(ast.op()), " is not a kernel: a SINK is");
 }
 
 void Linearizer::linearize(std::span<const Opt> opts) {
@@ -28,8 +27,8 @@ UOp Linearizer::render(const Expr& e) {
   };
   const auto value = [&](const Variable& v) {
     if (const int k = depth(v); k > 0) return loop_uops[static_cast<std::size_t>(k) - 1].second;
-    const bool narrow = v.min() >= std::numeric_limits<std::int32_t>::min() &&
-                        v.max() <= std::numeric_limits<std::int32_t>::max();
+    const bool narrow =
+        v.min() >= std::numeric_limits<std::int32_t>::min() && v.max() <= std::numeric_limits<std::int32_t>::max();
     return uops.add(UOps::DEFINE_VAR, narrow ? dtypes::int32 : dtypes::int64, {}, v);
   };
   return IndexUOps(uops, {value, depth}).integer(e);

@@ -1,5 +1,5 @@
-// Linearizer: the class of the specification that turns a kernel into a list of UOps, and with which a list can be built by hand. The
-// compiler itself uses compile_kernel().
+// Linearizer: the class of the specification that turns a kernel into a list of UOps, and with which a list can be
+// built by hand. The compiler itself uses compile_kernel().
 //
 //   Linearizer k(ast);
 //   k.linearize();                       // fills k.uops; without Opts by default
@@ -38,8 +38,8 @@ class Linearizer {
   /// Replaces `uops` by the list of the kernel with `opts`. @throws as compile_kernel()
   void linearize(std::span<const Opt> opts = {});
 
-  /// Adds a LOOP for each variable, the first one outermost, each behind the UOps of its begin and end. The loops stay open until
-  /// close_loops().
+  /// Adds a LOOP for each variable, the first one outermost, each behind the UOps of its begin and end. The loops stay
+  /// open until close_loops().
   std::vector<UOp> render_loop(std::span<const LoopRange> loops);
   std::vector<UOp> render_loop(std::initializer_list<LoopRange> loops) {
     return render_loop(std::span<const LoopRange>(loops.begin(), loops.size()));
@@ -48,9 +48,7 @@ class Linearizer {
   void close_loops();
   /// Adds the UOps of `e`. Variables of open loops are their counters; other variables become DEFINE_VARs.
   UOp render(const Expr& e);
-  UOp constant(std::int64_t value, DType dtype = dtypes::int32) {
-    return uops.constant(dtype, value);
-  }
+  UOp constant(std::int64_t value, DType dtype = dtypes::int32) { return uops.constant(dtype, value); }
 
   UOpGraph uops;
   std::vector<std::pair<Variable, UOp>> loop_uops;  ///< open loops, outermost first

@@ -57,12 +57,10 @@ class Splitting {
 
  private:
   void find_axis() {
-    if (opt_.axis >= axes_.axes().size() || opt_.axis < axes_.outputs())
-      fail("axis ", opt_.axis, " is not reduced");
+    if (opt_.axis >= axes_.axes().size() || opt_.axis < axes_.outputs()) fail("axis ", opt_.axis, " is not reduced");
     for (const ReduceGroup& g : axes_.groups())
       if (g.first <= opt_.axis && opt_.axis < g.first + g.count) group_ = &g;
-    if (group_->level != 0)
-      fail("the reductions over axis ", opt_.axis, " have other reductions below");
+    if (group_->level != 0) fail("the reductions over axis ", opt_.axis, " have other reductions below");
     const Int& size = axes_.axes()[opt_.axis].size;
     if (!size.is_number()) fail("axis ", opt_.axis, " has the symbolic size ", size.render());
     if (opt_.amount < 2 || opt_.amount > size.value() / 2)
@@ -75,8 +73,8 @@ class Splitting {
     const std::int64_t size = axes_.axes()[opt_.axis].size.value();
     while (!lengths_.empty() && (size - 1) / lengths_.back() + 1 > opt_.amount) lengths_.pop_back();
     if (lengths_.empty() || (size - 1) / lengths_.back() + 1 != opt_.amount)
-      fail("a sum of floats keeps the defined order, which does not split into ", opt_.amount,
-           " parts of axis ", opt_.axis);
+      fail("a sum of floats keeps the defined order, which does not split into ", opt_.amount, " parts of axis ",
+           opt_.axis);
     part_ = lengths_.back();
   }
   template <class... Why>
@@ -121,8 +119,7 @@ class Splitting {
   /// Combines the sums of parts in the order of ir/sum_order.h.
   LazyOp digit_by_digit(Ops op, std::vector<LazyOp> sums) const {
     for (std::size_t k = lengths_.size(); k-- > 0;) {
-      const std::size_t count =
-          k == 0 ? sums.size() : static_cast<std::size_t>(lengths_[k - 1] / lengths_[k]);
+      const std::size_t count = k == 0 ? sums.size() : static_cast<std::size_t>(lengths_[k - 1] / lengths_[k]);
       std::vector<LazyOp> above;
       for (std::size_t first = 0; first < sums.size(); first += count) {
         LazyOp sum = sums[first];
@@ -144,8 +141,7 @@ class Splitting {
   }
 
   /// The partial results: x reduced over `axes`, where dimension `d` keeps the size `parts`.
-  LazyOp reduced_parts(Ops op, const LazyOp& x, const Axes& axes, std::size_t d,
-                       std::int64_t parts) const {
+  LazyOp reduced_parts(Ops op, const LazyOp& x, const Axes& axes, std::size_t d, std::int64_t parts) const {
     Ints cut, kept = x.shape();
     for (std::size_t t = 0; t < x.shape().size(); ++t) {
       cut.push_back(t == d ? Int(parts) : x.shape()[t]);
@@ -192,8 +188,7 @@ std::optional<Opt> worthwhile_split(const LazyOp& kernel, const Target& target) 
   for (std::size_t a = 0; a < axes.axes().size(); ++a) {
     const Int& size = axes.axes()[a].size;
     std::int64_t& product = a < axes.outputs() ? outputs : reduced;
-    if (!size.is_number() || !try_mul(product, std::max<std::int64_t>(size.value(), 1), product))
-      return std::nullopt;
+    if (!size.is_number() || !try_mul(product, std::max<std::int64_t>(size.value(), 1), product)) return std::nullopt;
   }
   if (outputs >= kParts || reduced < 2 * kWorkForThreads) return std::nullopt;
   const bool is_ordered = sum_orders(kernel, axes, target)[0] == SumOrder::defined;
@@ -208,8 +203,7 @@ std::optional<Opt> worthwhile_split(const LazyOp& kernel, const Target& target) 
 std::vector<std::int64_t> parts_in_order(const KernelAxes& axes, std::size_t axis) {
   std::vector<std::int64_t> out;
   const Int& size = axes.axes()[axis].size;
-  for (const std::int64_t length : lengths_in_order(axes, axis))
-    out.push_back((size.value() - 1) / length + 1);
+  for (const std::int64_t length : lengths_in_order(axes, axis)) out.push_back((size.value() - 1) / length + 1);
   return out;
 }
 

@@ -1,5 +1,5 @@
-// plan_tile(): the walk from a store to the load of the staged buffer. Coordinates inside of the stage are variables, whose ranges give the
-// extent of the tile.
+// plan_tile(): the walk from a store to the load of the staged buffer. Coordinates inside of the stage are variables,
+// whose ranges give the extent of the tile.
 
 #include "strata/codegen/stage.h"
 
@@ -14,11 +14,9 @@ namespace {
 
 class TileWalk {
  public:
-  TileWalk(int slot, const KernelAxes& axes, const std::string& what)
-      : slot_(slot), axes_(axes), what_(what) {}
+  TileWalk(int slot, const KernelAxes& axes, const std::string& what) : slot_(slot), axes_(axes), what_(what) {}
 
-  Tile run(const LazyNode& store, std::span<const std::size_t> of,
-           std::span<const OutsideCoordinate> idxs) {
+  Tile run(const LazyNode& store, std::span<const std::size_t> of, std::span<const OutsideCoordinate> idxs) {
     std::vector<Expr> at(store.shape.size(), Expr(0));
     std::vector<Expr> values;
     for (std::size_t k = 0; k < of.size(); ++k) {
@@ -63,19 +61,18 @@ class TileWalk {
       std::vector<Expr> values;
       for (std::size_t j = 0; j < group.count; ++j) {
         const Int size = reach(axes_.axes()[group.first + j]);
-        STRATA_CHECK(size.is_number(), domain, what_, "axis ", group.first + j,
-                     " has the symbolic size ", size.render());
+        STRATA_CHECK(size.is_number(), domain, what_, "axis ", group.first + j, " has the symbolic size ",
+                     size.render());
         of.push_back(group.first + j);
-        values.push_back(size.value() > 1
-                             ? Expr(inside(detail::message("_r", group.first + j), size.value()))
-                             : Expr(0));
+        values.push_back(size.value() > 1 ? Expr(inside(detail::message("_r", group.first + j), size.value()))
+                                          : Expr(0));
       }
       const Axes& reduced = std::get<Axes>(n.arg);
       set_dims(below.idxs, {reduced.data(), reduced.size()}, of, values, axes_);
     }
     for (const LazyOp& s : n.src) {
-      STRATA_CHECK(n.op != Ops::GATHER || s == n.src[1] || !reaches(*s.node()), domain, what_,
-                   "buffer ", slot_, " is loaded at a computed index");
+      STRATA_CHECK(n.op != Ops::GATHER || s == n.src[1] || !reaches(*s.node()), domain, what_, "buffer ", slot_,
+                   " is loaded at a computed index");
       open_.push_back({s.node(), below});
     }
   }
@@ -108,9 +105,8 @@ class TileWalk {
     STRATA_CHECK(at.valid.constant() && *at.valid.constant() != 0, domain, what_, "buffer ", slot_,
                  " is loaded under the condition ", at.valid.render());
     const bool is_same =
-        load_ == nullptr ||
-        (load_ == &n && std::equal(found_.begin(), found_.end(), at.idxs.begin(), at.idxs.end(),
-                                   [](const Expr& a, const Expr& b) { return same(a, b); }));
+        load_ == nullptr || (load_ == &n && std::equal(found_.begin(), found_.end(), at.idxs.begin(), at.idxs.end(),
+                                                       [](const Expr& a, const Expr& b) { return same(a, b); }));
     STRATA_CHECK(is_same, domain, what_, "buffer ", slot_, " is loaded at more than one index");
     load_ = &n;
     found_ = at.idxs;
@@ -126,17 +122,15 @@ class TileWalk {
       const Expr t = at - out.base.back();
       const std::vector<Variable> of = variables(t);
       for (const Variable& v : of)
-        STRATA_CHECK(std::any_of(inside_.begin(), inside_.end(),
-                                 [&](const auto& i) { return same(i.first, v); }),
+        STRATA_CHECK(std::any_of(inside_.begin(), inside_.end(), [&](const auto& i) { return same(i.first, v); }),
                      domain, what_, "buffer ", slot_, " is loaded at ", at.render(),
                      ", which is not the sum of a base and a tile");
       const Facts facts = t.facts(Effort::exact);
-      STRATA_CHECK(facts.min >= 0 && facts.max < kMostStagedBytes, domain, what_, "buffer ", slot_,
-                   " is loaded at ", at.render(), ", which is not the sum of a base and a tile");
+      STRATA_CHECK(facts.min >= 0 && facts.max < kMostStagedBytes, domain, what_, "buffer ", slot_, " is loaded at ",
+                   at.render(), ", which is not the sum of a base and a tile");
       out.extent.push_back(facts.max + 1);
       has_lanes.push_back(std::any_of(of.begin(), of.end(), [&](const Variable& v) {
-        return std::any_of(lane_variables_.begin(), lane_variables_.end(),
-                           [&](const Expr& l) { return same(l, v); });
+        return std::any_of(lane_variables_.begin(), lane_variables_.end(), [&](const Expr& l) { return same(l, v); });
       }));
       size = std::min(size * out.extent.back(), kMostStagedBytes + 1);
     }
@@ -149,9 +143,8 @@ class TileWalk {
   static void lay_out(Tile& tile, const std::vector<bool>& has_lanes) {
     std::vector<std::size_t> order(tile.extent.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return has_lanes[a] != has_lanes[b] ? has_lanes[b] : a < b;
-    });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return has_lanes[a] != has_lanes[b] ? has_lanes[b] : a < b; });
     tile.stride = Index(tile.extent.size(), 0);
     std::int64_t place = 1;
     for (std::size_t k = order.size(); k-- > 0;) {
@@ -176,22 +169,19 @@ class TileWalk {
 
 bool loads_buffer(const LazyNode& store, int slot) {
   const std::vector<const LazyNode*> nodes = postorder(std::span<const LazyOp>(store.src));
-  return std::any_of(nodes.begin(), nodes.end(), [&](const LazyNode* n) {
-    return n->op == Ops::LOAD && std::get<BufferArg>(n->arg).slot == slot;
-  });
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](const LazyNode* n) { return n->op == Ops::LOAD && std::get<BufferArg>(n->arg).slot == slot; });
 }
 
-std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& axes,
-                                          std::span<const std::size_t> of, const Nest& nest,
-                                          std::vector<UOp>& around) {
+std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& axes, std::span<const std::size_t> of,
+                                          const Nest& nest, std::vector<UOp>& around) {
   std::vector<OutsideCoordinate> out;
   for (const Nest::Axis& p : nest.axes) out.push_back({p.begin, 1, false});
   std::vector<std::vector<bool>> is_outside;
   for (const Nest::Axis& p : nest.axes) is_outside.emplace_back(p.parts.size(), false);
   // A loop that belongs to no part (the leftover loop of the parallel axis) is around all others.
   for (const UOp loop : nest.loops)
-    if (std::none_of(nest.order.begin(), nest.order.end(),
-                     [&](const Nest::LoopPart& l) { return l.loop == loop; }))
+    if (std::none_of(nest.order.begin(), nest.order.end(), [&](const Nest::LoopPart& l) { return l.loop == loop; }))
       around.push_back(loop);
   std::size_t last = 0;
   for (std::size_t k = 0; k < nest.order.size(); ++k)
@@ -210,12 +200,12 @@ std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& 
         continue;
       }
       const Int size = axis.segments[nest.segments[k]].parts[j].size;
-      STRATA_CHECK(size.is_number(), domain, "[STAGE ", stage.axis, " ", stage.slot, "] axis ",
-                   of[k], " has the symbolic size ", size.render());
+      STRATA_CHECK(size.is_number(), domain, "[STAGE ", stage.axis, " ", stage.slot, "] axis ", of[k],
+                   " has the symbolic size ", size.render());
       out[k].reach *= size.value();
       const std::vector<Variable> names = variables(p.parts[j].first);
-      out[k].has_lanes = out[k].has_lanes || (nest.lanes != nullptr && !names.empty() &&
-                                              same(names[0], nest.lanes->variable));
+      out[k].has_lanes =
+          out[k].has_lanes || (nest.lanes != nullptr && !names.empty() && same(names[0], nest.lanes->variable));
     }
   }
   return out;

@@ -1,5 +1,5 @@
-// Staging (the Opt STAGE): plan_tile() computes which tile of a buffer a store needs inside of a loop, and the layout of that tile in
-// scratch memory. Internal to codegen/.
+// Staging (the Opt STAGE): plan_tile() computes which tile of a buffer a store needs inside of a loop, and the layout
+// of that tile in scratch memory. Internal to codegen/.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct Tile {
   std::int64_t size() const { return product(extent); }
 };
 
-/// A coordinate of an output axis as seen by a stage: base + [0, reach), where `base` comes from the loops outside of the stage and
-/// `reach` is the product of the parts inside.
+/// A coordinate of an output axis as seen by a stage: base + [0, reach), where `base` comes from the loops outside of
+/// the stage and `reach` is the product of the parts inside.
 struct OutsideCoordinate {
   Expr base;
   std::int64_t reach = 1;
@@ -33,15 +33,16 @@ struct OutsideCoordinate {
 /// True iff the value of `store` depends on a LOAD of buffer `slot`.
 bool loads_buffer(const LazyNode& store, int slot);
 
-/// The coordinates of the axes `of` for `stage`. The loops of `nest` down to the outermost loop of the stage's axis are outside; they are
-/// appended to `around`. @throws Error (domain) for a symbolic size inside
-std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& axes,
-                                          std::span<const std::size_t> of, const Nest& nest,
-                                          std::vector<UOp>& around);
+/// The coordinates of the axes `of` for `stage`. The loops of `nest` down to the outermost loop of the stage's axis are
+/// outside; they are appended to `around`. @throws Error (domain) for a symbolic size inside
+std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& axes, std::span<const std::size_t> of,
+                                          const Nest& nest, std::vector<UOp>& around);
 
-/// The tile of buffer `slot` that `store` needs at `idxs`, one coordinate for each axis of `of`. All loops of reductions are inside.
+/// The tile of buffer `slot` that `store` needs at `idxs`, one coordinate for each axis of `of`. All loops of
+/// reductions are inside.
 /// @param what the beginning of messages
-/// @throws Error (domain) where the buffer is not loaded, is loaded at more than one index, below a PAD or at a computed index; where the
+/// @throws Error (domain) where the buffer is not loaded, is loaded at more than one index, below a PAD or at a
+/// computed index; where the
 ///   index is not a base plus a tile of numeric extents; where the tile exceeds kMostStagedBytes
 Tile plan_tile(const LazyNode& store, int slot, const KernelAxes& axes, std::span<const std::size_t> of,
                std::span<const OutsideCoordinate> idxs, const std::string& what);

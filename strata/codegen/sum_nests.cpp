@@ -12,8 +12,8 @@ namespace strata {
 
 namespace {
 
-// A bounded sum over at most kFewIterations iterations has one level. In a longer sum the innermost accumulator adds up a run of
-// iterations, and each accumulator around it a smaller number of these sums.
+// A bounded sum over at most kFewIterations iterations has one level. In a longer sum the innermost accumulator adds up
+// a run of iterations, and each accumulator around it a smaller number of these sums.
 constexpr std::int64_t kFewIterations = 64;
 constexpr std::int64_t kRuns[] = {64, 48, 32};
 constexpr std::int64_t kTripCountsOfLevels[] = {32, 16, 8, 4, 2};
@@ -29,19 +29,17 @@ std::int64_t fitting_trip_count(std::int64_t trip_count, std::int64_t most) {
   return best;
 }
 
-/// Splits loop `at` of the segment into an outer loop and an inner loop of `inner` iterations; the remaining iterations become a segment
-/// of their own.
+/// Splits loop `at` of the segment into an outer loop and an inner loop of `inner` iterations; the remaining iterations
+/// become a segment of their own.
 std::vector<Segment> cut_loop(const Segment& segment, std::size_t at, std::int64_t inner) {
   const Int trip_count = segment.parts[at].size;
-  const Int whole =
-      trip_count.is_number() ? Int(trip_count.value() / inner) : Int(trip_count.expr() / inner);
+  const Int whole = trip_count.is_number() ? Int(trip_count.value() / inner) : Int(trip_count.expr() / inner);
   const Int rest = trip_count - whole * Int(inner);
   Int stride = 1;
   for (std::size_t k = at + 1; k < segment.parts.size(); ++k) stride *= segment.parts[k].size;
   std::vector<Segment> out = {segment};
   out[0].parts[at].size = whole;
-  out[0].parts.insert(out[0].parts.begin() + static_cast<std::ptrdiff_t>(at) + 1,
-                      Part{PartKind::loop, inner, true});
+  out[0].parts.insert(out[0].parts.begin() + static_cast<std::ptrdiff_t>(at) + 1, Part{PartKind::loop, inner, true});
   if (rest == Int(0)) return out;
   out.push_back(segment);
   out[1].begin = segment.begin + whole * Int(inner) * stride;
@@ -56,18 +54,17 @@ std::int64_t longest_sum(std::span<const Segment> segments) {
     std::int64_t trip_count = 1;
     for (const Part& p : s.parts)
       if (is_loop(p) || p.kind == PartKind::unroll)
-        if (!try_mul(trip_count, std::max<std::int64_t>(p.size.vmax(), 1), trip_count))
-          return trip_count;
+        if (!try_mul(trip_count, std::max<std::int64_t>(p.size.vmax(), 1), trip_count)) return trip_count;
     out = std::max(out, trip_count);
   }
   return out;
 }
 
-/// Chooses the lengths of levels for axes with these trip counts, outermost first: the chain of additions is at most kLongestChain plus
-/// the logarithm; among these the choice with the fewest additions between levels, then the fewest levels.
+/// Chooses the lengths of levels for axes with these trip counts, outermost first: the chain of additions is at most
+/// kLongestChain plus the logarithm; among these the choice with the fewest additions between levels, then the fewest
+/// levels.
 SumLevels levels_for(std::span<const std::int64_t> trip_counts, std::int64_t all) {
-  const auto logarithm =
-      static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(all))) - 1;
+  const auto logarithm = static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(all))) - 1;
   const std::int64_t longest = kLongestChain + logarithm;
   SumLevels best{kRuns[2], kTripCountsOfLevels[4]};
   auto fewest = std::pair(std::numeric_limits<std::int64_t>::max(), 0);
@@ -92,9 +89,9 @@ SumLevels levels_for(std::span<const std::int64_t> trip_counts, std::int64_t all
   return best;
 }
 
-/// Splits the loops of the segments into levels: `room` iterations in the innermost loop, at most `level` in each loop around it.
-std::vector<Segment> cut_long(const std::vector<Segment>& segments, std::int64_t room,
-                              std::int64_t level) {
+/// Splits the loops of the segments into levels: `room` iterations in the innermost loop, at most `level` in each loop
+/// around it.
+std::vector<Segment> cut_long(const std::vector<Segment>& segments, std::int64_t room, std::int64_t level) {
   std::vector<Segment> out;
   std::vector<Segment> open(segments.rbegin(), segments.rend());
   while (!open.empty()) {
@@ -135,8 +132,8 @@ std::vector<SumOrder> sum_orders(const LazyOp& kernel, const KernelAxes& axes, c
   return out;
 }
 
-Nests::Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index,
-             std::function<UOp(const Variable&)> parameter, std::vector<SumOrder> orders)
+Nests::Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index, std::function<UOp(const Variable&)> parameter,
+             std::vector<SumOrder> orders)
     : axes_(axes),
       out_(out),
       index_(index),
@@ -164,8 +161,8 @@ Nests::Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index,
   }
 }
 
-/// Groups the loops of a nest into levels, from the innermost loop on: loops share an accumulator as long as their product of trip counts
-/// is within the length of the level.
+/// Groups the loops of a nest into levels, from the innermost loop on: loops share an accumulator as long as their
+/// product of trip counts is within the length of the level.
 std::vector<std::size_t> Nests::levels_of(const Nest& nest, std::span<const std::int64_t> trip_counts,
                                           std::size_t group) const {
   if (orders_[group] == SumOrder::free) return {trip_counts.size()};
@@ -185,7 +182,8 @@ std::vector<std::size_t> Nests::levels_of(const Nest& nest, std::span<const std:
   return {out.rbegin(), out.rend()};
 }
 
-/// The nest of an ordered sum, with a loop for each digit of sum_order(). If an axis has lanes, these are its digits below kSumLanes.
+/// The nest of an ordered sum, with a loop for each digit of sum_order(). If an axis has lanes, these are its digits
+/// below kSumLanes.
 Nest Nests::ordered(const ReduceGroup& group, const std::string& path, bool outer_lanes) {
   Nest out;
   out.is_ordered = true;

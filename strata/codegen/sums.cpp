@@ -12,16 +12,11 @@ namespace {
 class Sums {
  public:
   Sums(UOpGraph& graph, LaneOps& ops, Ops reduction, UOp identity)
-      : graph_(graph),
-        ops_(ops),
-        reduction_(reduction),
-        op_(combining_op(reduction)),
-        identity_(identity) {}
+      : graph_(graph), ops_(ops), reduction_(reduction), op_(combining_op(reduction)), identity_(identity) {}
 
   /// Adds the terms of `nest` to `total`. The terms are taken from the front of `left`.
   UOp added(UOp total, const Nest& nest, std::span<const UOp>& left) {
-    const std::size_t copies = choices(nest.copies).size(),
-                      trip_count = choices(nest.iterations).size();
+    const std::size_t copies = choices(nest.copies).size(), trip_count = choices(nest.iterations).size();
     std::vector<UOp> parts;
     for (std::size_t c = 0; c < copies; ++c) {
       std::vector<UOp> body(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(trip_count));
@@ -49,8 +44,7 @@ class Sums {
       const std::size_t count = nest.levels.empty() ? 0 : nest.levels[level];
       const bool in_lanes = nest.lanes != nullptr && level >= nest.scalar_levels;
       UOp sum = accumulated(level == 0 ? first : identity_, std::move(values),
-                            std::span(nest.loops).subspan(end - count, count),
-                            in_lanes ? nest.lanes->count : 1);
+                            std::span(nest.loops).subspan(end - count, count), in_lanes ? nest.lanes->count : 1);
       end -= count;
       if (tail) sum = ops_.alu(op_, {sum, std::exchange(tail, {})});
       if (nest.is_ordered && in_lanes && level == nest.scalar_levels) sum = across_in_order(sum);
@@ -75,15 +69,14 @@ class Sums {
                       LoopReduction{reduction_, static_cast<std::int64_t>(loops.size())});
   }
 
-  /// The sum across 16 lanes in the order of sum_order(): index // 4 % 4 inside of index % 4. NOTE: starting without the identity is
-  /// equivalent, because no lane is -0.
+  /// The sum across 16 lanes in the order of sum_order(): index // 4 % 4 inside of index % 4. NOTE: starting without
+  /// the identity is equivalent, because no lane is -0.
   UOp across_in_order(UOp vector) {
     constexpr int kSide = 4;
     UOp total;
     for (int j = 0; j < kSide; ++j) {
       UOp side = graph_.lane(vector, j);
-      for (int i = 1; i < kSide; ++i)
-        side = ops_.alu(op_, {side, graph_.lane(vector, i * kSide + j)});
+      for (int i = 1; i < kSide; ++i) side = ops_.alu(op_, {side, graph_.lane(vector, i * kSide + j)});
       total = total ? ops_.alu(op_, {total, side}) : side;
     }
     return total;

@@ -9,9 +9,9 @@
 
 namespace strata {
 
-/// The result of `reduction` (SUM, REDUCE_MAX, ...) over `nests`. `values` has, for each nest, for each of its copies, the values of its
-/// iterations and then the value of its tail, if it has one. `identity` is the identity of the reduction in the dtype of the
-/// accumulators. Each nest continues from the result of the nests before it.
+/// The result of `reduction` (SUM, REDUCE_MAX, ...) over `nests`. `values` has, for each nest, for each of its copies,
+/// the values of its iterations and then the value of its tail, if it has one. `identity` is the identity of the
+/// reduction in the dtype of the accumulators. Each nest continues from the result of the nests before it.
 UOp summed(UOpGraph& graph, LaneOps& ops, Ops reduction, UOp identity, std::span<const Nest> nests,
            std::span<const UOp> values);
 

@@ -9,7 +9,8 @@ namespace strata {
 
 namespace {
 
-/// For a condition sum < c with sum = t*v + rest: it holds for all other counters where t*v + max(rest) < c, which limits v.
+/// For a condition sum < c with sum = t*v + rest: it holds for all other counters where t*v + max(rest) < c, which
+/// limits v.
 void note_condition(const Node* n, const std::vector<std::pair<Variable, std::size_t>>& counters,
                     std::vector<Unguarded>& out) {
   if (n->op != Op::Lt || n->src(1)->op != Op::Const) return;
@@ -21,8 +22,7 @@ void note_condition(const Node* n, const std::vector<std::pair<Variable, std::si
     const std::int64_t t = moved.value();
     const Facts rest = substitute(left, {{v, Expr(0)}}).facts();
     std::int64_t room = 0;  // t*v <= room
-    if (rest.max == std::numeric_limits<std::int64_t>::max() || !try_sub(limit - 1, rest.max, room))
-      continue;
+    if (rest.max == std::numeric_limits<std::int64_t>::max() || !try_sub(limit - 1, rest.max, room)) continue;
     if (t > 0)
       out[axis].end = std::min(out[axis].end, std::max<std::int64_t>(floor_div(room, t) + 1, 0));
     else
@@ -34,8 +34,7 @@ void note_condition(const Node* n, const std::vector<std::pair<Variable, std::si
 }  // namespace
 
 std::vector<Unguarded> unguarded(const std::vector<Access>& accesses,
-                                 const std::vector<std::pair<Variable, std::size_t>>& counters,
-                                 std::size_t axes) {
+                                 const std::vector<std::pair<Variable, std::size_t>>& counters, std::size_t axes) {
   std::vector<Unguarded> out(axes);
   for (const Access& a : accesses) {
     const Node* n = a.valid.node();

@@ -36,14 +36,12 @@ class VariableNotes {
   }
   void note(const Variable& v) {
     const std::string_view name = v.name();
-    const bool is_ours = name.starts_with("ridx") || name.starts_with("lane_") ||
-                         name.starts_with("_") || is_range_bound(name);
-    STRATA_CHECK(!is_ours, domain, "[lower] the name ", name,
-                 " is reserved for loops of kernels: rename the variable");
+    const bool is_ours =
+        name.starts_with("ridx") || name.starts_with("lane_") || name.starts_with("_") || is_range_bound(name);
+    STRATA_CHECK(!is_ours, domain, "[lower] the name ", name, " is reserved for loops of kernels: rename the variable");
     const auto [it, is_new] = by_name_.emplace(std::string(name), v);
-    STRATA_CHECK(is_new || same(it->second, v), domain, "[lower] there are two variables ", name,
-                 ", with bounds [", it->second.min(), ", ", it->second.max(), "] and [", v.min(),
-                 ", ", v.max(), "]");
+    STRATA_CHECK(is_new || same(it->second, v), domain, "[lower] there are two variables ", name, ", with bounds [",
+                 it->second.min(), ", ", it->second.max(), "] and [", v.min(), ", ", v.max(), "]");
   }
 
   std::map<std::string, Variable> by_name_;

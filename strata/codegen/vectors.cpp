@@ -10,8 +10,7 @@ namespace strata {
 std::optional<std::int64_t> stride_along(const Expr& index, const Lanes& lanes) {
   const auto depends = [&](const Expr& on) {
     const std::vector<Variable> of = variables(on);
-    return std::any_of(of.begin(), of.end(),
-                       [&](const Variable& v) { return same(v, lanes.variable); });
+    return std::any_of(of.begin(), of.end(), [&](const Variable& v) { return same(v, lanes.variable); });
   };
   if (!depends(index)) return 0;
   if (same(index, lanes.variable)) return 1;
@@ -36,8 +35,7 @@ std::optional<std::int64_t> whole_bytes(const Expr& first, DType dtype) {
   const std::int64_t bytes = lanes * static_cast<std::int64_t>(dtype.scalar().itemsize());
   const Facts facts = first.facts();
   const bool is_whole = facts.modulus % lanes == 0 && facts.residue % lanes == 0;
-  if (!is_whole || bytes < 16 || !std::has_single_bit(static_cast<std::uint64_t>(bytes)))
-    return std::nullopt;
+  if (!is_whole || bytes < 16 || !std::has_single_bit(static_cast<std::uint64_t>(bytes))) return std::nullopt;
   return bytes;
 }
 
@@ -68,8 +66,7 @@ UOp LaneOps::reversed(UOp vector) {
 UOp LaneOps::folded(Ops op, std::vector<UOp> parts) {
   while (parts.size() > 1) {
     std::vector<UOp> fewer;
-    for (std::size_t k = 0; k + 1 < parts.size(); k += 2)
-      fewer.push_back(alu(op, {parts[k], parts[k + 1]}));
+    for (std::size_t k = 0; k + 1 < parts.size(); k += 2) fewer.push_back(alu(op, {parts[k], parts[k + 1]}));
     if (parts.size() % 2 != 0) fewer.push_back(parts.back());
     parts = std::move(fewer);
   }

@@ -1,4 +1,5 @@
-// Vectorization helpers: strides of an index along the lanes, and LaneOps, ops on mixtures of scalars and vectors. Internal to codegen/.
+// Vectorization helpers: strides of an index along the lanes, and LaneOps, ops on mixtures of scalars and vectors.
+// Internal to codegen/.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +12,18 @@
 
 namespace strata {
 
-/// The constant c, in elements, with index(lane + 1) == index(lane) + c: 0 where the index does not depend on the lane, the coefficient
-/// where the index is a sum with the lane as a term. Nothing for other indices, e.g. lane // 2: the access is a gather or a scatter.
+/// The constant c, in elements, with index(lane + 1) == index(lane) + c: 0 where the index does not depend on the lane,
+/// the coefficient where the index is a sum with the lane as a term. Nothing for other indices, e.g. lane // 2: the
+/// access is a gather or a scatter.
 std::optional<std::int64_t> stride_along(const Expr& index, const Lanes& lanes);
 
-/// `at` with the lanes in reverse order: lane k becomes lane count - 1 - k. An index of stride -1 becomes one of stride 1.
+/// `at` with the lanes in reverse order: lane k becomes lane count - 1 - k. An index of stride -1 becomes one of
+/// stride 1.
 IndexExprs mirrored(const IndexExprs& at, const Lanes& lanes);
 
-/// The size in bytes of a vector of `dtype` that begins at element `first`, if the size is a power of two >= 16 and `first` is proven to
-/// be a multiple of the lanes; else nothing. The vector is then aligned to its size where the buffer is, which a streaming store tests at
-/// run time.
+/// The size in bytes of a vector of `dtype` that begins at element `first`, if the size is a power of two >= 16 and
+/// `first` is proven to be a multiple of the lanes; else nothing. The vector is then aligned to its size where the
+/// buffer is, which a streaming store tests at run time.
 std::optional<std::int64_t> whole_bytes(const Expr& first, DType dtype);
 
 /// Appends ops on mixtures of scalars and vectors: scalars are broadcast to the lanes of the vectors.
@@ -29,13 +32,15 @@ class LaneOps {
   /// `made` gets each ALU that alu() makes.
   LaneOps(UOpGraph& graph, std::vector<UOp>& made) : graph_(graph), made_(made) {}
 
-  /// `op` on `operands`, broadcast to the lanes of the widest one: one ALU. The pass decompose_pass.h replaces ops that the target lacks.
+  /// `op` on `operands`, broadcast to the lanes of the widest one: one ALU. The pass decompose_pass.h replaces ops that
+  /// the target lacks.
   UOp alu(Ops op, std::vector<UOp> operands);
   /// `value`; a scalar is broadcast to `lanes` lanes. @pre `value` has 1 or `lanes` lanes
   UOp widened(UOp value, int lanes);
   /// `vector` with its lanes in reverse order. @pre `vector` has more than one lane
   UOp reversed(UOp vector);
-  /// Combines `parts` pairwise, as a balanced tree: (p0 op p1) op (p2 op p3). Of an odd number the last one moves up as it is.
+  /// Combines `parts` pairwise, as a balanced tree: (p0 op p1) op (p2 op p3). Of an odd number the last one moves up as
+  /// it is.
   /// @pre !parts.empty()
   UOp folded(Ops op, std::vector<UOp> parts);
   /// folded() of the first `lanes` lanes of `value`: a scalar.

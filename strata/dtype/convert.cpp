@@ -1,5 +1,5 @@
-// Conversions of 16-bit floats. Widening is exact and keeps the payload of a NaN. Narrowing rounds once, from f64 too: a detour by
-// f32 would round 1 + 2^-11 + 2^-40 to a tie first, and then to 1.
+// Conversions of 16-bit floats. Widening is exact and keeps the payload of a NaN. Narrowing rounds once, from f64 too:
+// a detour by f32 would round 1 + 2^-11 + 2^-40 to a tie first, and then to 1.
 #include <bit>
 
 #include "strata/dtype/float_bits.h"

@@ -38,10 +38,9 @@ const DTypeRow& row_of(DType dtype) {
 }  // namespace
 
 DType DType::vec(int lanes) const {
-  STRATA_CHECK(!is_none() && !is_pointer() && !is_vector(), domain, "[vec] ", name(),
-               " is not a scalar");
-  STRATA_CHECK(lanes >= 1 && lanes <= kMostLanes, domain, "[vec] ", lanes, " lanes of ", name(),
-               ": 1 to ", kMostLanes, " are possible");
+  STRATA_CHECK(!is_none() && !is_pointer() && !is_vector(), domain, "[vec] ", name(), " is not a scalar");
+  STRATA_CHECK(lanes >= 1 && lanes <= kMostLanes, domain, "[vec] ", lanes, " lanes of ", name(), ": 1 to ", kMostLanes,
+               " are possible");
   return with(lanes, false);
 }
 
@@ -98,8 +97,8 @@ struct NameParser {
     int lanes = 0;
     const auto read = std::from_chars(digits.data(), end, lanes);
     rest = rest.substr(0, at);
-    const bool good = read.ec == std::errc() && read.ptr == end && !digits.starts_with('0') &&
-                      lanes > 1 && lanes <= DType::kMostLanes;
+    const bool good = read.ec == std::errc() && read.ptr == end && !digits.starts_with('0') && lanes > 1 &&
+                      lanes <= DType::kMostLanes;
     return good ? lanes : 0;
   }
 };
@@ -113,8 +112,7 @@ std::optional<DType> try_parse(std::string_view text) {
   if (lanes == 0 || (called && lanes == 1)) return std::nullopt;
   for (std::size_t i = 0; i < kAll.size(); ++i) {
     const DTypeRow& names = kDTypeRows[i];
-    if (parser.rest != names.name && parser.rest != names.spec && parser.rest != names.numpy)
-      continue;
+    if (parser.rest != names.name && parser.rest != names.spec && parser.rest != names.numpy) continue;
     const DType found = kAll[i].vec(lanes);
     return pointer ? found.pointer() : found;
   }
@@ -128,10 +126,9 @@ std::span<const DType> all() { return kAll; }
 DType parse(std::string_view text) {
   if (const std::optional<DType> found = try_parse(text)) return *found;
   std::string names;
-  for (const DTypeRow& known : kDTypeRows)
-    names.append(names.empty() ? "" : ", ").append(known.name);
-  throw Error(ErrorKind::parse, detail::message("[dtype] '", text, "' is none of ", names,
-                                                "; a vector ends in x2 to x", DType::kMostLanes));
+  for (const DTypeRow& known : kDTypeRows) names.append(names.empty() ? "" : ", ").append(known.name);
+  throw Error(ErrorKind::parse, detail::message("[dtype] '", text, "' is none of ", names, "; a vector ends in x2 to x",
+                                                DType::kMostLanes));
 }
 
 }  // namespace dtypes
@@ -153,8 +150,7 @@ double highest(DType dtype) {
     case DTypeKind::uint: return std::ldexp(1.0, dtype.bits()) - 1;
     case DTypeKind::floating: {
       const FloatFormat format = float_format(dtype);
-      return std::bit_cast<double>(
-          convert_float(format.infinity() - 1, format, float_format(dtypes::float64)));
+      return std::bit_cast<double>(convert_float(format.infinity() - 1, format, float_format(dtypes::float64)));
     }
   }
   throw InternalError("internal error: highest met an unknown kind");

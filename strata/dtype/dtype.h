@@ -1,5 +1,5 @@
-// DType: the type of a tensor's elements, one of the scalar dtypes of dtypes.def, a vector of one, or a pointer to either.
-// A value of three bytes. Also here: promotion of two dtypes, and dtypes by name.
+// DType: the type of a tensor's elements, one of the scalar dtypes of dtypes.def, a vector of one, or a pointer to
+// either. A value of three bytes. Also here: promotion of two dtypes, and dtypes by name.
 //
 //   dtypes::float32.name()          "f32"
 //   dtypes::float32.vec(8).name()   "f32x8"
@@ -42,11 +42,12 @@ class DType {
   constexpr DType pointee() const { return pointer_ ? with(lanes_, false) : *this; }
   /// A pointer to this dtype; a pointer is returned as it is.
   constexpr DType pointer() const { return with(lanes_, true); }
-  /// A vector of `lanes` lanes; the scalar itself for 1. @throws Error (domain) unless 1 <= lanes <= kMostLanes and this is a scalar.
+  /// A vector of `lanes` lanes; the scalar itself for 1. @throws Error (domain) unless 1 <= lanes <= kMostLanes and
+  /// this is a scalar.
   DType vec(int lanes) const;
 
-  // Properties of the scalar, of one lane of a vector, or of what a pointer points to: f32x8* is a float of 32 bits, too.
-  // `none` has none of them: InternalError.
+  // Properties of the scalar, of one lane of a vector, or of what a pointer points to: f32x8* is a float of 32 bits,
+  // too. `none` has none of them: InternalError.
   DTypeKind kind() const;
   int bits() const;  ///< size of one lane in memory; 8 for bool
   bool is_bool() const { return kind() == DTypeKind::boolean; }
@@ -84,30 +85,30 @@ class DType {
 namespace dtypes {
 
 inline constexpr DType none{};
-#define STRATA_DTYPE(id, kind, bits, name, spec, c, significand, min_exponent) \
-  inline constexpr DType id{DType::Id::id};
+#define STRATA_DTYPE(id, kind, bits, name, spec, c, significand, min_exponent) inline constexpr DType id{DType::Id::id};
 #include "strata/dtype/dtypes.def"
 
 /// The scalar dtypes in the order of dtypes.def.
 std::span<const DType> all();
 /// The dtype called `text`: what name() or spec_name() of any dtype but `none` gives ("f32", "f32x8", "f32*",
-/// "dtypes.float.vec(8)"), also without "dtypes." ("float", "long": f32 and i64), or NumPy's name of the scalar ("float32").
+/// "dtypes.float.vec(8)"), also without "dtypes." ("float", "long": f32 and i64), or NumPy's name of the scalar
+/// ("float32").
 /// @throws Error (parse) that lists the known names.
 DType parse(std::string_view text);
 
 }  // namespace dtypes
 
-/// The dtype that two operands are converted to, e.g. (i8, u8) gives i16 and (i64, f16) gives f16; the full matrix is in
-/// promote.cpp. It follows PyTorch and the array-API standard; a signed integer and u64 give f64, as in NumPy. Commutative
-/// and idempotent. Associative except where a signed integer, u64 and a float narrower than f64 come together. Vectors of
-/// equal lanes give a vector.
+/// The dtype that two operands are converted to, e.g. (i8, u8) gives i16 and (i64, f16) gives f16; the full matrix is
+/// in promote.cpp. It follows PyTorch and the array-API standard; a signed integer and u64 give f64, as in NumPy.
+/// Commutative and idempotent. Associative except where a signed integer, u64 and a float narrower than f64 come
+/// together. Vectors of equal lanes give a vector.
 /// @throws Error (domain) for different lanes (a scalar has 1), for pointers and for `none`.
 DType promote(DType a, DType b);
 /// The promotion matrix as text with short names; rows and columns are in the order of dtypes.def.
 std::string promotion_table();
 
-/// The least and the largest finite value of one lane, as doubles; 0 and 1 for bool. Exact, except for the largest 64-bit
-/// integers, which are rounded. `none` has neither: InternalError.
+/// The least and the largest finite value of one lane, as doubles; 0 and 1 for bool. Exact, except for the largest
+/// 64-bit integers, which are rounded. `none` has neither: InternalError.
 double lowest(DType dtype);
 double highest(DType dtype);
 

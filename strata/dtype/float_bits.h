@@ -1,5 +1,6 @@
-// Binary floats as bit patterns, for every format up to f64: `convert_float` and `round_to_float` convert between formats
-// with one rounding. Scalar computes all its conversions to floats with them. Everything here works in constant expressions.
+// Binary floats as bit patterns, for every format up to f64: `convert_float` and `round_to_float` convert between
+// formats with one rounding. Scalar computes all its conversions to floats with them. Everything here works in constant
+// expressions.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +20,7 @@ struct FloatFormat {
 
   /// The exponent of the smallest subnormal number: every finite value is a multiple of 2^quantum().
   constexpr int quantum() const { return min_exponent - (significand - 1); }
-  constexpr std::uint64_t fraction_mask() const {
-    return (std::uint64_t{1} << (significand - 1)) - 1;
-  }
+  constexpr std::uint64_t fraction_mask() const { return (std::uint64_t{1} << (significand - 1)) - 1; }
   constexpr std::uint64_t sign_mask() const { return std::uint64_t{1} << (bits - 1); }
   /// The bits of +infinity; larger ones, the sign aside, are NaNs.
   constexpr std::uint64_t infinity() const { return (sign_mask() - 1) & ~fraction_mask(); }
@@ -31,8 +30,7 @@ struct FloatFormat {
 constexpr FloatFormat float_format(DType dtype) {
   constexpr FloatFormat kFormats[] = {
       {},
-#define STRATA_DTYPE(id, kind, bits, name, spec, c, significand, min_exponent) \
-  {significand, min_exponent, bits},
+#define STRATA_DTYPE(id, kind, bits, name, spec, c, significand, min_exponent) {significand, min_exponent, bits},
 #include "strata/dtype/dtypes.def"
   };
   return kFormats[static_cast<std::size_t>(dtype.id())];
@@ -41,8 +39,8 @@ constexpr FloatFormat float_format(DType dtype) {
 /// The format of double. It represents the values of all other formats exactly.
 inline constexpr FloatFormat kF64 = float_format(dtypes::float64);
 
-/// The bits of significand * 2^exponent in format `to`, with sign bit 0: rounded to nearest, ties to even; infinity beyond the
-/// largest finite value. E.g. (3, -1) gives 1.5. @pre -2048 <= exponent <= 2048
+/// The bits of significand * 2^exponent in format `to`, with sign bit 0: rounded to nearest, ties to even; infinity
+/// beyond the largest finite value. E.g. (3, -1) gives 1.5. @pre -2048 <= exponent <= 2048
 constexpr std::uint64_t round_to_float(std::uint64_t significand, int exponent, FloatFormat to) {
   if (significand == 0) return 0;
   const int top = exponent + 63 - std::countl_zero(significand);
@@ -60,13 +58,12 @@ constexpr std::uint64_t round_to_float(std::uint64_t significand, int exponent, 
     kept += rest > half || (rest == half && (kept & 1) != 0) ? 1U : 0U;
   }
   // NOTE: the hidden bit of `kept` adds one to the exponent's field, and so does a carry out of the rounding.
-  const std::uint64_t out =
-      (static_cast<std::uint64_t>(last - to.quantum()) << (to.significand - 1)) + kept;
+  const std::uint64_t out = (static_cast<std::uint64_t>(last - to.quantum()) << (to.significand - 1)) + kept;
   return std::min(out, to.infinity());
 }
 
-/// The number `bits` of format `from` in format `to`, rounded once. A NaN keeps its sign and the upper bits of its fraction (so a
-/// signalling NaN stays signalling); where none of those is 1, it becomes the quiet NaN.
+/// The number `bits` of format `from` in format `to`, rounded once. A NaN keeps its sign and the upper bits of its
+/// fraction (so a signalling NaN stays signalling); where none of those is 1, it becomes the quiet NaN.
 constexpr std::uint64_t convert_float(std::uint64_t bits, FloatFormat from, FloatFormat to) {
   const std::uint64_t sign = (bits & from.sign_mask()) != 0 ? to.sign_mask() : 0;
   const std::uint64_t size = bits & (from.sign_mask() - 1);

@@ -1,5 +1,6 @@
-// Promotion. bool is below the integers, and the integers are below the floats, as in the array-API standard and PyTorch. A signed
-// and an unsigned integer give the smallest integer that holds both, as in NumPy; u64 and a signed integer give f64.
+// Promotion. bool is below the integers, and the integers are below the floats, as in the array-API standard and
+// PyTorch. A signed and an unsigned integer give the smallest integer that holds both, as in NumPy; u64 and a signed
+// integer give f64.
 //
 // NOTE: not associative for a signed integer, u64 and f16, bf16 or f32: (i32, u64) is f64, but (u64, f16) is f16.
 #include <array>
@@ -13,8 +14,8 @@ namespace {
 
 using PromotionRow = std::array<DType, DType::kCount>;
 
-constexpr DType b1 = dtypes::boolean, f2 = dtypes::float16, bf = dtypes::bfloat16,
-                f4 = dtypes::float32, f8 = dtypes::float64;
+constexpr DType b1 = dtypes::boolean, f2 = dtypes::float16, bf = dtypes::bfloat16, f4 = dtypes::float32,
+                f8 = dtypes::float64;
 constexpr DType i1 = dtypes::int8, i2 = dtypes::int16, i4 = dtypes::int32, i8 = dtypes::int64;
 constexpr DType u1 = dtypes::uint8, u2 = dtypes::uint16, u4 = dtypes::uint32, u8 = dtypes::uint64;
 
@@ -49,10 +50,8 @@ void append_cell(std::string& out, std::string_view text) {
 
 DType promote(DType a, DType b) {
   const bool values = !a.is_none() && !b.is_none() && !a.is_pointer() && !b.is_pointer();
-  STRATA_CHECK(values, domain, "[promote] ", a.name(), " and ", b.name(),
-               " are not both dtypes of values");
-  STRATA_CHECK(a.lanes() == b.lanes(), domain, "[promote] ", a.name(), " and ", b.name(),
-               " differ in lanes");
+  STRATA_CHECK(values, domain, "[promote] ", a.name(), " and ", b.name(), " are not both dtypes of values");
+  STRATA_CHECK(a.lanes() == b.lanes(), domain, "[promote] ", a.name(), " and ", b.name(), " differ in lanes");
   return kPromotion[promotion_index(a)][promotion_index(b)].vec(a.lanes());
 }
 

@@ -1,4 +1,5 @@
-// Scalar: typed scalars. Every value is made from its bits, so one function wraps integers and one rounds floats (float_bits.h).
+// Scalar: typed scalars. Every value is made from its bits, so one function wraps integers and one rounds floats
+// (float_bits.h).
 #include "strata/dtype/scalar.h"
 
 #include <bit>
@@ -14,8 +15,8 @@ namespace strata {
 namespace {
 
 void check_scalar(DType dtype, std::string_view operation) {
-  STRATA_CHECK(!dtype.is_none() && !dtype.is_vector() && !dtype.is_pointer(), domain, "[",
-               operation, "] ", dtype.name(), " is not a scalar dtype");
+  STRATA_CHECK(!dtype.is_none() && !dtype.is_vector() && !dtype.is_pointer(), domain, "[", operation, "] ",
+               dtype.name(), " is not a scalar dtype");
 }
 
 std::uint64_t mask(int bits) { return ~std::uint64_t{0} >> (64 - bits); }
@@ -35,8 +36,7 @@ std::uint64_t truncated_bits(DType dtype, double v) {
   // NOTE: the double 2^value_bits is exact, the largest integer may not be.
   if (v >= std::ldexp(1.0, value_bits)) return mask(value_bits);
   if (v <= lowest(dtype)) return dtype.is_unsigned() ? 0 : ~mask(value_bits);
-  return dtype.is_unsigned() ? static_cast<std::uint64_t>(v)
-                             : static_cast<std::uint64_t>(static_cast<std::int64_t>(v));
+  return dtype.is_unsigned() ? static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(static_cast<std::int64_t>(v));
 }
 
 }  // namespace
@@ -74,16 +74,13 @@ Scalar Scalar::from_bits(DType dtype, std::uint64_t bits) {
       break;
     }
     case DTypeKind::uint: out.u_ = bits; break;
-    case DTypeKind::floating:
-      out.f_ = std::bit_cast<double>(convert_float(bits, float_format(dtype), kF64));
-      break;
+    case DTypeKind::floating: out.f_ = std::bit_cast<double>(convert_float(bits, float_format(dtype), kF64)); break;
   }
   return out;
 }
 
 std::uint64_t Scalar::bits() const {
-  if (dtype_.is_float())
-    return convert_float(std::bit_cast<std::uint64_t>(f_), kF64, float_format(dtype_));
+  if (dtype_.is_float()) return convert_float(std::bit_cast<std::uint64_t>(f_), kF64, float_format(dtype_));
   return dtype_.is_unsigned() ? u_ : static_cast<std::uint64_t>(i_) & mask(dtype_.bits());
 }
 
@@ -94,8 +91,7 @@ Scalar Scalar::cast(DType to) const {
 
 Scalar Scalar::bitcast(DType to) const {
   check_scalar(to, "bitcast");
-  STRATA_CHECK(dtype_.bits() == to.bits(), domain, "[bitcast] ", dtype_.name(), " and ", to.name(),
-               " differ in size");
+  STRATA_CHECK(dtype_.bits() == to.bits(), domain, "[bitcast] ", dtype_.name(), " and ", to.name(), " differ in size");
   return from_bits(to, bits());
 }
 
@@ -134,10 +130,9 @@ void store_scalar(const Scalar& value, void* at) {
 }
 
 std::uint64_t ulp_distance(const Scalar& a, const Scalar& b) {
-  STRATA_CHECK(a.dtype() == b.dtype() && a.dtype().is_float(), domain, "[ulp_distance] ",
-               a.dtype().name(), " and ", b.dtype().name(), " are not the same float dtype");
-  if (a.is_nan() || b.is_nan())
-    return a.is_nan() && b.is_nan() ? 0 : std::numeric_limits<std::uint64_t>::max();
+  STRATA_CHECK(a.dtype() == b.dtype() && a.dtype().is_float(), domain, "[ulp_distance] ", a.dtype().name(), " and ",
+               b.dtype().name(), " are not the same float dtype");
+  if (a.is_nan() || b.is_nan()) return a.is_nan() && b.is_nan() ? 0 : std::numeric_limits<std::uint64_t>::max();
   const std::uint64_t sign = float_format(a.dtype()).sign_mask();
   const std::uint64_t x = a.bits() & (sign - 1), y = b.bits() & (sign - 1);
   if (((a.bits() ^ b.bits()) & sign) != 0) return x + y;

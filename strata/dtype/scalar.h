@@ -1,5 +1,5 @@
-// Scalar: one value of a scalar dtype, its conversions, its text and its bits in memory. Constants of graphs and kernels are
-// Scalars, and the interpreters compute with them.
+// Scalar: one value of a scalar dtype, its conversions, its text and its bits in memory. Constants of graphs and
+// kernels are Scalars, and the interpreters compute with them.
 //
 // Conversion rules:
 // - integer to integer wraps modulo 2^bits;
@@ -30,7 +30,8 @@ class Scalar {
   static Scalar of(DType dtype, std::int64_t v);
   static Scalar of(DType dtype, std::uint64_t v);
   static Scalar of(DType dtype, double v);
-  /// The value whose representation in memory is the low bits of `bits`; a bool is true unless its low 8 bits are all 0.
+  /// The value whose representation in memory is the low bits of `bits`; a bool is true unless its low 8 bits are all
+  /// 0.
   /// @throws Error (domain) unless `dtype` is a scalar.
   static Scalar from_bits(DType dtype, std::uint64_t bits);
 
@@ -39,7 +40,8 @@ class Scalar {
   std::uint64_t bits() const;
   /// The value converted to `to`. @throws Error (domain) unless `to` is a scalar.
   Scalar cast(DType to) const;
-  /// The value of dtype `to` with the same bits. @throws Error (domain) for different sizes, or unless `to` is a scalar.
+  /// The value of dtype `to` with the same bits. @throws Error (domain) for different sizes, or unless `to` is a
+  /// scalar.
   Scalar bitcast(DType to) const;
 
   bool as_bool() const;
@@ -48,12 +50,10 @@ class Scalar {
   double as_double() const;       ///< cast to f64
   bool is_nan() const;
 
-  /// The shortest text that reads back to the same value of this dtype: "2.0", "-0.0", "3", "True", "inf", "1e-45". Every NaN
-  /// is "nan".
+  /// The shortest text that reads back to the same value of this dtype: "2.0", "-0.0", "3", "True", "inf", "1e-45".
+  /// Every NaN is "nan".
   std::string text() const;
-  friend bool operator==(const Scalar& a, const Scalar& b) {
-    return a.dtype_ == b.dtype_ && a.bits() == b.bits();
-  }
+  friend bool operator==(const Scalar& a, const Scalar& b) { return a.dtype_ == b.dtype_ && a.bits() == b.bits(); }
 
  private:
   DType dtype_;
@@ -64,8 +64,8 @@ class Scalar {
   };
 };
 
-/// Reads or writes one element in memory, in the byte order of the host. @pre `at` points to dtype.itemsize() bytes; any
-/// alignment. @throws Error (domain) unless `dtype` is a scalar.
+/// Reads or writes one element in memory, in the byte order of the host. @pre `at` points to dtype.itemsize() bytes;
+/// any alignment. @throws Error (domain) unless `dtype` is a scalar.
 Scalar load_scalar(DType dtype, const void* at);
 void store_scalar(const Scalar& value, void* at);
 
@@ -78,8 +78,8 @@ std::uint16_t f32_to_bf16(float value);
 std::uint16_t f64_to_bf16(double value);
 
 /// The number of steps, from one float to the next, between two values of one float dtype: 0 for equal values, 1 for
-/// neighbours. +0 and -0 are one value here; infinity is the neighbour of the largest finite value. Two NaN have distance 0; a
-/// NaN and a number have the largest std::uint64_t.
+/// neighbours. +0 and -0 are one value here; infinity is the neighbour of the largest finite value. Two NaN have
+/// distance 0; a NaN and a number have the largest std::uint64_t.
 /// @throws Error (domain) unless both have the same float dtype.
 std::uint64_t ulp_distance(const Scalar& a, const Scalar& b);
 

@@ -36,13 +36,14 @@ double next_decimal(const std::string& text) {
   return read(detail::message(std::stoi(digits) + 1, "e", exponent));
 }
 
-// The decimal with the fewest digits that `dtype` reads as `size`; of several the nearest. @pre size > 0, finite, of 16 bits
+// The decimal with the fewest digits that `dtype` reads as `size`; of several the nearest. @pre size > 0, finite, of 16
+// bits
 double shortest_decimal(double size, DType dtype) {
   const Scalar want = Scalar::of(dtype, size);
   for (int places = 0; places < 8; ++places) {
     const std::string nearest = to_text(size, std::chars_format::scientific, places);
-    // NOTE: above a power of two floats are twice as far apart as below it. So the nearest decimal may be too low to read back
-    // to `size`, while the next larger one does.
+    // NOTE: above a power of two floats are twice as far apart as below it. So the nearest decimal may be too low to
+    // read back to `size`, while the next larger one does.
     for (const double decimal : {read(nearest), next_decimal(nearest)})
       if (Scalar::of(dtype, decimal) == want) return decimal;
   }

@@ -1,6 +1,6 @@
-// feed(): values that change from run to run, such as seeds of random numbers and learning rates, as an input of kernels. A constant in the
-// graph would be compiled into the kernel; a fed value is memory, so a new value compiles nothing. A capture (tensor/jit.h) fills the
-// memory again before each replay.
+// feed(): values that change from run to run, such as seeds of random numbers and learning rates, as an input of
+// kernels. A constant in the graph would be compiled into the kernel; a fed value is memory, so a new value compiles
+// nothing. A capture (tensor/jit.h) fills the memory again before each replay.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ using Fill = std::function<void(void* elements)>;
 /// A realized leaf of shape (count,), whose elements `fill` has written. A FeedListener keeps `fill` for later runs.
 LazyOp feed(DType dtype, std::int64_t count, Fill fill);
 
-/// While an object lives, collects the calls of feed() on this thread. Of nested listeners only the innermost one collects.
+/// While an object lives, collects the calls of feed() on this thread. Of nested listeners only the innermost one
+/// collects.
 class FeedListener {
  public:
   FeedListener();

@@ -1,5 +1,6 @@
-// Generator: the state of random numbers, which is a seed and a count of the numbers drawn so far. Random number k is a function of seed
-// and k (tensor/random.h), computed by kernels. So a seed gives the same numbers on every device and with any number of threads.
+// Generator: the state of random numbers, which is a seed and a count of the numbers drawn so far. Random number k is a
+// function of seed and k (tensor/random.h), computed by kernels. So a seed gives the same numbers on every device and
+// with any number of threads.
 #pragma once
 
 #include <atomic>
@@ -8,12 +9,11 @@
 
 namespace strata {
 
-/// A handle on the state; copies share it. Thread-safe, but if two threads draw, their order decides which numbers each gets.
+/// A handle on the state; copies share it. Thread-safe, but if two threads draw, their order decides which numbers each
+/// gets.
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed = 0) : state_(std::make_shared<State>()) {
-    state_->seed = seed;
-  }
+  explicit Generator(std::uint64_t seed = 0) : state_(std::make_shared<State>()) { state_->seed = seed; }
   /// The generator of operations that are given none. Its first seed is 0.
   static Generator& default_generator();
 

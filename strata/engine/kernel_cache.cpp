@@ -34,8 +34,7 @@ std::shared_ptr<const CompiledKernel> KernelCache::find(const Key& key) {
 std::shared_ptr<const CompiledKernel> KernelCache::get(const LazyOp& kernel, const Device& device) {
   const Key key{kernel, &device, flags::DETERMINISTIC.get()};
   if (auto known = find(key)) return known;
-  auto made =
-      std::make_shared<const CompiledKernel>(compile(kernel, device, std::nullopt, key.deterministic));
+  auto made = std::make_shared<const CompiledKernel>(compile(kernel, device, std::nullopt, key.deterministic));
   std::list<Entry> dropped;  // declared before the lock, so destroyed after its release
   const std::lock_guard lock(mutex_);
   if (const auto it = at_.find(key); it != at_.end()) return it->second->kernel;

@@ -1,5 +1,6 @@
-// KernelCache: the compiled kernels of this process. realize() looks up the kernel of each schedule item here, so that a loop that builds
-// the same graph again compiles nothing. On a miss, the disk cache (runtime/disk_cache.h) may still have the compiled code.
+// KernelCache: the compiled kernels of this process. realize() looks up the kernel of each schedule item here, so that
+// a loop that builds the same graph again compiles nothing. On a miss, the disk cache (runtime/disk_cache.h) may still
+// have the compiled code.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@
 
 namespace strata {
 
-/// A least-recently-used cache of compiled kernels, keyed by AST, device and the flag DETERMINISTIC. Graph nodes are unique (two equal ASTs
-/// are one node), so a lookup compares pointers. Thread-safe.
+/// A least-recently-used cache of compiled kernels, keyed by AST, device and the flag DETERMINISTIC. Graph nodes are
+/// unique (two equal ASTs are one node), so a lookup compares pointers. Thread-safe.
 class KernelCache {
  public:
   /// The lookups of this process, and the present size.
@@ -23,11 +24,13 @@ class KernelCache {
     std::size_t size = 0;                ///< kernels in the cache
   };
 
-  /// The cache of the process. It keeps as many kernels as the flag KERNEL_CACHE says, at least 1: those used last. It is never destroyed.
+  /// The cache of the process. It keeps as many kernels as the flag KERNEL_CACHE says, at least 1: those used last. It
+  /// is never destroyed.
   static KernelCache& instance();
 
-  /// The kernel of `ast` (a SINK, with plain variables) on `device`, compiled on a miss, with the Opts that compile() chooses. The result
-  /// stays valid when the cache drops it. Two threads that miss the same kernel at the same time both compile it; one result is kept.
+  /// The kernel of `ast` (a SINK, with plain variables) on `device`, compiled on a miss, with the Opts that compile()
+  /// chooses. The result stays valid when the cache drops it. Two threads that miss the same kernel at the same time
+  /// both compile it; one result is kept.
   /// @throws as compile()
   std::shared_ptr<const CompiledKernel> get(const LazyOp& kernel, const Device& device);
 

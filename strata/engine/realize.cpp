@@ -36,8 +36,7 @@ class Realizing {
     for (const LazyOp& r : roots) asked_.insert(r.node());
     items_ = schedule(roots, fusion_options());
     plan_ = plan_memory(items_, [&](const LazyOp& n) { return is_kept(n); });
-    for (const std::int64_t bytes : plan_.blocks)
-      blocks_.push_back(Buffer::allocate(bytes, dtypes::uint8));
+    for (const std::int64_t bytes : plan_.blocks) blocks_.push_back(Buffer::allocate(bytes, dtypes::uint8));
     for (const LazyOp& r : roots)
       if (r.op() == Ops::EMPTY) memory_of(r);
     traced_.scheduled(roots, items_, plan_, blocks_, device_);
@@ -64,7 +63,8 @@ class Realizing {
  private:
   bool is_kept(const LazyOp& n) const { return asked_.contains(n.node()) || n.is_tracked(); }
 
-  /// Whether item `k` is the last one that computes a part of `output`. The parts of a CONCAT are computed by several items.
+  /// Whether item `k` is the last one that computes a part of `output`. The parts of a CONCAT are computed by several
+  /// items.
   bool is_last(const LazyOp& output, std::size_t k) const {
     if (output.op() != Ops::CONCAT) return true;
     for (std::size_t j = k + 1; j < items_.size(); ++j)
@@ -91,22 +91,19 @@ class Realizing {
     return memory_.emplace(n.node(), made).first->second;
   }
 
-  /// Runs an item that is not a kernel: the output shares the memory of the input. For a FROM (values for another device) this is possible
-  /// because all devices work on the memory of the host; for a LOAD the output is the unchanged memory of the input.
-  void share(const ScheduleItem& item) {
-    memory_.insert_or_assign(item.outputs[0].node(), memory_of(item.inputs[0]));
-  }
+  /// Runs an item that is not a kernel: the output shares the memory of the input. For a FROM (values for another
+  /// device) this is possible because all devices work on the memory of the host; for a LOAD the output is the
+  /// unchanged memory of the input.
+  void share(const ScheduleItem& item) { memory_.insert_or_assign(item.outputs[0].node(), memory_of(item.inputs[0])); }
 
   void run_kernel(const ScheduleItem& item) {
     RanKernel ran;
     for (const LazyOp& n : item.outputs) ran.buffers.push_back(memory_of(n));
     ran.outputs = ran.buffers.size();
     for (const LazyOp& n : item.inputs) ran.buffers.push_back(memory_of(n));
-    for (const auto& [variable, value] : item.values)
-      ran.values.emplace_back(variable.name(), value);
+    for (const auto& [variable, value] : item.values) ran.values.emplace_back(variable.name(), value);
     bool is_empty = true;
-    for (const LazyOp& store : item.ast.src())
-      is_empty = is_empty && product(store.shape()) == Int(0);
+    for (const LazyOp& store : item.ast.src()) is_empty = is_empty && product(store.shape()) == Int(0);
     if (is_empty) return;
     ran.kernel = KernelCache::instance().get(item.ast, device_);
     const auto begin = std::chrono::steady_clock::now();
@@ -121,8 +118,8 @@ class Realizing {
     for (std::size_t k = 0; k < item.outputs.size(); ++k) {
       if (!item.outputs[k].dtype().is_float()) continue;
       for (std::int64_t i = 0; i < buffers[k].size(); ++i)
-        STRATA_CHECK(!buffers[k][i].is_nan(), domain, "[NAN_CHECK] ", spec_name(item.outputs[k].op()),
-                     " of shape ", render(item.outputs[k].shape()), " made a NaN at element ", i);
+        STRATA_CHECK(!buffers[k][i].is_nan(), domain, "[NAN_CHECK] ", spec_name(item.outputs[k].op()), " of shape ",
+                     render(item.outputs[k].shape()), " made a NaN at element ", i);
     }
   }
 
@@ -141,8 +138,7 @@ std::vector<LazyOp> ranged_below(std::span<const LazyOp> roots) {
   std::unordered_set<const LazyNode*> seen;
   for (const LazyOp& root : roots)
     detail::walk(
-        &root,
-        [&](const LazyOp* n) { return !is_realized(*n->node()) && seen.insert(n->node()).second; },
+        &root, [&](const LazyOp* n) { return !is_realized(*n->node()) && seen.insert(n->node()).second; },
         needed_source,
         [&](const LazyOp* n) {
           if (std::holds_alternative<IndexRange>(n->arg())) out.push_back(*n);
@@ -150,24 +146,22 @@ std::vector<LazyOp> ranged_below(std::span<const LazyOp> roots) {
   return out;
 }
 
-/// Realizes the integers of each in_range(), inner ones first, and checks them. @throws Error (shape) for an integer outside its range
+/// Realizes the integers of each in_range(), inner ones first, and checks them. @throws Error (shape) for an integer
+/// outside its range
 void check_ranges(std::span<const LazyOp> roots, const Device& device) {
   for (const LazyOp& n : ranged_below(roots)) {
-    // NOTE: a node that is made of constants alone is shared by the whole program and must not be realized; contiguous() gives another
-    // node.
+    // NOTE: a node that is made of constants alone is shared by the whole program and must not be realized;
+    // contiguous() gives another node.
     const LazyOp integers = n.src(0).node()->is_closed ? n.src(0).contiguous() : n.src(0);
     if (!is_realized(*integers.node())) Realizing({&integers, 1}, device).run();
     Index shape;
-    for (const Int& size : integers.shape())
-      shape.push_back(size.is_number() ? size.value() : evaluate(size.expr()));
+    for (const Int& size : integers.shape()) shape.push_back(size.is_number() ? size.value() : evaluate(size.expr()));
     const Buffer memory = buffer_of(integers).toCPU();
-    const auto words =
-        words_on_outside(std::get<IndexRange>(n.arg()),
-                         {memory.data(), integers.dtype(), shape, contiguous_box(shape).stride});
+    const auto words = words_on_outside(std::get<IndexRange>(n.arg()),
+                                        {memory.data(), integers.dtype(), shape, contiguous_box(shape).stride});
     if (!words) continue;
     const std::string origin = n.origin().text();
-    throw Error(ErrorKind::shape,
-                origin.empty() ? *words : detail::message(*words, " (", origin, ")"));
+    throw Error(ErrorKind::shape, origin.empty() ? *words : detail::message(*words, " (", origin, ")"));
   }
 }
 
@@ -179,11 +173,11 @@ RunListener* RunListener::current() { return listener; }
 
 Buffer buffer_of(const LazyOp& n) {
   const std::shared_ptr<Storage> storage = n.realized();
-  STRATA_CHECK(storage != nullptr, undefined, "[buffer_of] ", spec_name(n.op()), " of shape ",
-               render(n.shape()), " is not realized");
-  if (const auto* of_buffer = dynamic_cast<const BufferStorage*>(storage.get()))
-    return of_buffer->buffer();
-  // NOTE: the const_cast is safe: memory that the graph holds itself is read-only, and from_pointer() gets read_only = true.
+  STRATA_CHECK(storage != nullptr, undefined, "[buffer_of] ", spec_name(n.op()), " of shape ", render(n.shape()),
+               " is not realized");
+  if (const auto* of_buffer = dynamic_cast<const BufferStorage*>(storage.get())) return of_buffer->buffer();
+  // NOTE: the const_cast is safe: memory that the graph holds itself is read-only, and from_pointer() gets read_only =
+  // true.
   void* const elements = const_cast<void*>(storage->host());
   return Buffer::from_pointer(elements, size_of(n), n.dtype(), [storage](void*) {}, true);
 }

@@ -1,6 +1,6 @@
-// realize(): runs a lazy graph. It schedules the graph into kernels (schedule/schedule.h), plans the memory of intermediate results,
-// compiles the kernels through KernelCache, and runs them on a device. explain() shows the schedule without running it; a RunListener
-// observes the kernels of a run.
+// realize(): runs a lazy graph. It schedules the graph into kernels (schedule/schedule.h), plans the memory of
+// intermediate results, compiles the kernels through KernelCache, and runs them on a device. explain() shows the
+// schedule without running it; a RunListener observes the kernels of a run.
 #pragma once
 
 #include <span>
@@ -13,38 +13,40 @@
 
 namespace strata {
 
-/// Computes `roots` and realizes them. An intermediate result that a gradient may need (LazyOp::is_tracked) is realized, too, if it is
-/// materialized; the memory of the others is reused. Thread-safe, also for graphs that share nodes.
+/// Computes `roots` and realizes them. An intermediate result that a gradient may need (LazyOp::is_tracked) is
+/// realized, too, if it is materialized; the memory of the others is reused. Thread-safe, also for graphs that share
+/// nodes.
 ///
-/// Flags: NOFUSE makes every computing op a separate kernel. NAN_CHECK does that, too, and stops at the first op whose result has a NaN.
-/// CHECK_INDEX stops at integers outside their range (LazyOp::in_range), e.g. an index of a gather.
-/// @throws Error as schedule(), compile() and CompiledKernel::run(), with the place where the user wrote the failed operation; (domain) for
-///   a NaN under NAN_CHECK, (shape) for an index under CHECK_INDEX; what an InterruptCheck of this thread throws. Nodes that were realized
-///   by then stay realized
+/// Flags: NOFUSE makes every computing op a separate kernel. NAN_CHECK does that, too, and stops at the first op whose
+/// result has a NaN. CHECK_INDEX stops at integers outside their range (LazyOp::in_range), e.g. an index of a gather.
+/// @throws Error as schedule(), compile() and CompiledKernel::run(), with the place where the user wrote the failed
+/// operation; (domain) for
+///   a NaN under NAN_CHECK, (shape) for an index under CHECK_INDEX; what an InterruptCheck of this thread throws. Nodes
+///   that were realized by then stay realized
 void realize(std::span<const LazyOp> roots, const Device& device = Device::default_device());
 inline void realize(const LazyOp& root, const Device& device = Device::default_device()) {
   realize({&root, 1}, device);
 }
 
-/// The schedule that realize(roots) would run, one line for each item: its ops, and the reason why it is not fused into its user.
+/// The schedule that realize(roots) would run, one line for each item: its ops, and the reason why it is not fused into
+/// its user.
 std::string explain(std::span<const LazyOp> roots);
 
-/// A complete trace (docs/viz-trace.md) of the run of realize(roots): graph, schedule, memory plan, and each kernel with its code.
-/// Nothing runs. @throws as schedule() and compile_kernel()
-std::string explain_as_trace(std::span<const LazyOp> roots,
-                             const Device& device = Device::default_device());
+/// A complete trace (docs/viz-trace.md) of the run of realize(roots): graph, schedule, memory plan, and each kernel
+/// with its code. Nothing runs. @throws as schedule() and compile_kernel()
+std::string explain_as_trace(std::span<const LazyOp> roots, const Device& device = Device::default_device());
 
 /// A run of a kernel, with its arguments.
 struct RanKernel {
   std::shared_ptr<const CompiledKernel> kernel;
-  std::vector<Buffer> buffers;  ///< by slot, without temporaries
-  std::size_t outputs = 0;      ///< the kernel writes the first `outputs` buffers
+  std::vector<Buffer> buffers;                               ///< by slot, without temporaries
+  std::size_t outputs = 0;                                   ///< the kernel writes the first `outputs` buffers
   std::vector<std::pair<std::string, std::int64_t>> values;  ///< of the kernel's variables, by name
   double seconds = 0;
 };
 
-/// While an object lives, its ran() is called after each kernel that realize() runs on this thread. Of nested listeners only the innermost
-/// one is called.
+/// While an object lives, its ran() is called after each kernel that realize() runs on this thread. Of nested listeners
+/// only the innermost one is called.
 class RunListener {
  public:
   RunListener();

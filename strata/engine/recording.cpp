@@ -48,8 +48,7 @@ void Recording::add(const RanKernel& ran) {
   if (launch.polls) unpolled_ = 0;
   for (const Buffer& b : ran.buffers) launch.places.push_back(add_memory(b));
   for (std::size_t k = 0; k < ran.outputs; ++k) written_[launch.places[k]] = true;
-  for (const Buffer& b : ran.kernel->temporaries(ran.values))
-    launch.places.push_back(add_memory(b));
+  for (const Buffer& b : ran.kernel->temporaries(ran.values)) launch.places.push_back(add_memory(b));
   launches_.push_back(std::move(launch));
 }
 
@@ -113,8 +112,7 @@ std::int64_t Recording::traced_capture(TraceFile& trace) {
   json.end_array().key("places").begin_array();  // sizes in bytes
   std::vector<std::int64_t> bytes(memory_.size());
   for (const Buffer& b : held_)
-    if (const auto place = place_of(b))
-      bytes[*place] = std::max(bytes[*place], static_cast<std::int64_t>(b.nbytes()));
+    if (const auto place = place_of(b)) bytes[*place] = std::max(bytes[*place], static_cast<std::int64_t>(b.nbytes()));
   for (const std::int64_t n : bytes) json.value(n);
   const TraceFile::Once once{"capture", json.end_array().end_object().take()};
   return trace.write_once(TraceTable::capture, key_, {&once, 1});
@@ -133,13 +131,11 @@ std::vector<RecordedTime> Recording::times(int repeats) {
     for (int k = 0; k < repeats; ++k) {
       const auto begin = std::chrono::steady_clock::now();
       run(launch);
-      best = std::min(
-          best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     }
     out.push_back({launch.kernel, best});
   }
-  std::sort(out.begin(), out.end(),
-            [](const RecordedTime& a, const RecordedTime& b) { return a.seconds > b.seconds; });
+  std::sort(out.begin(), out.end(), [](const RecordedTime& a, const RecordedTime& b) { return a.seconds > b.seconds; });
   return out;
 }
 

@@ -1,5 +1,6 @@
-// Recording: the kernels of some realize() calls with their arguments, to be run again, perhaps on other memory. A replay schedules
-// nothing, checks nothing and allocates nothing, so it costs as much as its kernels. Captures (tensor/jit.h) consist of recordings.
+// Recording: the kernels of some realize() calls with their arguments, to be run again, perhaps on other memory. A
+// replay schedules nothing, checks nothing and allocates nothing, so it costs as much as its kernels. Captures
+// (tensor/jit.h) consist of recordings.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,9 @@ struct RecordedTime {
   double seconds;
 };
 
-/// Records the kernels that its thread runs by realize(), and its calls of feed(), from the constructor to stop(). Each memory that the
-/// kernels use has a number, its place. The recording keeps all buffers alive, so that an address identifies one memory.
+/// Records the kernels that its thread runs by realize(), and its calls of feed(), from the constructor to stop(). Each
+/// memory that the kernels use has a number, its place. The recording keeps all buffers alive, so that an address
+/// identifies one memory.
 class Recording {
  public:
   Recording();
@@ -39,7 +41,8 @@ class Recording {
   std::optional<std::size_t> place_of(const Buffer& buffer) const;
   /// Whether a kernel of the recording writes the memory.
   bool wrote(const Buffer& buffer) const;
-  /// Sets the memory of a place for later replays. @pre it is as large as the recorded memory, and lives until the last replay
+  /// Sets the memory of a place for later replays. @pre it is as large as the recorded memory, and lives until the last
+  /// replay
   void set_memory(std::size_t place, void* memory) { memory_[place] = memory; }
   void* memory(std::size_t place) const { return memory_[place]; }
   /// Sets the value of a variable for later replays, in every kernel that has the variable. @pre within its bounds

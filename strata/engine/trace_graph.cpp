@@ -40,8 +40,7 @@ class GraphLines {
     for (std::size_t k = 0; k < items_.size(); k += kLine) {
       JsonWriter part = begin_part(k);
       part.key("items").begin_array();
-      for (std::size_t j = k; j < std::min(k + kLine, items_.size()); ++j)
-        write_item(part, items_[j]);
+      for (std::size_t j = k; j < std::min(k + kLine, items_.size()); ++j) write_item(part, items_[j]);
       part.end_array();
       add("schedule", part);
     }
@@ -55,9 +54,7 @@ class GraphLines {
     json.begin_object().member("from", static_cast<std::int64_t>(from));
     return json;
   }
-  void add(std::string_view event, JsonWriter& json) {
-    lines_.push_back({event, json.end_object().take()});
-  }
+  void add(std::string_view event, JsonWriter& json) { lines_.push_back({event, json.end_object().take()}); }
   void numbers(JsonWriter& json, std::span<const LazyOp> of) const {
     json.begin_array();
     for (const LazyOp& n : of) json.value(nodes_.number(n.node()));
@@ -65,9 +62,7 @@ class GraphLines {
   }
 
   void write_item(JsonWriter& json, const ScheduleItem& item) const {
-    json.begin_object().member("kind", item.is_kernel()             ? "kernel"
-                                       : item.ast.op() == Ops::FROM ? "copy"
-                                                                    : "memory");
+    json.begin_object().member("kind", item.is_kernel() ? "kernel" : item.ast.op() == Ops::FROM ? "copy" : "memory");
     numbers(json.key("outputs"), item.outputs);
     numbers(json.key("inputs"), item.inputs);
     json.key("computes").begin_array();
@@ -104,10 +99,7 @@ class GraphLines {
     for (const ScheduleItem& item : items_)
       for (const LazyOp& n : item.outputs)
         if (const auto it = plan_.at.find(n.node()); it != plan_.at.end())
-          json.begin_array()
-              .value(nodes_.number(n.node()))
-              .value(static_cast<std::int64_t>(it->second))
-              .end_array();
+          json.begin_array().value(nodes_.number(n.node())).value(static_cast<std::int64_t>(it->second)).end_array();
     json.end_array().member("peak", plan_.peak).member("unshared", plan_.unshared);
     add("plan", json);
   }
@@ -137,10 +129,8 @@ void write_leaves(JsonWriter& json, const TraceNodes& nodes) {
 
 }  // namespace
 
-std::string trace_of_graph(std::span<const LazyOp> roots, std::span<const ScheduleItem> items,
-                           const MemoryPlan& plan,
-                           std::span<const std::shared_ptr<const Kernel>> kernels,
-                           const Device& device) {
+std::string trace_of_graph(std::span<const LazyOp> roots, std::span<const ScheduleItem> items, const MemoryPlan& plan,
+                           std::span<const std::shared_ptr<const Kernel>> kernels, const Device& device) {
   const TraceNodes nodes(roots);
   std::string out = TraceFile::first_line("what would run") + "\n";
   for (const TraceFile::Once& line : GraphLines(nodes, items, plan).run(roots))
@@ -154,8 +144,7 @@ TracedRealize::TracedRealize(std::span<const LazyOp> roots)
       nodes_(trace_ != nullptr ? roots : std::span<const LazyOp>()) {}
 
 void TracedRealize::scheduled(std::span<const LazyOp> roots, std::span<const ScheduleItem> items,
-                              const MemoryPlan& plan, std::span<const Buffer> blocks,
-                              const Device& device) {
+                              const MemoryPlan& plan, std::span<const Buffer> blocks, const Device& device) {
   if (trace_ == nullptr || items.empty()) return;
   const std::int64_t end = trace_->now();
   const std::vector<TraceFile::Once> lines = GraphLines(nodes_, items, plan).run(roots);

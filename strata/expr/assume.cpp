@@ -40,8 +40,7 @@ std::vector<Linear> inequalities(const Expr& p) {
     Linear l;
     const std::int64_t slack = n->is(Op::Eq) ? 1 : 0;  // x == c: x - c - 1 < 0 and -x + c - 1 < 0
     const LinearRef bound{c, {}}, one{slack, {}};
-    if (combine(LinearView(n->src(0)), sign, bound, -sign, l) && add_scaled(l, one, -1))
-      out.push_back(std::move(l));
+    if (combine(LinearView(n->src(0)), sign, bound, -sign, l) && add_scaled(l, one, -1)) out.push_back(std::move(l));
   }
   return out;
 }
@@ -51,8 +50,8 @@ struct ByOrder {
 };
 using Ranges = std::map<const Node*, Range, ByOrder>;
 
-// The ranges of variables that follow from the inequalities, by interval propagation. Atoms other than variables are narrowed
-// too, as opaque values.
+// The ranges of variables that follow from the inequalities, by interval propagation. Atoms other than variables are
+// narrowed too, as opaque values.
 class Narrowing {
  public:
   explicit Narrowing(std::span<const Linear> negative) {
@@ -93,8 +92,7 @@ class Narrowing {
       const auto limit = static_cast<std::int64_t>(most);
       Range r = of(t.atom);
       if (t.coefficient > 0) r.hi = std::min(r.hi, floor_div(limit, t.coefficient));
-      if (t.coefficient < 0 && t.coefficient != kNegInf)
-        r.lo = std::max(r.lo, -floor_div(limit, -t.coefficient));
+      if (t.coefficient < 0 && t.coefficient != kNegInf) r.lo = std::max(r.lo, -floor_div(limit, -t.coefficient));
       empty_ |= r.lo > r.hi;
       ranges_[t.atom] = r;
     }
@@ -150,8 +148,8 @@ Expr simplify_once(const Expr& e, std::span<const Expr> given) {
     forward.insert_or_assign(atom, narrowed);
     back.emplace_back(narrowed, Expr::share(atom));
   }
-  // The assumption, restated over the stand-ins of variables, narrows the ranges of sums and aligns them. (Stand-ins of other
-  // atoms are left out: they would replace the sums that the assumption is about.)
+  // The assumption, restated over the stand-ins of variables, narrows the ranges of sums and aligns them. (Stand-ins of
+  // other atoms are left out: they would replace the sums that the assumption is about.)
   Replacements plain;
   for (const auto& [from, to] : forward) {
     if (from->is(Op::Var)) plain.emplace(from, to);
@@ -175,7 +173,8 @@ Expr simplify_once(const Expr& e, std::span<const Expr> given) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::domain) throw;
   }
-  // A divisor that is nonzero only under the assumption cannot be written over the whole box: keep the divisors as they are.
+  // A divisor that is nonzero only under the assumption cannot be written over the whole box: keep the divisors as they
+  // are.
   keep_divisors(e, forward);
   const Expr out = substitute(replace(e, std::move(forward), build, true), back);
   return divides_everywhere(out) ? out : e;

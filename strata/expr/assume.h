@@ -1,4 +1,5 @@
-// Context: the inequalities and congruences that an assumption states, as `simplify_under` uses them. Internal to expr/.
+// Context: the inequalities and congruences that an assumption states, as `simplify_under` uses them. Internal to
+// expr/.
 #pragma once
 
 #include <vector>
@@ -12,7 +13,8 @@ class Context {
  public:
   explicit Context(const Expr& assumption);
 
-  /// `known`, narrowed: where l = t*f + rest for a fact f < 0 and t = 1 or -1, the range of l follows from that of rest.
+  /// `known`, narrowed: where l = t*f + rest for a fact f < 0 and t = 1 or -1, the range of l follows from that of
+  /// rest.
   Range narrow(LinearRef l, Range known) const;
 
   /// The fact sum == residue (mod modulus).

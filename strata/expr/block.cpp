@@ -8,9 +8,9 @@
 namespace strata {
 namespace {
 
-// floor(x / d) of integers held in doubles, for |x| and d below 2^46. The value (x + 1/2) / d - 1/2 is at least 1 / (2 d) away
-// from every half-integer, far more than the rounding errors, so rounding it gives the floor. Adding and subtracting
-// 1.5 * 2^52 rounds to an integer without a branch.
+// floor(x / d) of integers held in doubles, for |x| and d below 2^46. The value (x + 1/2) / d - 1/2 is at least 1 / (2
+// d) away from every half-integer, far more than the rounding errors, so rounding it gives the floor. Adding and
+// subtracting 1.5 * 2^52 rounds to an integer without a branch.
 static_assert(FLT_EVAL_METHOD == 0, "doubles must be evaluated as doubles");
 constexpr double kRound = 0x1.8p52;
 
@@ -30,14 +30,11 @@ void modulo(const double* __restrict x, std::int64_t d, double* __restrict out, 
   const auto m = static_cast<double>(d);
   for (std::size_t i = 0; i < n; ++i) out[i] = x[i] - by(x[i]) * m;
 }
-void divide(const double* __restrict x, const double* __restrict d, double* __restrict out,
-            std::size_t n) {
+void divide(const double* __restrict x, const double* __restrict d, double* __restrict out, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] = (((x[i] + 0.5) / d[i] - 0.5) + kRound) - kRound;
 }
-void modulo(const double* __restrict x, const double* __restrict d, double* __restrict out,
-            std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i)
-    out[i] = x[i] - ((((x[i] + 0.5) / d[i] - 0.5) + kRound) - kRound) * d[i];
+void modulo(const double* __restrict x, const double* __restrict d, double* __restrict out, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = x[i] - ((((x[i] + 0.5) / d[i] - 0.5) + kRound) - kRound) * d[i];
 }
 
 using Int = std::int64_t;
@@ -76,19 +73,14 @@ std::size_t block_capacity(std::size_t slots) {
 
 template <class T>
 Blocks<T>::Blocks(const Tape& tape, std::size_t capacity)
-    : tape_(tape),
-      capacity_(capacity),
-      rate_(tape.size()),
-      scalar_(tape.size()),
-      store_(tape.size() * capacity) {}
+    : tape_(tape), capacity_(capacity), rate_(tape.size()), scalar_(tape.size()), store_(tape.size() * capacity) {}
 
 template <class T>
 void Blocks<T>::classify(std::span<const std::uint8_t> variable_rates) {
   outer_.clear();
   once_.clear();
   each_.clear();
-  for (std::size_t v = 0; v < variable_rates.size(); ++v)
-    rate_[tape_.variables()[v]] = variable_rates[v];
+  for (std::size_t v = 0; v < variable_rates.size(); ++v) rate_[tape_.variables()[v]] = variable_rates[v];
   for (std::uint32_t slot = 0; slot < tape_.size(); ++slot) {
     const Node* n = tape_.node(slot);
     if (n->is(Op::Var)) continue;
@@ -282,13 +274,11 @@ void BoxScan<T>::plan() {
   const std::size_t capacity = blocks_.capacity();
   trail_ = 1;
   split_ = box_.size();
-  while (split_ > 1 && box_[split_ - 1].extent() <= capacity / trail_)
-    trail_ *= box_[--split_].extent();
+  while (split_ > 1 && box_[split_ - 1].extent() <= capacity / trail_) trail_ *= box_[--split_].extent();
   std::vector<std::uint8_t> rates(box_.size(), Blocks<T>::kOnce);
   if (split_ > 0) {
     --split_;
-    chunk_ =
-        std::min<std::uint64_t>(box_[split_].extent(), std::max<std::uint64_t>(capacity / trail_, 1));
+    chunk_ = std::min<std::uint64_t>(box_[split_].extent(), std::max<std::uint64_t>(capacity / trail_, 1));
     std::fill_n(rates.begin(), split_, static_cast<std::uint8_t>(Blocks<T>::kOuter));
     if (chunk_ < box_[split_].extent()) rates[split_] = Blocks<T>::kEach;
   }
@@ -308,8 +298,7 @@ void BoxScan<T>::fill_chunk() {
   const std::size_t n = padded();
   std::size_t i = 0;
   for (std::uint64_t v = position_; i < n; ++v) {
-    const auto value =
-        static_cast<T>(box_[split_].lo + static_cast<std::int64_t>(std::min(v, extent - 1)));
+    const auto value = static_cast<T>(box_[split_].lo + static_cast<std::int64_t>(std::min(v, extent - 1)));
     for (std::uint64_t t = 0; t < trail_ && i < n; ++t) out[i++] = value;
   }
 }
@@ -432,8 +421,8 @@ std::vector<std::vector<std::int64_t>> run_columns(const Tape& tape,
                        [](std::int64_t x) { return static_cast<T>(x); });
       blocks.run_each(count);
       for (std::uint32_t slot = 0; slot < tape.size(); ++slot)
-        std::transform(blocks.block(slot, count), blocks.block(slot, count) + count,
-                       &out[slot][begin], [](T x) { return static_cast<std::int64_t>(x); });
+        std::transform(blocks.block(slot, count), blocks.block(slot, count) + count, &out[slot][begin],
+                       [](T x) { return static_cast<std::int64_t>(x); });
     }
   };
   if (tape.width() == Width::real)

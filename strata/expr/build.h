@@ -1,7 +1,8 @@
-// Build: the constructors of canonical expressions. Every rewrite rule of the algebra is applied here. Internal to expr/.
+// Build: the constructors of canonical expressions. Every rewrite rule of the algebra is applied here. Internal to
+// expr/.
 //
-// The public operators call a `Build` without a context; `simplify_under` calls one with the facts of an assumption. All
-// methods borrow their arguments and return the canonical form.
+// The public operators call a `Build` without a context; `simplify_under` calls one with the facts of an assumption.
+// All methods borrow their arguments and return the canonical form.
 //   sum.cpp       sums; digits.cpp recombines digits (x//c*c + x%c = x, ...)
 //   divmod.cpp    floor division and modulus by constants; divmod_symbolic.cpp by expressions
 //   product.cpp   products; minmax.cpp min and max; compare.cpp < == !=; logic.cpp and, or, not, select
@@ -53,7 +54,8 @@ class Build {
   std::optional<AlignedPart> aligned_part(const Expr& x, std::int64_t c) const;
 
  private:
-  /// One rule, or a few rules of one kind, for x // c or x % c; nothing when no rule applies. `l` is the linear view of x.
+  /// One rule, or a few rules of one kind, for x // c or x % c; nothing when no rule applies. `l` is the linear view of
+  /// x.
   using DivModRule = std::optional<Expr> (Build::*)(const Expr& x, LinearRef l, std::int64_t c) const;
   std::optional<Expr> div_aligned(const Expr& x, LinearRef l, std::int64_t c) const;
   std::optional<Expr> div_carry(const Expr& x, LinearRef l, std::int64_t c) const;
@@ -84,8 +86,9 @@ class Build {
   const Context* context_;
 };
 
-/// Counts how deep rules call each other; beyond 64 they decline. Without a limit, a chain of a million nested operations
-/// would become a million stack frames. A node beyond the limit is kept as it was written: correct, but not reduced.
+/// Counts how deep rules call each other; beyond 64 they decline. Without a limit, a chain of a million nested
+/// operations would become a million stack frames. A node beyond the limit is kept as it was written: correct, but not
+/// reduced.
 class RuleDepth {
  public:
   RuleDepth() { ++depth_; }

@@ -1,5 +1,5 @@
-// Comparisons. Each becomes `sum < constant`, `sum == constant` or `sum != constant`, where the gcd of the sum's coefficients
-// is 1.
+// Comparisons. Each becomes `sum < constant`, `sum == constant` or `sum != constant`, where the gcd of the sum's
+// coefficients is 1.
 #include <array>
 
 #include "strata/expr/build.h"
@@ -41,8 +41,8 @@ Expr Build::lt(const Expr& a, const Expr& b) const {
   return lt_zero(copy(LinearView(d.node())));
 }
 
-// For a > 0: a * min(x, y, ...) + k0 < 0 iff a*x + k0 < 0 or a*y + k0 < 0 or ... (`and` for max, or for a < 0). Applies when
-// bounds decide every arm but one.
+// For a > 0: a * min(x, y, ...) + k0 < 0 iff a*x + k0 < 0 or a*y + k0 < 0 or ... (`and` for max, or for a < 0). Applies
+// when bounds decide every arm but one.
 std::optional<Expr> Build::lt_extremum(const Node* atom, std::int64_t a, std::int64_t k0) const {
   const bool any = atom->is(Op::Min) == (a > 0);
   const Node* open = nullptr;
@@ -86,8 +86,7 @@ bool drop_weights(Linear& l) {
   if (l.terms.size() == 2) {
     const Expr x = Expr::share(l.terms[0].atom), y = Expr::share(l.terms[1].atom);
     const std::int64_t c = l.terms[0].coefficient, k = l.terms[1].coefficient;
-    if (above && c != kNegInf && k != kNegInf)
-      STRATA_FIRED(C9, {"c", -c}, {"x", x}, {"k", -k}, {"y", y});
+    if (above && c != kNegInf && k != kNegInf) STRATA_FIRED(C9, {"c", -c}, {"x", x}, {"k", -k}, {"y", y});
     if (below) STRATA_FIRED(C54, {"c", c}, {"x", x}, {"k", k}, {"y", y}, {"a", -l.k0});
   }
   for (Term& t : l.terms) t.coefficient = above ? -1 : 1;
@@ -196,8 +195,7 @@ Expr Build::equality(Op op, const Expr& a, const Expr& b) const {
   t.k0 = 0;
   const std::size_t width = t.terms.size();
   Expr x = sum(std::move(t));
-  if (LinearView(x.node())->terms.size() != width)
-    return equality(op, x, value);  // digits were recombined
+  if (LinearView(x.node())->terms.size() != width) return equality(op, x, value);  // digits were recombined
   if (std::int64_t whole = 0; g > 1 && try_mul(value, g, whole)) {
     if (is_eq) {
       STRATA_FIRED(C18, {"c", g}, {"x", x}, {"a", whole});

@@ -1,7 +1,7 @@
 // Recombination of digits.
 //
-// NOTE: a rule compares terms as they are, and builds an expression only after it has matched. An expression built for a
-// comparison would itself search for digits in its parts, and so on: exponential in the depth.
+// NOTE: a rule compares terms as they are, and builds an expression only after it has matched. An expression built for
+// a comparison would itself search for digits in its parts, and so on: exponential in the depth.
 #include "strata/expr/digits.h"
 
 #include <algorithm>
@@ -35,8 +35,7 @@ bool congruent(LinearRef y, LinearRef x, std::int64_t c) {
   for (const Term& t : y.terms) {
     const std::int64_t r = floor_mod(t.coefficient, c);
     if (r == 0) continue;
-    if (i == x.terms.size() || x.terms[i].atom != t.atom || x.terms[i].coefficient != r)
-      return false;
+    if (i == x.terms.size() || x.terms[i].atom != t.atom || x.terms[i].coefficient != r) return false;
     ++i;
   }
   return i == x.terms.size() && floor_mod(y.k0, c) == x.k0;
@@ -53,8 +52,7 @@ bool Digits::step() {
     const Node* n = t.atom;
     if (t.coefficient == kNegInf) continue;
     if (is_constant_digit(n, Op::Mod) && join(t)) return true;
-    if (is_constant_digit(n, Op::Div) && (residue_difference(t) || absorb(t) || aligned(t)))
-      return true;
+    if (is_constant_digit(n, Op::Div) && (residue_difference(t) || absorb(t) || aligned(t))) return true;
     if (n->is(Op::Mod) && !is_constant_digit(n, Op::Mod) && join_symbolic(t)) return true;
     if (n->is(Op::Min) && join_extrema(t)) return true;
   }
@@ -77,8 +75,7 @@ bool Digits::join(const Term& low) {
     const Term high = l_.terms[i];
     if (high.atom == low.atom) continue;
     if (is_constant_digit(high.atom, Op::Div) && join_quotient(low, high)) return true;
-    if (is_constant_digit(high.atom, Op::Mod) && (join_digit(low, high) || digit_difference(low, high)))
-      return true;
+    if (is_constant_digit(high.atom, Op::Mod) && (join_digit(low, high) || digit_difference(low, high))) return true;
   }
   return multiple_difference(low);
 }
@@ -97,16 +94,14 @@ bool Digits::join_quotient(const Term& low, const Term& high) {
   // the same rule where D13 has negated the quotient: y//c = -((c-1 - y)//c)
   Linear turned;
   if (high.coefficient == -above && divisor(high.atom) == c &&
-      combine(LinearView(y), -1, LinearRef{c - 1, {}}, 1, turned) &&
-      congruent(ref(turned), LinearView(x), c)) {
+      combine(LinearView(y), -1, LinearRef{c - 1, {}}, 1, turned) && congruent(ref(turned), LinearView(x), c)) {
     const Expr z = build_.sum(std::move(turned));
     STRATA_FIRED(D16, {"x", z}, {"c", c}, {"a", a});
     return replace(low.atom, high.atom, z, a);
   }
   // D33: x = z//l and y//d = z//(l*c)
-  if (high.coefficient == above && is_constant_digit(x, Op::Div) && y == x->src(0) &&
-      try_mul(divisor(x), c, whole) && divisor(high.atom) == whole &&
-      replace(low.atom, high.atom, shared(x), a)) {
+  if (high.coefficient == above && is_constant_digit(x, Op::Div) && y == x->src(0) && try_mul(divisor(x), c, whole) &&
+      divisor(high.atom) == whole && replace(low.atom, high.atom, shared(x), a)) {
     STRATA_FIRED(D33, {"x", shared(y)}, {"c", divisor(x)}, {"k", c}, {"a", a});
     return true;
   }
@@ -118,12 +113,11 @@ bool Digits::join_digit(const Term& low, const Term& high) {
   const Node *x = low.atom->src(0), *w = high.atom->src(0);
   const std::int64_t c = divisor(low.atom), a = low.coefficient, k = divisor(high.atom);
   std::int64_t above = 0, whole = 0, inner = 0;
-  if (!try_mul(a, c, above) || high.coefficient != above || !is_constant_digit(w, Op::Div) ||
-      !try_mul(c, k, whole))
+  if (!try_mul(a, c, above) || high.coefficient != above || !is_constant_digit(w, Op::Div) || !try_mul(c, k, whole))
     return false;
   const bool direct = divisor(w) == c && congruent(w->src(0), x, c);
-  const bool shifted = is_constant_digit(x, Op::Div) && w->src(0) == x->src(0) &&
-                       try_mul(divisor(x), c, inner) && divisor(w) == inner;
+  const bool shifted =
+      is_constant_digit(x, Op::Div) && w->src(0) == x->src(0) && try_mul(divisor(x), c, inner) && divisor(w) == inner;
   if (!direct && !shifted) return false;
   const Expr y = shared(direct ? w->src(0) : x);
   if (!replace(low.atom, high.atom, build_.mod(y, whole), a)) return false;
@@ -135,8 +129,7 @@ bool Digits::join_digit(const Term& low, const Term& high) {
 bool Digits::digit_difference(const Term& low, const Term& whole) {
   const std::int64_t c = divisor(low.atom), d = divisor(whole.atom);
   std::int64_t scale = 0;
-  if (whole.coefficient != -low.coefficient || d == c || d % c != 0 ||
-      !try_mul(whole.coefficient, c, scale))
+  if (whole.coefficient != -low.coefficient || d == c || d % c != 0 || !try_mul(whole.coefficient, c, scale))
     return false;
   if (!congruent(whole.atom->src(0), low.atom->src(0), c)) return false;
   const Expr y = shared(whole.atom->src(0));
@@ -155,8 +148,7 @@ bool Digits::multiple_difference(const Term& low) {
   const Expr quotient = build_.div(x, c);
   Linear next = l_;
   remove_term(next, low.atom);
-  if (!add_scaled(next, inner, a) || !add_scaled(next, LinearView(quotient.node()), -above))
-    return false;
+  if (!add_scaled(next, inner, a) || !add_scaled(next, LinearView(quotient.node()), -above)) return false;
   STRATA_FIRED(D40, {"x", x}, {"c", c});
   held_.push_back(quotient);
   l_ = std::move(next);
@@ -170,8 +162,7 @@ bool Digits::residue_difference(const Term& quotient) {
   if (take_multiple(quotient, shared(x), c)) return true;
   for (std::size_t i = 0; i < l_.terms.size(); ++i) {
     const Node* z = l_.terms[i].atom;
-    if (z == quotient.atom || !is_constant_digit(z, Op::Div) || z->src(0) != x || c % divisor(z) != 0)
-      continue;
+    if (z == quotient.atom || !is_constant_digit(z, Op::Div) || z->src(0) != x || c % divisor(z) != 0) continue;
     if (take_multiple(quotient, shared(z), c / divisor(z))) return true;
   }
   return false;
@@ -200,15 +191,14 @@ bool Digits::absorb(const Term& quotient) {
   for (const Term& s : inside->terms) {
     const std::int64_t u = coefficient_of(ref(l_), s.atom);
     std::int64_t shift = 0;
-    if (u == 0 || u == kNegInf || s.coefficient == kNegInf || u % a != 0 || !try_mul(u / a, c, shift))
-      continue;
+    if (u == 0 || u == kNegInf || s.coefficient == kNegInf || u % a != 0 || !try_mul(u / a, c, shift)) continue;
     Linear moved;
     const Term step{shift, s.atom};
     if (!combine(inside, 1, LinearRef{0, {&step, 1}}, 1, moved)) continue;
     const Expr x = shared(s.atom), whole = build_.div(build_.sum(std::move(moved)), c);
     if (!replace(quotient.atom, s.atom, whole, a)) continue;
-    STRATA_FIRED(D41, {"x", x}, {"y", build_.add(source, 1, x, -s.coefficient)},
-                 {"a", s.coefficient}, {"b", u / a}, {"c", c});
+    STRATA_FIRED(D41, {"x", x}, {"y", build_.add(source, 1, x, -s.coefficient)}, {"a", s.coefficient}, {"b", u / a},
+                 {"c", c});
     return true;
   }
   return false;
@@ -248,8 +238,7 @@ bool Digits::join_symbolic(const Term& low) {
   if (!contains(ref(l_), part, low.coefficient)) return false;
   Linear next = l_;
   remove_term(next, low.atom);
-  if (!add_scaled(next, part, -low.coefficient) ||
-      !add_scaled(next, LinearView(x.node()), low.coefficient))
+  if (!add_scaled(next, part, -low.coefficient) || !add_scaled(next, LinearView(x.node()), low.coefficient))
     return false;
   STRATA_FIRED(Y5, {"x", x}, {"n", n});
   held_.push_back(x);
@@ -277,11 +266,9 @@ bool Digits::join_symbolic_digit(const Term& low, const Expr& quotient) {
 bool Digits::join_extrema(const Term& low) {
   for (std::size_t i = 0; i < l_.terms.size(); ++i) {
     const Term u = l_.terms[i];
-    if (!u.atom->is(Op::Max) || u.coefficient != low.coefficient || low.atom->arity != 2 ||
-        u.atom->arity != 2)
+    if (!u.atom->is(Op::Max) || u.coefficient != low.coefficient || low.atom->arity != 2 || u.atom->arity != 2)
       continue;
-    if (!std::equal(low.atom->sources().begin(), low.atom->sources().end(), u.atom->sources().begin()))
-      continue;
+    if (!std::equal(low.atom->sources().begin(), low.atom->sources().end(), u.atom->sources().begin())) continue;
     const Expr x = shared(low.atom->src(0)), y = shared(low.atom->src(1));
     if (!replace(low.atom, u.atom, build_.add(x, 1, y, 1), low.coefficient)) continue;
     STRATA_FIRED(S7, {"x", x}, {"y", y});

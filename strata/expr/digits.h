@@ -1,5 +1,5 @@
-// Digits: recombines quotients and moduli in a sum that are digits of one value, e.g. 4 * (x//4) + x%4 becomes x. Used by
-// Build::sum. Internal to expr/.
+// Digits: recombines quotients and moduli in a sum that are digits of one value, e.g. 4 * (x//4) + x%4 becomes x. Used
+// by Build::sum. Internal to expr/.
 #pragma once
 
 #include <vector>

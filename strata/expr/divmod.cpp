@@ -7,9 +7,7 @@
 namespace strata {
 namespace {
 
-std::int64_t constant_divisor(const Node* n) {
-  return n->src(1)->is(Op::Const) ? n->src(1)->value() : 0;
-}
+std::int64_t constant_divisor(const Node* n) { return n->src(1)->is(Op::Const) ? n->src(1)->value() : 0; }
 
 Expr plain(Op op, const Expr& x, std::int64_t c) {
   const Expr d(c);
@@ -51,8 +49,7 @@ Expr Build::div(const Expr& x, std::int64_t c) const {
   STRATA_CHECK(c != 0, domain, "[div] ", x.render(), " divided by 0");
   std::int64_t value = 0;
   if (x.is_constant()) {
-    STRATA_CHECK(try_floor_div(x.value(), c, value), overflow, "[div] ", x.value(),
-                 " // -1 does not fit in 64 bits");
+    STRATA_CHECK(try_floor_div(x.value(), c, value), overflow, "[div] ", x.value(), " // -1 does not fit in 64 bits");
     return value;
   }
   if (c < 0) {
@@ -85,11 +82,9 @@ std::optional<Build::AlignedPart> Build::aligned_part(const Expr& x, std::int64_
     const Term& lead = f.sum.terms[0];
     const std::int64_t here = coefficient_of(l, lead.atom);
     std::int64_t t = 0, reach = 0, residue = 0;
-    if (here == 0 || lead.coefficient == -1 ? here == kNegInf : here % lead.coefficient != 0)
-      continue;
+    if (here == 0 || lead.coefficient == -1 ? here == kNegInf : here % lead.coefficient != 0) continue;
     t = here / lead.coefficient;
-    if (t == 0 || !try_mul(t, f.modulus, reach) || reach % c != 0 || !try_mul(t, f.residue, residue))
-      continue;
+    if (t == 0 || !try_mul(t, f.modulus, reach) || reach % c != 0 || !try_mul(t, f.residue, residue)) continue;
     Linear rest;
     if (t == kNegInf || !combine(l, 1, ref(f.sum), -t, rest) ||
         rest.terms.size() + f.sum.terms.size() != l->terms.size())
@@ -103,9 +98,8 @@ std::optional<Build::AlignedPart> Build::aligned_part(const Expr& x, std::int64_
 // The rules for a quotient; the first that applies gives the result.
 Expr Build::div_sum(const Expr& x, std::int64_t c) const {
   static constexpr DivModRule kRules[] = {
-      &Build::div_aligned,     &Build::div_carry,    &Build::div_lone_digit,
-      &Build::div_lone_choice, &Build::div_content,  &Build::div_multiple,
-      &Build::div_affine,      &Build::div_constant, &Build::div_sign,
+      &Build::div_aligned,  &Build::div_carry,  &Build::div_lone_digit, &Build::div_lone_choice, &Build::div_content,
+      &Build::div_multiple, &Build::div_affine, &Build::div_constant,   &Build::div_sign,
   };
   const LinearView l(x.node());
   for (const DivModRule rule : kRules) {
@@ -160,8 +154,7 @@ std::optional<Expr> Build::div_lone_digit(const Expr&, LinearRef l, std::int64_t
 // The numerator is a single min or max of a constant and another arm.
 std::optional<Expr> Build::div_lone_choice(const Expr&, LinearRef l, std::int64_t c) const {
   const Node* atom = lone_atom(l);
-  if (atom == nullptr || !(atom->is(Op::Min) || atom->is(Op::Max)) || atom->arity != 2)
-    return std::nullopt;
+  if (atom == nullptr || !(atom->is(Op::Min) || atom->is(Op::Max)) || atom->arity != 2) return std::nullopt;
   if (!atom->src(0)->is(Op::Const) && !atom->src(1)->is(Op::Const)) return std::nullopt;
   const Expr a = add(shared(atom->src(0)), 1, Expr(l.k0), 1);
   const Expr b = add(shared(atom->src(1)), 1, Expr(l.k0), 1);
@@ -205,8 +198,7 @@ std::optional<Expr> Build::div_affine(const Expr& x, LinearRef l, std::int64_t c
   Linear q, r;
   if (affine_quotient(l, c, q) && remainder_of(l, c, q, r)) {
     Expr quotient = sum(std::move(q));
-    STRATA_FIRED(D11, {"a", c}, {"b", 1}, {"c", c}, {"d", 0}, {"x", quotient},
-                 {"y", sum(std::move(r))});
+    STRATA_FIRED(D11, {"a", c}, {"b", 1}, {"c", c}, {"d", 0}, {"x", quotient}, {"y", sum(std::move(r))});
     return quotient;
   }
   for (const std::int64_t g : shared_factors(l, c)) {
@@ -230,8 +222,7 @@ std::optional<Expr> Build::div_constant(const Expr& x, LinearRef l, std::int64_t
 // Makes the first coefficient positive: (-x)//c = -((x + c-1)//c).
 std::optional<Expr> Build::div_sign(const Expr&, LinearRef l, std::int64_t c) const {
   Linear positive;
-  if (l.terms[0].coefficient > 0 || !combine(l, -1, LinearRef{c - 1, {}}, 1, positive))
-    return std::nullopt;
+  if (l.terms[0].coefficient > 0 || !combine(l, -1, LinearRef{c - 1, {}}, 1, positive)) return std::nullopt;
   const Expr y = sum(std::move(positive));
   STRATA_FIRED(D13, {"x", add(y, 1, Expr(c - 1), -1)}, {"c", c});
   return scale(div(y, c), -1);
@@ -273,8 +264,7 @@ Expr Build::mod(const Expr& x, std::int64_t c) const {
 // The rules for a modulus; the first that applies gives the result.
 Expr Build::mod_sum(const Expr& x, std::int64_t c) const {
   static constexpr DivModRule kRules[] = {
-      &Build::mod_aligned, &Build::mod_inner,  &Build::mod_reduced,
-      &Build::mod_content, &Build::mod_affine,
+      &Build::mod_aligned, &Build::mod_inner, &Build::mod_reduced, &Build::mod_content, &Build::mod_affine,
   };
   const LinearView l(x.node());
   for (const DivModRule rule : kRules) {

@@ -13,8 +13,8 @@ const Node* as_atom(LinearRef l) {
   return l.terms.size() == 1 && l.terms[0].coefficient == 1 && l.k0 == 0 ? l.terms[0].atom : nullptr;
 }
 
-// x = n * quotient + rest, term by term. A term of `x` that the leading term of `n` divides is taken out, together with the
-// whole of `n`, when this leaves fewer terms than before (or when `n` is a single term).
+// x = n * quotient + rest, term by term. A term of `x` that the leading term of `n` divides is taken out, together with
+// the whole of `n`, when this leaves fewer terms than before (or when `n` is a single term).
 struct Split {
   Expr quotient = 0;
   Expr rest;
@@ -22,8 +22,7 @@ struct Split {
 
 // The quotient of a term by the leading term of a divisor; false when it does not divide.
 bool leading_quotient(const Term& t, const Term& lead, Expr& quotient) {
-  if (lead.coefficient == -1 ? t.coefficient == kNegInf : t.coefficient % lead.coefficient != 0)
-    return false;
+  if (lead.coefficient == -1 ? t.coefficient == kNegInf : t.coefficient % lead.coefficient != 0) return false;
   Expr q;
   if (!divide_monomial(t.atom, lead.atom, q)) return false;
   quotient = q * Expr(t.coefficient / lead.coefficient);
@@ -44,8 +43,7 @@ Split split(const Build& build, const Expr& x, const Expr& n) {
       if (!leading_quotient(t, lead, q)) continue;
       const Expr next = build.add(s.rest, 1, build.mul(q, n), -1);
       const LinearView after(next.node());
-      const std::size_t cost = after->terms.size() + (after->k0 != 0),
-                        before = left->terms.size() + (left->k0 != 0);
+      const std::size_t cost = after->terms.size() + (after->k0 != 0), before = left->terms.size() + (left->k0 != 0);
       if (!exact && cost >= before) continue;
       s = {build.add(s.quotient, 1, q, 1), next};
       moved = true;
@@ -95,16 +93,16 @@ static std::optional<std::int64_t> small_quotient(const Build& build, const Expr
   return std::nullopt;
 }
 
-// True when `d` is negative everywhere, false when it is positive everywhere. Asks the exact step before raising an error.
-static bool negative_divisor(const Build& build, const Expr& x, const Expr& d,
-                             std::string_view operation) {
+// True when `d` is negative everywhere, false when it is positive everywhere. Asks the exact step before raising an
+// error.
+static bool negative_divisor(const Build& build, const Expr& x, const Expr& d, std::string_view operation) {
   Range r = build.range(d);
   if (r.lo <= 0 && r.hi >= 0) {
     const Facts exact = exact_facts(d);
     r = {exact.min, exact.max};
   }
-  STRATA_CHECK(r.lo > 0 || r.hi < 0, domain, "[", operation, "] the divisor ", d.render(), " of ",
-               x.render(), " can be 0: its bounds are ", r.lo, "..", r.hi);
+  STRATA_CHECK(r.lo > 0 || r.hi < 0, domain, "[", operation, "] the divisor ", d.render(), " of ", x.render(),
+               " can be 0: its bounds are ", r.lo, "..", r.hi);
   return r.hi < 0;
 }
 

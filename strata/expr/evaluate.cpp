@@ -18,8 +18,8 @@ std::int64_t value_of(const Node* variable, const std::unordered_map<const Node*
     STRATA_CHECK(info.bound, parse, "[evaluate] no value for '", info.name, "'");
     return info.value;
   }
-  STRATA_CHECK(info.min <= at->second && at->second <= info.max, domain, "[evaluate] ", info.name,
-               " = ", text(at->second), " is outside [", text(info.min), ", ", text(info.max), "]");
+  STRATA_CHECK(info.min <= at->second && at->second <= info.max, domain, "[evaluate] ", info.name, " = ",
+               text(at->second), " is outside [", text(info.min), ", ", text(info.max), "]");
   return at->second;
 }
 
@@ -31,11 +31,10 @@ std::int64_t evaluate(const Expr& e, const Values& values) {
   for (const auto& [variable, value] : values) given.insert_or_assign(variable.node(), value);
   const Tape tape(e);
   std::vector<std::int64_t> point, slots;
-  for (const std::uint32_t slot : tape.variables())
-    point.push_back(value_of(tape.node(slot), given));
+  for (const std::uint32_t slot : tape.variables()) point.push_back(value_of(tape.node(slot), given));
   const std::size_t done = tape.run(point, slots);
-  STRATA_CHECK(done == tape.size(), overflow, "[evaluate] the value of '",
-               to_string(tape.node(done)->op), "' does not fit in 64 bits");
+  STRATA_CHECK(done == tape.size(), overflow, "[evaluate] the value of '", to_string(tape.node(done)->op),
+               "' does not fit in 64 bits");
   return slots[tape.root(0)];
 }
 
@@ -43,8 +42,7 @@ std::vector<Variable> variables(const Expr& e) {
   std::vector<Variable> found;
   for (const Node* n : postorder(std::span(&e, 1)))
     if (n->is(Op::Var)) found.push_back(Variable::from(Expr::share(n)));
-  std::sort(found.begin(), found.end(),
-            [](const Variable& a, const Variable& b) { return compare(a, b) < 0; });
+  std::sort(found.begin(), found.end(), [](const Variable& a, const Variable& b) { return compare(a, b) < 0; });
   return found;
 }
 

@@ -58,8 +58,8 @@ class Tape {
 
   Width width() const { return width_; }
 
-  /// Computes every slot at `point` (one value for each variable). Returns the first slot whose value does not fit in 64 bits
-  /// (or that divides by 0), or size() when there is none.
+  /// Computes every slot at `point` (one value for each variable). Returns the first slot whose value does not fit in
+  /// 64 bits (or that divides by 0), or size() when there is none.
   std::size_t run(std::span<const std::int64_t> point, std::vector<std::int64_t>& values) const;
 
  private:
@@ -71,8 +71,8 @@ class Tape {
   Width width_ = Width::checked;
 };
 
-/// The slots of a tape over a block of points; T is double (Width::real) or std::int64_t (Width::wide). A slot that does not
-/// vary inside a block is kept as one value.
+/// The slots of a tape over a block of points; T is double (Width::real) or std::int64_t (Width::wide). A slot that
+/// does not vary inside a block is kept as one value.
 template <class T>
 class Blocks {
  public:
@@ -141,8 +141,7 @@ class BoxScan {
   const Tape& tape_;
   Blocks<T> blocks_;
   Box box_;
-  std::size_t split_ =
-      0;  // variables before split_ are outer; split_ is cut into chunks; later ones are whole
+  std::size_t split_ = 0;    // variables before split_ are outer; split_ is cut into chunks; later ones are whole
   std::uint64_t trail_ = 1;  // points of the variables after split_
   std::uint64_t chunk_ = 1;  // values of variable split_ in one block
   std::vector<std::int64_t> outer_;

@@ -11,9 +11,9 @@ constexpr std::size_t kMaxExactVariables = 64;
 constexpr int kMaxPasses = 64;
 constexpr int kMaxExhausted = 4;
 
-// Runs passes until one does not make the expression cheaper. Every pass has the same budget, so the last pass, which changed
-// nothing, would change nothing again: the result is a fixed point. When kMaxPasses passes, or kMaxExhausted passes that
-// used up their budget, reach no fixed point, the original expression is returned; it is one, too.
+// Runs passes until one does not make the expression cheaper. Every pass has the same budget, so the last pass, which
+// changed nothing, would change nothing again: the result is a fixed point. When kMaxPasses passes, or kMaxExhausted
+// passes that used up their budget, reach no fixed point, the original expression is returned; it is one, too.
 Expr simplify_where(const Expr& e, const Expr& valid) {
   if (e.is_constant()) return e;
   if (valid.is_constant() && valid.value() == 0) return 0;
@@ -36,13 +36,9 @@ Expr simplify_where(const Expr& e, const Expr& valid) {
 
 Expr simplify_exact(const Expr& e) { return simplify_where(e, 1); }
 
-Expr simplify_exact_under(const Expr& e, const Expr& assumption) {
-  return simplify_where(e, assumption);
-}
+Expr simplify_exact_under(const Expr& e, const Expr& assumption) { return simplify_where(e, assumption); }
 
-Expr simplify(const Expr& e, Effort effort) {
-  return effort == Effort::exact ? simplify_exact(e) : e;
-}
+Expr simplify(const Expr& e, Effort effort) { return effort == Effort::exact ? simplify_exact(e) : e; }
 
 Facts Expr::facts(Effort effort) const {
   if (effort == Effort::exact) return exact_facts(*this);

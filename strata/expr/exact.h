@@ -1,6 +1,6 @@
-// The exact step: bounds and simplification by tables and search over the box, beyond what the rules find. It runs when a
-// caller asks for it (`Effort::exact`, `prove`), and when `/`, `%` or `simplify_under` has to know whether a divisor can
-// be 0 and plain bounds do not tell. No other constructor runs it.
+// The exact step: bounds and simplification by tables and search over the box, beyond what the rules find. It runs when
+// a caller asks for it (`Effort::exact`, `prove`), and when `/`, `%` or `simplify_under` has to know whether a divisor
+// can be 0 and plain bounds do not tell. No other constructor runs it.
 //
 // Every function works within exact_budget(). Results are sound whatever the budget; a larger budget only finds more.
 #pragma once

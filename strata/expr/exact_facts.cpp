@@ -100,9 +100,7 @@ Facts add(const Facts& a, const Facts& b) {
   f.exact = a.exact && b.exact && !is_inf(f.min) && !is_inf(f.max);
   f.modulus = gcd(a.modulus, b.modulus);
   const __int128 residue = static_cast<__int128>(a.residue) + b.residue;
-  f.residue = f.modulus == 0
-                  ? f.min
-                  : static_cast<std::int64_t>((residue % f.modulus + f.modulus) % f.modulus);
+  f.residue = f.modulus == 0 ? f.min : static_cast<std::int64_t>((residue % f.modulus + f.modulus) % f.modulus);
   return f;
 }
 

@@ -34,8 +34,7 @@ Expr ExactPass::run() {
   Expr root = Expr::share(tape_.node(tape_.root(0)));
   if (values_.empty() || !budget_.take(tape_, sample_.count)) return root;
   index_signatures();
-  for (std::uint32_t slot = 0; slot <= tape_.root(0); ++slot)
-    done_.push_back(improve(rebuilt(slot), values_[slot]));
+  for (std::uint32_t slot = 0; slot <= tape_.root(0); ++slot) done_.push_back(improve(rebuilt(slot), values_[slot]));
   return done_.back();
 }
 
@@ -69,8 +68,7 @@ std::optional<Expr> ExactPass::improve_once(const Expr& e, const Column& v, bool
   if (n->lo == n->hi && !n->has(kBound)) return Expr(n->lo);  // a variable with one value
   if (budget_.left() == 0 || (plain() && n->has(kLinear))) return std::nullopt;
   Candidates found;
-  if (std::all_of(v.begin(), v.end(), [&](std::int64_t x) { return x == v[0]; }))
-    found.emplace_back(v[0]);
+  if (std::all_of(v.begin(), v.end(), [&](std::int64_t x) { return x == v[0]; })) found.emplace_back(v[0]);
   add_drops(e, v, found);
   plain() ? add_affine(e, v, found) : add_fitted(e, v, found);
   add_known(v, found);
@@ -90,8 +88,7 @@ bool ExactPass::equal(const Expr& a, const Expr& b) {
   std::vector<Expr> roots{a, b};
   if (!plain()) roots.push_back(valid_);
   const Tape tape(roots);
-  return budget_.charge(kBuild * tape.size()) &&
-         find_difference(tape, budget_, false).equal == Answer::yes;
+  return budget_.charge(kBuild * tape.size()) && find_difference(tape, budget_, false).equal == Answer::yes;
 }
 
 // The shape of a column: value = base + unit * shape. Columns of equal shape are affine functions of each other.
@@ -128,8 +125,7 @@ void ExactPass::add_known(const Column& v, Candidates& out) {
     if (mine->unit % theirs.unit != 0) continue;
     const std::int64_t a = mine->unit / theirs.unit;
     const Expr other = slot < done_.size() ? done_[slot] : Expr::share(tape_.node(slot));
-    try_candidate(
-        out, [&, base = theirs.base] { return other * a + (Expr(mine->base) - Expr(base) * a); });
+    try_candidate(out, [&, base = theirs.base] { return other * a + (Expr(mine->base) - Expr(base) * a); });
     if (a == -1 && other.node()->is_boolean() && mine->base == 1 - theirs.base)
       try_candidate(out, [&] { return !other; });
   }
@@ -143,8 +139,7 @@ void ExactPass::add_drops(const Expr& e, const Column& v, Candidates& out) {
     if ((mask >> x & 1) == 0) continue;
     const auto base = v.begin() + static_cast<std::ptrdiff_t>(sample_.base);
     const auto flipped = base + static_cast<std::ptrdiff_t>((x + 1) * sample_.flips);
-    if (plain() && !std::equal(base, base + static_cast<std::ptrdiff_t>(sample_.flips), flipped))
-      continue;
+    if (plain() && !std::equal(base, base + static_cast<std::ptrdiff_t>(sample_.flips), flipped)) continue;
     const std::int64_t value = plain() ? variable(x).min() : sample_.columns[x][sample_.count / 2];
     const Substitution one{{variable(x), Expr(value)}};
     if (plain()) all.push_back(one[0]);
@@ -191,8 +186,8 @@ std::vector<Column> ExactPass::columns_for(const Tape& tape) const {
   return columns;
 }
 
-// Candidate under an assumption: the affine function through the valid points, by elimination on their differences from the
-// first point.
+// Candidate under an assumption: the affine function through the valid points, by elimination on their differences from
+// the first point.
 void ExactPass::add_fitted(const Expr& e, const Column& v, Candidates& out) {
   std::vector<std::size_t> used;
   for (std::size_t x = 0; x < sample_.columns.size(); ++x)
@@ -204,15 +199,13 @@ void ExactPass::add_fitted(const Expr& e, const Column& v, Candidates& out) {
   for (std::size_t i = 1; i < v.size() && rows.size() < n; ++i) {
     std::vector<double> row;
     for (const std::size_t x : used)
-      row.push_back(static_cast<double>(sample_.columns[x][i]) -
-                    static_cast<double>(sample_.columns[x][0]));
+      row.push_back(static_cast<double>(sample_.columns[x][i]) - static_cast<double>(sample_.columns[x][0]));
     row.push_back(static_cast<double>(v[i]) - static_cast<double>(v[0]));
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const double factor = row[pivots[r]];
       for (std::size_t c = 0; c <= n; ++c) row[c] -= factor * rows[r][c];
     }
-    const auto pivot =
-        std::find_if(row.begin(), row.end() - 1, [](double x) { return std::abs(x) > 1e-6; });
+    const auto pivot = std::find_if(row.begin(), row.end() - 1, [](double x) { return std::abs(x) > 1e-6; });
     if (pivot == row.end() - 1) continue;
     const double scale = *pivot;
     pivots.push_back(static_cast<std::size_t>(pivot - row.begin()));
@@ -230,8 +223,7 @@ void ExactPass::add_fitted(const Expr& e, const Column& v, Candidates& out) {
     Expr form = v[0];
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const std::size_t x = used[pivots[r]];
-      form += (variable(x) - sample_.columns[x][0]) *
-              static_cast<std::int64_t>(std::nearbyint(rows[r][n]));
+      form += (variable(x) - sample_.columns[x][0]) * static_cast<std::int64_t>(std::nearbyint(rows[r][n]));
     }
     return form;
   });

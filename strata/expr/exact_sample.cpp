@@ -9,15 +9,14 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kFlips = 192;         // the most base points
-constexpr std::size_t kValidPoints = 1024;  // the most points under an assumption
+constexpr std::size_t kFlips = 192;                             // the most base points
+constexpr std::size_t kValidPoints = 1024;                      // the most points under an assumption
 constexpr std::uint64_t kSampleStore = std::uint64_t{1} << 23;  // the most slots times points of a sample
 constexpr std::uint64_t kWholeBox = std::uint64_t{1} << 21;
 
 std::int64_t draw(std::mt19937_64& random, const Interval& r) {
   const std::uint64_t extent = r.extent(), bits = random();
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(r.lo) +
-                                   (extent == UINT64_MAX ? bits : bits % extent));
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(r.lo) + (extent == UINT64_MAX ? bits : bits % extent));
 }
 
 // The size that a node adds to its children, as in count_nodes.
@@ -38,13 +37,10 @@ std::uint64_t own_size(const Node* n) {
 }  // namespace
 
 Costs::Costs(const Tape& tape) {
-  for (std::size_t i = 0; i < tape.variables().size(); ++i)
-    numbers_.emplace(tape.node(tape.variables()[i]), i);
+  for (std::size_t i = 0; i < tape.variables().size(); ++i) numbers_.emplace(tape.node(tape.variables()[i]), i);
 }
 
-Cost Costs::of(const Info& i) {
-  return {static_cast<std::uint64_t>(std::popcount(i.mask)), !i.linear, i.size};
-}
+Cost Costs::of(const Info& i) { return {static_cast<std::uint64_t>(std::popcount(i.mask)), !i.linear, i.size}; }
 
 const Costs::Info& Costs::info(const Expr& e) {
   const auto at = known_.find(e.node());

@@ -26,8 +26,7 @@ bool tame(const Column& v) {
 
 void ExactPass::add_structural(const Expr& e, const Column& v, Candidates& out) {
   const Tape tape(e);
-  if (!budget_.charge((kBuild + sample_.count) * tape.size()) || tape.width() == Width::checked)
-    return;
+  if (!budget_.charge((kBuild + sample_.count) * tape.size()) || tape.width() == Width::checked) return;
   const std::vector<Column> values = run_columns(tape, columns_for(tape), sample_.count);
   if (plain() && tame(v)) add_separable(tape, v, out);
   if (e.op() == Op::Sum)
@@ -42,8 +41,7 @@ void ExactPass::add_partial_sums(const Tape& tape, const std::vector<Column>& va
   const auto in = tape.operands(root);
   const Node* n = tape.node(root);
   std::map<std::uint64_t, std::vector<std::size_t>> by_mask;
-  for (std::size_t i = 0; i < in.size(); ++i)
-    by_mask[costs_.mask(at_slot(tape, in[i]))].push_back(i);
+  for (std::size_t i = 0; i < in.size(); ++i) by_mask[costs_.mask(at_slot(tape, in[i]))].push_back(i);
   std::vector<std::vector<std::size_t>> groups;
   for (const auto& [mask, group] : by_mask)
     if (group.size() > 2 && group.size() < in.size()) groups.push_back(group);
@@ -64,9 +62,9 @@ void ExactPass::add_partial_sums(const Tape& tape, const std::vector<Column>& va
   }
 }
 
-// Tries to delete sources of min, max, and, or that never decide, and terms of a divided or compared sum that do not matter.
-void ExactPass::add_deletions(const Tape& tape, const std::vector<Column>& values, const Column& v,
-                              Candidates& out) {
+// Tries to delete sources of min, max, and, or that never decide, and terms of a divided or compared sum that do not
+// matter.
+void ExactPass::add_deletions(const Tape& tape, const std::vector<Column>& values, const Column& v, Candidates& out) {
   const std::uint32_t root = tape.root(0);
   const auto in = tape.operands(root);
   const Op op = tape.node(root)->op;
@@ -87,17 +85,14 @@ void ExactPass::add_deletions(const Tape& tape, const std::vector<Column>& value
     try_candidate(out, [&] {
       Expr form = rest[0];
       for (const Expr& x : std::span(rest).subspan(1))
-        form = op == Op::Min   ? min(form, x)
-               : op == Op::Max ? max(form, x)
-               : op == Op::And ? form && x
-                               : form || x;
+        form = op == Op::Min ? min(form, x) : op == Op::Max ? max(form, x) : op == Op::And ? form && x : form || x;
       return form;
     });
   }
 }
 
-void ExactPass::add_term_deletions(const Tape& tape, const std::vector<Column>& values,
-                                   const Column& v, Candidates& out) {
+void ExactPass::add_term_deletions(const Tape& tape, const std::vector<Column>& values, const Column& v,
+                                   Candidates& out) {
   const std::uint32_t root = tape.root(0);
   const auto in = tape.operands(root);
   const Node* n = tape.node(root);
@@ -136,7 +131,8 @@ void ExactPass::add_term_deletions(const Tape& tape, const std::vector<Column>& 
   }
 }
 
-// Tests e = f_1(x_1) + ... + f_n(x_n) - (n - 1) f(low corner), where f_j is e along axis j; then the f_j have closed forms.
+// Tests e = f_1(x_1) + ... + f_n(x_n) - (n - 1) f(low corner), where f_j is e along axis j; then the f_j have closed
+// forms.
 void ExactPass::add_separable(const Tape& tape, const Column& v, Candidates& out) {
   const Box box = tape.box();
   const std::size_t n = box.size();
@@ -174,9 +170,8 @@ void ExactPass::add_separable(const Tape& tape, const Column& v, Candidates& out
       return;
     }
     if (forms.empty()) return;
-    total += *std::min_element(forms.begin(), forms.end(), [&](const Expr& a, const Expr& b) {
-      return costs_.cost(a) < costs_.cost(b);
-    });
+    total += *std::min_element(forms.begin(), forms.end(),
+                               [&](const Expr& a, const Expr& b) { return costs_.cost(a) < costs_.cost(b); });
     begin += static_cast<std::size_t>(box[j].extent());
   }
   out.push_back(total);

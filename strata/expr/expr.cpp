@@ -62,8 +62,7 @@ std::int64_t Expr::vmax() const {
   return node_->hi;
 }
 Expr::operator bool() const {
-  STRATA_CHECK(is_constant(), undefined, "[bool] ", render(),
-               " is neither always true nor always false; use prove()");
+  STRATA_CHECK(is_constant(), undefined, "[bool] ", render(), " is neither always true nor always false; use prove()");
   return node_->value() != 0;
 }
 std::uint64_t Expr::hash() const { return node_->hash; }
@@ -89,9 +88,7 @@ std::vector<Expr> sources(const Expr& e) {
 namespace {
 
 bool is_identifier(std::string_view name) {
-  const auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   if (name.empty() || !letter(name[0])) return false;
   for (const char c : name) {
     if (!letter(c) && !(c >= '0' && c <= '9')) return false;
@@ -105,8 +102,8 @@ Variable::Variable(std::string_view name, std::int64_t min, std::int64_t max)
     : Expr([&] {
         STRATA_CHECK(is_identifier(name), parse, "[variable] ", in_quotes(name),
                      " is not a name: letters, digits and _, and no word of the grammar");
-        STRATA_CHECK(min <= max, domain, "[variable] the bounds of ", in_quotes(name),
-                     " are empty: min ", min, " > max ", max);
+        STRATA_CHECK(min <= max, domain, "[variable] the bounds of ", in_quotes(name), " are empty: min ", min,
+                     " > max ", max);
         return intern_variable({std::string(name), min, max});
       }()) {}
 std::string_view Variable::name() const { return node()->variable().name; }
@@ -114,8 +111,8 @@ std::int64_t Variable::min() const { return node()->variable().min; }
 std::int64_t Variable::max() const { return node()->variable().max; }
 Variable Variable::bind(std::int64_t value) const {
   VariableInfo info = node()->variable();
-  STRATA_CHECK(info.min <= value && value <= info.max, domain, "[bind] ", value,
-               " is outside the bounds of '", info.name, "', ", info.min, "..", info.max);
+  STRATA_CHECK(info.min <= value && value <= info.max, domain, "[bind] ", value, " is outside the bounds of '",
+               info.name, "', ", info.min, "..", info.max);
   info.bound = true;
   info.value = value;
   return Variable(intern_variable(info));
@@ -166,9 +163,7 @@ Expr operator<=(const Expr& a, const Expr& b) { return Build().lt(a, b + 1); }
 Expr operator>=(const Expr& a, const Expr& b) { return Build().lt(b, a + 1); }
 Expr operator==(const Expr& a, const Expr& b) { return Build().eq(a, b); }
 Expr operator!=(const Expr& a, const Expr& b) { return Build().ne(a, b); }
-Expr operator&&(const Expr& a, const Expr& b) {
-  return Build().junction(Op::And, std::array{a, b});
-}
+Expr operator&&(const Expr& a, const Expr& b) { return Build().junction(Op::And, std::array{a, b}); }
 Expr operator||(const Expr& a, const Expr& b) { return Build().junction(Op::Or, std::array{a, b}); }
 Expr operator!(const Expr& a) { return Build().negate(a); }
 Expr all_of(std::span<const Expr> terms) { return Build().junction(Op::And, terms); }
@@ -180,8 +175,7 @@ Expr Build::total(std::vector<Expr> level) const {
   if (level.empty()) return 0;
   while (level.size() > 1) {
     std::vector<Expr> next;
-    for (std::size_t i = 0; i + 1 < level.size(); i += 2)
-      next.push_back(add(level[i], 1, level[i + 1], 1));
+    for (std::size_t i = 0; i + 1 < level.size(); i += 2) next.push_back(add(level[i], 1, level[i + 1], 1));
     if (level.size() % 2 != 0) next.push_back(level.back());
     level = std::move(next);
   }
@@ -194,8 +188,7 @@ Expr Build::rebuild(const Node* like, std::span<const Expr> s) const {
     case Op::Var: return Expr::share(like);
     case Op::Sum: {
       std::vector<Expr> terms{like->k0()};
-      for (std::size_t i = 0; i < s.size(); ++i)
-        terms.push_back(scale(s[i], like->terms()[i].coefficient));
+      for (std::size_t i = 0; i < s.size(); ++i) terms.push_back(scale(s[i], like->terms()[i].coefficient));
       return total(std::move(terms));
     }
     case Op::Mul: {

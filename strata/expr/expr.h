@@ -62,8 +62,7 @@ class Expr {
   /// The constant `value`.
   template <std::integral T>
   Expr(T value) : Expr(constant(static_cast<std::int64_t>(value))) {
-    static_assert(sizeof(T) < 8 || std::is_signed_v<T>,
-                  "Expr constants are signed 64-bit integers");
+    static_assert(sizeof(T) < 8 || std::is_signed_v<T>, "Expr constants are signed 64-bit integers");
   }
   Expr(const Expr& other) noexcept;
   Expr(Expr&& other) noexcept;
@@ -100,11 +99,9 @@ class Expr {
 
   // For the algebra itself: `adopt`, `share` and `release` move reference counts between handles and plain pointers.
   const Node* node() const { return node_; }
-  static Expr adopt(const Node* counted) {
-    return Expr(counted, Adopt{});
-  }  ///< takes over one count from the caller
-  static Expr share(const Node* node);  ///< adds one count
-  const Node* release() noexcept;       ///< gives its count to the caller; this handle becomes 0
+  static Expr adopt(const Node* counted) { return Expr(counted, Adopt{}); }  ///< takes over one count from the caller
+  static Expr share(const Node* node);                                       ///< adds one count
+  const Node* release() noexcept;  ///< gives its count to the caller; this handle becomes 0
 
  private:
   struct Adopt {};
@@ -121,8 +118,8 @@ inline bool same(const Expr& a, const Expr& b) { return a.node() == b.node(); }
 /// history, addresses or threads.
 int compare(const Expr& a, const Expr& b);
 
-/// A named integer with inclusive bounds, e.g. `Variable("i", 0, 9)`. Two Variables are the same iff their names, bounds and
-/// bindings are equal.
+/// A named integer with inclusive bounds, e.g. `Variable("i", 0, 9)`. Two Variables are the same iff their names,
+/// bounds and bindings are equal.
 class Variable : public Expr {
  public:
   /// @throws Error (domain) when min > max; (parse) when the name is not an identifier.
@@ -160,7 +157,7 @@ Expr min(const Expr& a, const Expr& b);
 Expr max(const Expr& a, const Expr& b);
 /// condition != 0 ? a : b.
 Expr select(const Expr& condition, const Expr& a, const Expr& b);
-Expr sum(std::span<const Expr> terms);  ///< 0 when empty
+Expr sum(std::span<const Expr> terms);     ///< 0 when empty
 Expr all_of(std::span<const Expr> terms);  ///< `and` of all terms, 1 when empty (the specification's Node.ands)
 
 inline Expr& operator+=(Expr& a, const Expr& b) { return a = a + b; }
@@ -228,8 +225,8 @@ struct Proof {
   Answer answer = Answer::unknown;
   Values counterexample;  ///< when `no`: an assignment of the variables that makes the condition false
 };
-/// Does `condition` hold at every point of the box where `assumption` holds? `yes` and `no` are always proven; `unknown`
-/// means that neither the rules nor a search within `exact_budget()` decided.
+/// Does `condition` hold at every point of the box where `assumption` holds? `yes` and `no` are always proven;
+/// `unknown` means that neither the rules nor a search within `exact_budget()` decided.
 Proof prove(const Expr& condition, const Expr& assumption = 1);
 
 /// Do `a` and `b` agree on the whole box? The counterexample is a point where they differ.
@@ -242,7 +239,5 @@ std::size_t live_nodes();
 
 template <>
 struct std::hash<strata::Expr> {
-  std::size_t operator()(const strata::Expr& e) const noexcept {
-    return static_cast<std::size_t>(e.hash());
-  }
+  std::size_t operator()(const strata::Expr& e) const noexcept { return static_cast<std::size_t>(e.hash()); }
 };

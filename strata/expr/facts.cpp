@@ -33,17 +33,15 @@ Congruence add_multiple(Congruence a, std::int64_t c, Congruence b) {
   if (a.modulus == 1) return a;
   if ((c == 1 || c == -1) && b.modulus == 1) return {1, 0};
   std::int64_t step = 0, shift = 0, residue = 0;
-  if (!try_mul(c, b.modulus, step) || !try_mul(c, b.residue, shift) ||
-      !try_add(a.residue, shift, residue))
-    return normal(gcd(a.modulus, gcd(c, 0)),
-                  floor_mod(a.residue, std::max<std::int64_t>(gcd(c, 0), 1)));
+  if (!try_mul(c, b.modulus, step) || !try_mul(c, b.residue, shift) || !try_add(a.residue, shift, residue))
+    return normal(gcd(a.modulus, gcd(c, 0)), floor_mod(a.residue, std::max<std::int64_t>(gcd(c, 0), 1)));
   return normal(gcd(a.modulus, step), residue);
 }
 
 Congruence multiply(Congruence a, Congruence b) {
   std::int64_t mm = 0, mr = 0, rm = 0, rr = 0;
-  if (!try_mul(a.modulus, b.modulus, mm) || !try_mul(a.modulus, b.residue, mr) ||
-      !try_mul(a.residue, b.modulus, rm) || !try_mul(a.residue, b.residue, rr))
+  if (!try_mul(a.modulus, b.modulus, mm) || !try_mul(a.modulus, b.residue, mr) || !try_mul(a.residue, b.modulus, rm) ||
+      !try_mul(a.residue, b.residue, rr))
     return {1, 0};
   return normal(gcd(gcd(mm, mr), rm), rr);
 }
@@ -56,14 +54,12 @@ void set_congruence(Node& n, Congruence c) {
 // Moves the bounds inwards to the nearest values that satisfy the congruence.
 void tighten(Node& n) {
   if (n.modulus <= 1) return;
-  if (!is_inf(n.lo))
-    n.lo = clamp_lower(Int128{n.lo} + floor_mod(n.residue - floor_mod(n.lo, n.modulus), n.modulus));
-  if (!is_inf(n.hi))
-    n.hi = clamp_upper(Int128{n.hi} - floor_mod(floor_mod(n.hi, n.modulus) - n.residue, n.modulus));
+  if (!is_inf(n.lo)) n.lo = clamp_lower(Int128{n.lo} + floor_mod(n.residue - floor_mod(n.lo, n.modulus), n.modulus));
+  if (!is_inf(n.hi)) n.hi = clamp_upper(Int128{n.hi} - floor_mod(floor_mod(n.hi, n.modulus) - n.residue, n.modulus));
 }
 
-// True iff the terms (dense, on disjoint variables) together take every integer of their range: sorted by magnitude, each
-// coefficient is at most 1 + the range that the smaller ones span.
+// True iff the terms (dense, on disjoint variables) together take every integer of their range: sorted by magnitude,
+// each coefficient is at most 1 + the range that the smaller ones span.
 bool fills_range(std::span<const Term> terms) {
   constexpr std::size_t kMost = 8;
   if (terms.size() > kMost) return false;
@@ -143,7 +139,8 @@ void mod_facts(Node& n) {
   set_congruence(n, normal(m, x->residue));
   tighten(n);
   if (!x->has(kDense)) return;
-  // A dense source that crosses a multiple of c takes both c-1 and 0; if it has at least c values, it takes every residue.
+  // A dense source that crosses a multiple of c takes both c-1 and 0; if it has at least c values, it takes every
+  // residue.
   const bool crosses = floor_div(x->lo, c) != floor_div(x->hi, c);
   set_flag(n, kTight, crosses);
   set_flag(n, kDense, crosses && Int128{x->hi} - x->lo + 1 >= c);
@@ -159,8 +156,7 @@ std::array<Int128, 2> factor_range(const Node* a, bool squared) {
 // For a product beyond 64 bits only the sign is known.
 void sign_facts(Node& n) {
   const auto sources = n.sources();
-  const bool nonnegative =
-      std::all_of(sources.begin(), sources.end(), [](const Node* s) { return s->lo >= 0; });
+  const bool nonnegative = std::all_of(sources.begin(), sources.end(), [](const Node* s) { return s->lo >= 0; });
   n.lo = nonnegative ? 0 : kNegInf;
   n.hi = kPosInf;
   set_congruence(n, {1, 0});
@@ -227,9 +223,7 @@ void condition_facts(Node& n) {
   switch (n.op) {
     case Op::Lt: both = x->has(kTight) && x->lo < n.src(1)->lo && n.src(1)->lo <= x->hi; break;
     case Op::Eq:
-    case Op::Ne:
-      both = x->has(kDense) && x->lo < x->hi && x->lo <= n.src(1)->lo && n.src(1)->lo <= x->hi;
-      break;
+    case Op::Ne: both = x->has(kDense) && x->lo < x->hi && x->lo <= n.src(1)->lo && n.src(1)->lo <= x->hi; break;
     default: both = independent_and(kTight, n.sources());
   }
   set_flag(n, kTight, both);

@@ -1,5 +1,5 @@
-// Closed forms of functions of one integer. Each finder looks for one shape and adds every form that fits the table; the
-// caller picks the cheapest.
+// Closed forms of functions of one integer. Each finder looks for one shape and adds every form that fits the table;
+// the caller picks the cheapest.
 
 #include "strata/expr/forms.h"
 
@@ -13,10 +13,9 @@
 namespace strata {
 namespace {
 
-constexpr int kMaxDepth = 3;          // nesting of forms: (x%12)//4, ...
-constexpr std::size_t kMaxTerms = 4;  // the most terms of an expansion
-constexpr std::uint64_t kLarge = std::uint64_t{1}
-                                 << 30;  // larger slopes and positions are not a simple form
+constexpr int kMaxDepth = 3;                              // nesting of forms: (x%12)//4, ...
+constexpr std::size_t kMaxTerms = 4;                      // the most terms of an expansion
+constexpr std::uint64_t kLarge = std::uint64_t{1} << 30;  // larger slopes and positions are not a simple form
 
 using Table = std::vector<std::int64_t>;
 
@@ -29,9 +28,7 @@ class Finder {
 
   std::vector<Expr> run() {
     if (f_.size() == 1) return {Expr(f_[0])};
-    if (std::any_of(slopes_.begin(), slopes_.end(),
-                    [](std::int64_t d) { return magnitude(d) > kLarge; }))
-      return {};
+    if (std::any_of(slopes_.begin(), slopes_.end(), [](std::int64_t d) { return magnitude(d) > kLarge; })) return {};
     if (magnitude(lo_) > kLarge) return {};
     if (is_affine()) return std::move(found_);
     jumps();
@@ -49,16 +46,13 @@ class Finder {
   std::size_t size() const { return f_.size(); }
   std::int64_t at(std::size_t t) const { return lo_ + static_cast<std::int64_t>(t); }
   // The line a * x + b through the table's value at t.
-  Expr line(std::int64_t slope, std::size_t t) const {
-    return x_ * slope + (f_[t] - slope * at(t));
-  }
+  Expr line(std::int64_t slope, std::size_t t) const { return x_ * slope + (f_[t] - slope * at(t)); }
   std::int64_t line_value(std::int64_t slope, std::size_t through, std::size_t t) const {
     return f_[through] + slope * (static_cast<std::int64_t>(t) - static_cast<std::int64_t>(through));
   }
 
   bool is_affine() {
-    if (std::any_of(slopes_.begin(), slopes_.end(), [&](std::int64_t d) { return d != slopes_[0]; }))
-      return false;
+    if (std::any_of(slopes_.begin(), slopes_.end(), [&](std::int64_t d) { return d != slopes_[0]; })) return false;
     found_.push_back(line(slopes_[0], 0));
     return true;
   }
@@ -83,8 +77,7 @@ class Finder {
       found_.push_back(line(slope, 0) + (x_ >= first) * jump);
       found_.push_back(line(slope, size() - 1) - (x_ < first) * jump);
     }
-    const std::size_t gap =
-        places.size() > 1 ? places[1] - places[0] : std::max(places[0] + 1, size() - 1 - places[0]);
+    const std::size_t gap = places.size() > 1 ? places[1] - places[0] : std::max(places[0] + 1, size() - 1 - places[0]);
     if (gap < 2 || places[0] >= gap || slopes_.size() - places.back() > gap) return;
     for (std::size_t i = 1; i < places.size(); ++i)
       if (places[i] - places[i - 1] != gap || slopes_[places[i]] - slope != jump) return;
@@ -108,8 +101,7 @@ class Finder {
                  [&] { return min(line(a, 0), line(b, last)); });
     add_if_equal([&](std::size_t t) { return std::max(line_value(a, 0, t), line_value(b, last, t)); },
                  [&] { return max(line(a, 0), line(b, last)); });
-    const std::size_t place =
-        static_cast<std::size_t>(std::find(slopes_.begin(), slopes_.end(), c) - slopes_.begin());
+    const std::size_t place = static_cast<std::size_t>(std::find(slopes_.begin(), slopes_.end(), c) - slopes_.begin());
     const auto [least, most] = std::minmax_element(f_.begin(), f_.end());
     const std::int64_t low = *least, high = *most;
     add_if_equal([&](std::size_t t) { return std::clamp(line_value(c, place, t), low, high); },
@@ -130,8 +122,7 @@ class Finder {
     const auto begin = static_cast<std::size_t>(other - f_.begin());
     std::size_t end = begin;
     while (end < size() && f_[end] == v) ++end;
-    if (std::any_of(f_.begin() + static_cast<std::ptrdiff_t>(end), f_.end(),
-                    [&](std::int64_t y) { return y != u; }))
+    if (std::any_of(f_.begin() + static_cast<std::ptrdiff_t>(end), f_.end(), [&](std::int64_t y) { return y != u; }))
       return;
     add_condition(begin, end, u, v);
   }
@@ -165,8 +156,7 @@ class Finder {
   void periodic() {
     std::size_t period = 2;
     const auto repeats = [&](std::size_t p) {
-      return std::equal(slopes_.begin() + static_cast<std::ptrdiff_t>(p), slopes_.end(),
-                        slopes_.begin());
+      return std::equal(slopes_.begin() + static_cast<std::ptrdiff_t>(p), slopes_.end(), slopes_.begin());
     };
     while (period < slopes_.size() && !repeats(period)) ++period;
     if (period * 3 > size() * 2) return;
@@ -193,8 +183,7 @@ class Finder {
     const std::int64_t shift = floor_mod(-at(first), c);
     const std::int64_t low = floor_div(lo_ + shift, c), high = floor_div(at(size() - 1) + shift, c);
     Table h(static_cast<std::size_t>(high - low + 1));
-    for (std::size_t t = 0; t < size(); ++t)
-      h[static_cast<std::size_t>(floor_div(at(t) + shift, c) - low)] = f_[t];
+    for (std::size_t t = 0; t < size(); ++t) h[static_cast<std::size_t>(floor_div(at(t) + shift, c) - low)] = f_[t];
     nest((x_ + shift) / c, low, h, Expr(0));
   }
 
@@ -203,8 +192,7 @@ class Finder {
     const std::vector<Expr> forms = Finder(y, lo, table, depth_ + 1).run();
     if (forms.empty()) return;
     const auto cheapest = std::min_element(
-        forms.begin(), forms.end(),
-        [](const Expr& a, const Expr& b) { return count_nodes(a) < count_nodes(b); });
+        forms.begin(), forms.end(), [](const Expr& a, const Expr& b) { return count_nodes(a) < count_nodes(b); });
     found_.push_back(*cheapest + rest);
   }
 

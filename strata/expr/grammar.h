@@ -1,5 +1,5 @@
-// The infix grammar of Strata, for compile time and run time: `parse_infix` reads a text and calls a sink in postfix order.
-// The readers of expressions (parse.h) and of affine functions (affine_text.h) are such sinks.
+// The infix grammar of Strata, for compile time and run time: `parse_infix` reads a text and calls a sink in postfix
+// order. The readers of expressions (parse.h) and of affine functions (affine_text.h) are such sinks.
 //
 // The parser is a shunting-yard with an explicit stack: no recursion, linear time, and any byte string is legal input.
 // Operators from loose to tight:
@@ -19,8 +19,8 @@
 //   void name(std::string_view name, std::size_t column);
 //   void apply(Action action, std::size_t arity, std::size_t column);   // column of the operator or function name
 //   void fail(Fault fault, std::string_view what, std::string_view token, std::size_t column);
-// `fail` may throw or record the failure; after it the sink gets no further call. `token` is the text at fault: empty at
-// the end of the text and when the sentence `what` names the token itself. Columns are 1-based byte positions.
+// `fail` may throw or record the failure; after it the sink gets no further call. `token` is the text at fault: empty
+// at the end of the text and when the sentence `what` names the token itself. Columns are 1-based byte positions.
 #pragma once
 
 #include <cstddef>
@@ -66,9 +66,7 @@ enum class Fault : std::uint8_t {
 
 inline constexpr std::size_t kMaxBrackets = 200000;
 
-constexpr bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+constexpr bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /// True for the words that cannot be names of variables.
@@ -122,8 +120,7 @@ inline constexpr std::size_t kNoFunction = std::size(kFunctions);
 /// The index of the row whose `column` is `key`; N when no row matches. (An index instead of a pointer: under
 /// -fsanitize=undefined GCC 12 rejects the comparison of a pointer with null in constant expressions.)
 template <class Row, std::size_t N>
-constexpr std::size_t find_row(const Row (&rows)[N], std::string_view key,
-                               std::string_view Row::* column) {
+constexpr std::size_t find_row(const Row (&rows)[N], std::string_view key, std::string_view Row::* column) {
   std::size_t i = 0;
   while (i < N && rows[i].*column != key) ++i;
   return i;
@@ -168,9 +165,7 @@ class InfixParser {
     done_ = true;
     sink_.fail(fault, what, token, column);
   }
-  constexpr void syntax(std::string_view what) {
-    fail(Fault::syntax, what, token_.text, token_.column);
-  }
+  constexpr void syntax(std::string_view what) { fail(Fault::syntax, what, token_.text, token_.column); }
   /// A sentence that names the token itself.
   constexpr void sentence(std::string_view what) { fail(Fault::syntax, what, {}, token_.column); }
 
@@ -195,9 +190,7 @@ class InfixParser {
       while (at_ + size < text_.size() && is_digit(text_[at_ + size])) ++size;
       token_.kind = TokenKind::number;
     } else if (is_name_start(c)) {
-      while (at_ + size < text_.size() &&
-             (is_digit(text_[at_ + size]) || is_name_start(text_[at_ + size])))
-        ++size;
+      while (at_ + size < text_.size() && (is_digit(text_[at_ + size]) || is_name_start(text_[at_ + size]))) ++size;
       token_.kind = TokenKind::name;
     } else {
       size = symbol_size();
@@ -240,8 +233,7 @@ class InfixParser {
     }
     if (token_.text == ")" && after_open_) {
       const Frame& top = stack_.back();
-      if (top.open == Open::call)
-        return fail(Fault::syntax, kFunctions[top.function].wrong_count, {}, top.column);
+      if (top.open == Open::call) return fail(Fault::syntax, kFunctions[top.function].wrong_count, {}, top.column);
       return sentence("empty brackets");
     }
     if (token_.text == "**") return syntax("there is no power operator");
@@ -258,8 +250,7 @@ class InfixParser {
     }
     if (magnitude < limit) return leaf(static_cast<std::int64_t>(magnitude), token_.column);
     // 2^63 is legal only as the operand of a minus directly before it: -2^63 fits, 2^63 does not.
-    if (!after_minus_)
-      return fail(Fault::overflow, "the number does not fit in 64 bits", token_.text, token_.column);
+    if (!after_minus_) return fail(Fault::overflow, "the number does not fit in 64 bits", token_.text, token_.column);
     const std::size_t column = stack_.back().column;
     stack_.pop_back();
     leaf(std::numeric_limits<std::int64_t>::min(), column);
@@ -297,8 +288,7 @@ class InfixParser {
     after_minus_ = action == Action::neg;
   }
   constexpr void open_bracket(Open open, std::size_t function) {
-    if (++depth_ > kMaxBrackets)
-      return fail(Fault::budget, "more than 200000 brackets are open", {}, token_.column);
+    if (++depth_ > kMaxBrackets) return fail(Fault::budget, "more than 200000 brackets are open", {}, token_.column);
     push(open, function == kNoFunction ? Action::neg : kFunctions[function].action, 0);
     stack_.back().function = function;
     after_open_ = true;
@@ -314,9 +304,8 @@ class InfixParser {
     if (token_.text == "if") return begin_ternary(Open::when, Action::if_else);
     if (token_.text == ":") return middle(Open::question, Open::colon, "':' without '?'");
     if (token_.text == "else") return middle(Open::when, Open::otherwise, "'else' without 'if'");
-    const std::size_t at = token_.kind == TokenKind::number
-                               ? std::size(kBinary)
-                               : find_row(kBinary, token_.text, &BinaryRow::text);
+    const std::size_t at =
+        token_.kind == TokenKind::number ? std::size(kBinary) : find_row(kBinary, token_.text, &BinaryRow::text);
     if (at == std::size(kBinary))
       return syntax(token_.text == "**" ? "there is no power operator" : "expected an operator");
     if (kBinary[at].precedence == kCompare) {
@@ -340,8 +329,7 @@ class InfixParser {
   }
   constexpr void comma() {
     if (!reach_bracket()) return;
-    if (stack_.empty() || stack_.back().open != Open::call)
-      return sentence("',' outside of a call");
+    if (stack_.empty() || stack_.back().open != Open::call) return sentence("',' outside of a call");
     ++stack_.back().commas;
     ready_for_value();
   }
@@ -359,8 +347,7 @@ class InfixParser {
   }
   constexpr void finish() {
     if (!reach_bracket()) return;
-    if (!stack_.empty())
-      return fail(Fault::syntax, "'(' is never closed", {}, bracket_column(stack_.back()));
+    if (!stack_.empty()) return fail(Fault::syntax, "'(' is never closed", {}, bracket_column(stack_.back()));
     done_ = true;
   }
   constexpr std::size_t bracket_column(const Frame& frame) const {
@@ -369,9 +356,7 @@ class InfixParser {
 
   // --- the stack ---
 
-  static constexpr bool is_operator(const Frame& f) {
-    return f.open == Open::prefix || f.open == Open::binary;
-  }
+  static constexpr bool is_operator(const Frame& f) { return f.open == Open::prefix || f.open == Open::binary; }
 
   constexpr void push(Open open, Action action, std::uint8_t precedence) {
     stack_.push_back({open, action, precedence, token_.column, 0, kNoFunction});
@@ -392,8 +377,7 @@ class InfixParser {
   /// Applies operators and complete ternaries down to a bracket or an incomplete ternary.
   constexpr void reduce_all() {
     reduce(0);
-    while (!stack_.empty() &&
-           (stack_.back().open == Open::colon || stack_.back().open == Open::otherwise)) {
+    while (!stack_.empty() && (stack_.back().open == Open::colon || stack_.back().open == Open::otherwise)) {
       sink_.apply(stack_.back().action, 3, stack_.back().column);
       stack_.pop_back();
     }

@@ -13,8 +13,7 @@ namespace strata {
 namespace {
 
 constexpr std::uint64_t kOrderMask = (std::uint64_t{1} << 56) - 1;
-constexpr std::uint64_t kInternUnits =
-    24;  // Meter units for a node without operands: mostly the cost of a cache miss
+constexpr std::uint64_t kInternUnits = 24;  // Meter units for a node without operands: mostly the cost of a cache miss
 constexpr std::uint64_t kStepsToCharge = 64;
 constexpr std::int64_t kSmallMin = -256, kSmallMax = 1024;
 
@@ -24,8 +23,8 @@ std::uint64_t hash_text(std::string_view text) {
   return h;
 }
 
-// A handle on a live node; null for a dying one. @pre the shard is locked, so no other thread sees the count while it is
-// raised and lowered again
+// A handle on a live node; null for a dying one. @pre the shard is locked, so no other thread sees the count while it
+// is raised and lowered again
 Node* revive(Node* n) {
   if (n->has(kImmortal) || n->refs.fetch_add(1, std::memory_order_acq_rel) != 0) [[likely]]
     return n;
@@ -56,9 +55,7 @@ void fill_constant(Node& n, std::int64_t value) {
   n.flags = static_cast<std::uint8_t>(n.flags | kTight | kDense | kLinear);
 }
 
-std::uint64_t hash_constant(std::int64_t value) {
-  return mix_hash(1, static_cast<std::uint64_t>(value));
-}
+std::uint64_t hash_constant(std::int64_t value) { return mix_hash(1, static_cast<std::uint64_t>(value)); }
 
 // Constants of small magnitude are made once and not counted.
 const Node* small_constants() {
@@ -134,8 +131,8 @@ static void bury(const Node* shared) noexcept {
   }
 }
 
-// Compares the prefixes `order` first. Equal prefixes are decided by the first difference of the operands: a coefficient decides
-// at once, a child is what the loop compares next.
+// Compares the prefixes `order` first. Equal prefixes are decided by the first difference of the operands: a
+// coefficient decides at once, a child is what the loop compares next.
 int compare_nodes(const Node* a, const Node* b) {
   for (std::uint64_t steps = 1; a != b; ++steps) {
     if (steps % kStepsToCharge == 0) Meter::charge(kStepsToCharge);
@@ -171,8 +168,7 @@ int compare_nodes(const Node* a, const Node* b) {
 }
 
 Expr intern_constant(std::int64_t value) {
-  if (value >= kSmallMin && value <= kSmallMax)
-    return Expr::adopt(small_constants() + (value - kSmallMin));
+  if (value >= kSmallMin && value <= kSmallMax) return Expr::adopt(small_constants() + (value - kSmallMin));
   Meter::charge(kInternUnits);
   const std::uint64_t hash = hash_constant(value);
   return Expr::adopt(table().find_or_make(
@@ -185,13 +181,11 @@ Expr intern_constant(std::int64_t value) {
 }
 
 Expr intern_variable(const VariableInfo& info) {
-  std::uint64_t hash =
-      mix_hash(mix_hash(mix_hash(2, hash_text(info.name)), static_cast<std::uint64_t>(info.min)),
-               static_cast<std::uint64_t>(info.max));
+  std::uint64_t hash = mix_hash(mix_hash(mix_hash(2, hash_text(info.name)), static_cast<std::uint64_t>(info.min)),
+                                static_cast<std::uint64_t>(info.max));
   if (info.bound) hash = mix_hash(hash + 1, static_cast<std::uint64_t>(info.value));
   return Expr::adopt(table().find_or_make(
-      hash,
-      [&](const Node& n) { return n.is(Op::Var) && compare_variables(n.variable(), info) == 0; }, revive,
+      hash, [&](const Node& n) { return n.is(Op::Var) && compare_variables(n.variable(), info) == 0; }, revive,
       [&] {
         auto owned = std::make_unique<const VariableInfo>(info);
         Node* n = allocate(Op::Var, 0, sizeof(owned.get()), hash);
@@ -205,21 +199,18 @@ Expr intern_variable(const VariableInfo& info) {
 
 Expr intern_sum(const Linear& sum) {
   if (sum.terms.empty()) return intern_constant(sum.k0);
-  if (sum.k0 == 0 && sum.terms.size() == 1 && sum.terms[0].coefficient == 1)
-    return Expr::share(sum.terms[0].atom);
+  if (sum.k0 == 0 && sum.terms.size() == 1 && sum.terms[0].coefficient == 1) return Expr::share(sum.terms[0].atom);
   const std::size_t arity = sum.terms.size(), bytes = arity * sizeof(Term);
   Meter::charge(kInternUnits + arity);
   STRATA_ASSERT(arity <= kMaxArity, "a sum of ", arity, " terms");
   std::uint64_t hash = mix_hash(4, static_cast<std::uint64_t>(sum.k0));
-  for (const Term& t : sum.terms)
-    hash = mix_hash(hash + static_cast<std::uint64_t>(t.coefficient), t.atom->hash);
+  for (const Term& t : sum.terms) hash = mix_hash(hash + static_cast<std::uint64_t>(t.coefficient), t.atom->hash);
   return Expr::adopt(table().find_or_make(
       hash,
       [&](const Node& n) {
         if (!n.is(Op::Sum) || n.arity != arity || n.k0() != sum.k0) return false;
         for (std::size_t i = 0; i < arity; ++i) {
-          if (n.terms()[i].atom != sum.terms[i].atom ||
-              n.terms()[i].coefficient != sum.terms[i].coefficient)
+          if (n.terms()[i].atom != sum.terms[i].atom || n.terms()[i].coefficient != sum.terms[i].coefficient)
             return false;
         }
         return true;
@@ -249,8 +240,7 @@ std::uint64_t hash_sources(Op op, std::span<const Node* const> sources) {
 }
 
 bool has_sources(const Node& n, Op op, std::span<const Node* const> sources) {
-  return n.op == op && n.arity == sources.size() &&
-         std::equal(sources.begin(), sources.end(), n.sources().begin());
+  return n.op == op && n.arity == sources.size() && std::equal(sources.begin(), sources.end(), n.sources().begin());
 }
 
 }  // namespace
@@ -280,11 +270,9 @@ const Node* find_interned(Op op, std::span<const Node* const> sources) {
 }
 
 const Node* find_interned(Op op, const Node* x, std::int64_t c) {
-  const std::uint64_t hash =
-      mix_hash(mix_hash(mix_hash(5, static_cast<std::uint64_t>(op)), x->hash), hash_constant(c));
+  const std::uint64_t hash = mix_hash(mix_hash(mix_hash(5, static_cast<std::uint64_t>(op)), x->hash), hash_constant(c));
   return table().find(
-      hash, [&](const Node& n) { return n.op == op && n.src(0) == x && n.src(1)->is_const(c); },
-      revive);
+      hash, [&](const Node& n) { return n.op == op && n.src(0) == x && n.src(1)->is_const(c); }, revive);
 }
 
 std::size_t live_nodes() { return table().size(); }

@@ -33,8 +33,8 @@ Interval of_sum(const Node* n, std::span<const std::uint32_t> in, const SlotInte
 Interval of_product(std::span<const std::uint32_t> in, const SlotIntervals& v) {
   Interval r{1, 1};
   for (const std::uint32_t s : in) {
-    const std::int64_t p[] = {sat_mul(r.lo, v[s].lo), sat_mul(r.lo, v[s].hi),
-                              sat_mul(r.hi, v[s].lo), sat_mul(r.hi, v[s].hi)};
+    const std::int64_t p[] = {sat_mul(r.lo, v[s].lo), sat_mul(r.lo, v[s].hi), sat_mul(r.hi, v[s].lo),
+                              sat_mul(r.hi, v[s].hi)};
     const auto [least, most] = std::minmax_element(std::begin(p), std::end(p));
     r = {*least, *most};
   }
@@ -43,20 +43,15 @@ Interval of_product(std::span<const std::uint32_t> in, const SlotIntervals& v) {
 
 Interval of_div(Interval x, Interval d) {
   d.lo = std::max<std::int64_t>(d.lo, 1);
-  const std::int64_t lo = x.lo < 0       ? sat_floor_div(x.lo, d.lo)
-                          : is_inf(d.hi) ? 0
-                                         : sat_floor_div(x.lo, d.hi);
-  const std::int64_t hi = x.hi >= 0      ? sat_floor_div(x.hi, d.lo)
-                          : is_inf(d.hi) ? -1
-                                         : sat_floor_div(x.hi, d.hi);
+  const std::int64_t lo = x.lo < 0 ? sat_floor_div(x.lo, d.lo) : is_inf(d.hi) ? 0 : sat_floor_div(x.lo, d.hi);
+  const std::int64_t hi = x.hi >= 0 ? sat_floor_div(x.hi, d.lo) : is_inf(d.hi) ? -1 : sat_floor_div(x.hi, d.hi);
   return {lo, hi};
 }
 
 Interval of_mod(Interval x, Interval d) {
   d.lo = std::max<std::int64_t>(d.lo, 1);
   if (d.lo == d.hi && !is_inf(x.lo) && !is_inf(x.hi)) {
-    if (floor_div(x.lo, d.lo) == floor_div(x.hi, d.lo))
-      return {floor_mod(x.lo, d.lo), floor_mod(x.hi, d.lo)};
+    if (floor_div(x.lo, d.lo) == floor_div(x.hi, d.lo)) return {floor_mod(x.lo, d.lo), floor_mod(x.hi, d.lo)};
   }
   if (x.lo >= 0 && x.hi < d.lo) return x;
   const std::int64_t top = is_inf(d.hi) ? kPosInf : d.hi - 1;

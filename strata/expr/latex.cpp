@@ -29,8 +29,7 @@ constexpr Word kWords[] = {
 
 class Translator {
  public:
-  Translator(std::string_view text, std::vector<std::size_t>& columns)
-      : text_(text), columns_(columns) {}
+  Translator(std::string_view text, std::vector<std::size_t>& columns) : text_(text), columns_(columns) {}
 
   std::string run() {
     while (at_ < text_.size()) {
@@ -52,10 +51,8 @@ class Translator {
     columns_.insert(columns_.end(), infix.size(), from_ + 1);
   }
   [[noreturn]] void fail(std::string_view what, std::string_view token) const {
-    throw Error(
-        ErrorKind::parse,
-        message("[parse] ", what, token.empty() ? "" : ": ", token.empty() ? "" : in_quotes(token)),
-        from_ + 1);
+    throw Error(ErrorKind::parse,
+                message("[parse] ", what, token.empty() ? "" : ": ", token.empty() ? "" : in_quotes(token)), from_ + 1);
   }
   void skip_space() {
     while (at_ < text_.size() && is_space(text_[at_])) ++at_;
@@ -63,8 +60,7 @@ class Translator {
   void expect(std::string_view what) {
     skip_space();
     from_ = at_;
-    if (text_.substr(at_, what.size()) != what)
-      fail(message("expected ", what), character_at(text_, at_));
+    if (text_.substr(at_, what.size()) != what) fail(message("expected ", what), character_at(text_, at_));
     at_ += what.size();
   }
   /// The text up to the closing brace, which is consumed.
@@ -123,8 +119,7 @@ class Translator {
   void command() {
     ++at_;
     std::size_t size = 0;
-    while (at_ + size < text_.size() && is_name_start(text_[at_ + size]) && text_[at_ + size] != '_')
-      ++size;
+    while (at_ + size < text_.size() && is_name_start(text_[at_ + size]) && text_[at_ + size] != '_') ++size;
     if (size == 0) size = character_at(text_, at_).size();
     const std::string_view word = text_.substr(at_, size);
     at_ += size;

@@ -25,7 +25,7 @@ bool combine(LinearRef a, std::int64_t s, LinearRef b, std::int64_t t, Linear& o
   Term* end = out.terms.data();
   bool fits = true;
   while (p != p_end && q != q_end) {
-    const int order = p->atom == q->atom ? 0
+    const int order = p->atom == q->atom                 ? 0
                       : p->atom->order != q->atom->order ? (p->atom->order < q->atom->order ? -1 : 1)
                                                          : compare_nodes(p->atom, q->atom);
     std::int64_t c = 0;
@@ -76,8 +76,7 @@ void remove_term(Linear& l, const Node* atom) {
 }
 
 WideRange wide_interval(LinearRef l) {
-  constexpr Int128 kFar =
-      Int128{1} << 120;  // 1,024 products may exceed 127 bits: beyond kFar a bound is unknown
+  constexpr Int128 kFar = Int128{1} << 120;  // 1,024 products may exceed 127 bits: beyond kFar a bound is unknown
   Meter::charge(1 + l.terms.size() / 4);
   WideRange r{l.k0, l.k0, true, true};
   for (const Term& t : l.terms) {
@@ -88,22 +87,16 @@ WideRange wide_interval(LinearRef l) {
     const bool low_open = !declared && a->lo == kNegInf, high_open = !declared && a->hi == kPosInf;
     r.lo += down;
     r.hi += up;
-    r.lo_known =
-        r.lo_known && !(t.coefficient > 0 ? low_open : high_open) && r.lo > -kFar && r.lo < kFar;
-    r.hi_known =
-        r.hi_known && !(t.coefficient > 0 ? high_open : low_open) && r.hi > -kFar && r.hi < kFar;
+    r.lo_known = r.lo_known && !(t.coefficient > 0 ? low_open : high_open) && r.lo > -kFar && r.lo < kFar;
+    r.hi_known = r.hi_known && !(t.coefficient > 0 ? high_open : low_open) && r.hi > -kFar && r.hi < kFar;
     if (!r.lo_known) r.lo = 0;
     if (!r.hi_known) r.hi = 0;
   }
   return r;
 }
 
-std::int64_t clamp_lower(Int128 v) {
-  return v <= kNegInf ? kNegInf : v >= kPosInf ? kPosInf - 1 : std::int64_t(v);
-}
-std::int64_t clamp_upper(Int128 v) {
-  return v >= kPosInf ? kPosInf : v <= kNegInf ? kNegInf + 1 : std::int64_t(v);
-}
+std::int64_t clamp_lower(Int128 v) { return v <= kNegInf ? kNegInf : v >= kPosInf ? kPosInf - 1 : std::int64_t(v); }
+std::int64_t clamp_upper(Int128 v) { return v >= kPosInf ? kPosInf : v <= kNegInf ? kNegInf + 1 : std::int64_t(v); }
 
 Range interval(LinearRef l) {
   const WideRange r = wide_interval(l);

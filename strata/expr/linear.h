@@ -13,8 +13,8 @@ struct LinearRef {
   std::span<const Term> terms;
 };
 
-/// A node as a sum: a constant (also for a node with one value and no bound variable), a sum, or 1 * node. The LinearRef
-/// borrows from the node and from this view.
+/// A node as a sum: a constant (also for a node with one value and no bound variable), a sum, or 1 * node. The
+/// LinearRef borrows from the node and from this view.
 class LinearView {
  public:
   explicit LinearView(const Node* n) : own_{1, n} {
@@ -64,8 +64,8 @@ std::int64_t clamp_upper(Int128 v);
 Range interval(LinearRef l);
 
 /// The floor lemma: floor(l / c) as an affine function of the atoms, when it is one on their box.
-/// @pre c > 0.  @post on true, c * quotient <= l < c * (quotient + 1) for all values of the atoms in their bounds. Complete
-/// when the atoms are independent and dense: false then means that no affine quotient exists.
+/// @pre c > 0.  @post on true, c * quotient <= l < c * (quotient + 1) for all values of the atoms in their bounds.
+/// Complete when the atoms are independent and dense: false then means that no affine quotient exists.
 [[nodiscard]] bool affine_quotient(LinearRef l, std::int64_t c, Linear& quotient);
 
 }  // namespace strata

@@ -20,8 +20,8 @@ bool opposite(const Node* x, const Node* y) {
   if (a->terms.size() != b->terms.size() || a->k0 != 0 || b->k0 != 0) return false;
   for (std::size_t i = 0; i < a->terms.size(); ++i) {
     std::int64_t total = 0;
-    if (a->terms[i].atom != b->terms[i].atom ||
-        !try_add(a->terms[i].coefficient, b->terms[i].coefficient, total) || total != 0)
+    if (a->terms[i].atom != b->terms[i].atom || !try_add(a->terms[i].coefficient, b->terms[i].coefficient, total) ||
+        total != 0)
       return false;
   }
   return true;
@@ -50,14 +50,11 @@ Relation relate(const Node* p, const Node* q) {
     const std::int64_t a = p->src(1)->value(), b = q->src(1)->value();
     if (p->src(0) == q->src(0)) return a <= b ? Relation::first_implies : Relation::second_implies;
     std::int64_t room = 0;  // x <= a-1 and -x <= b-1: some x iff 1-b <= a-1
-    if (opposite(p->src(0), q->src(0)) && try_add(a, b, room) && room < 2)
-      return Relation::exclusive;
+    if (opposite(p->src(0), q->src(0)) && try_add(a, b, room) && room < 2) return Relation::exclusive;
   }
-  if (p->is(Op::Lt) && q->is(Op::Ne) && p->src(0) == q->src(0) &&
-      p->src(1)->value() <= q->src(1)->value())
+  if (p->is(Op::Lt) && q->is(Op::Ne) && p->src(0) == q->src(0) && p->src(1)->value() <= q->src(1)->value())
     return Relation::first_implies;
-  if (q->is(Op::Lt) && p->is(Op::Ne) && p->src(0) == q->src(0) &&
-      q->src(1)->value() <= p->src(1)->value())
+  if (q->is(Op::Lt) && p->is(Op::Ne) && p->src(0) == q->src(0) && q->src(1)->value() <= p->src(1)->value())
     return Relation::second_implies;
   const auto holds_in = [](const Node* part, const Node* whole) {
     if (!whole->is(Op::And)) return false;
@@ -84,8 +81,7 @@ std::size_t junction_size(const Node* p, std::size_t limit) {
     const Node* n = stack.back();
     stack.pop_back();
     ++size;
-    if (n->is(Op::And) || n->is(Op::Or))
-      stack.insert(stack.end(), n->sources().begin(), n->sources().end());
+    if (n->is(Op::And) || n->is(Op::Or)) stack.insert(stack.end(), n->sources().begin(), n->sources().end());
   }
   return size + stack.size();
 }
@@ -99,8 +95,7 @@ Expr Build::negate(const Expr& p) const {
   switch (n->op) {
     case Op::Lt: {  // not x < a  iff  -x < 1 - a
       const std::int64_t a = n->src(1)->value();
-      STRATA_CHECK(a != kNegInf, overflow, "[not] the negation of ", p.render(),
-                   " does not fit in 64 bits");
+      STRATA_CHECK(a != kNegInf, overflow, "[not] the negation of ", p.render(), " does not fit in 64 bits");
       STRATA_FIRED(B16, {"x", shared(n->src(0))}, {"a", a});
       return lt(Expr(a - 1), shared(n->src(0)));
     }
@@ -131,13 +126,11 @@ Expr Build::negate(const Expr& p) const {
   }
 }
 
-// Removes operands that another operand makes redundant. False when two operands decide the whole junction: it is then 0 for
-// `and`, 1 for `or`.
+// Removes operands that another operand makes redundant. False when two operands decide the whole junction: it is then
+// 0 for `and`, 1 for `or`.
 bool Build::settle_pairs(Op op, std::vector<Expr>& terms) const {
   const bool is_and = op == Op::And;
-  const auto drop = [&](std::size_t i) {
-    terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(i));
-  };
+  const auto drop = [&](std::size_t i) { terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(i)); };
   for (std::size_t i = 0; i < terms.size(); ++i) {
     for (std::size_t j = i + 1; j < terms.size();) {
       const Expr &p = terms[i], &q = terms[j];
@@ -183,15 +176,12 @@ Expr Build::junction(Op op, std::span<const Expr> given) const {
     }
   }
   if (terms.empty()) return neutral;
-  std::sort(terms.begin(), terms.end(),
-            [](const Expr& a, const Expr& b) { return compare(a, b) < 0; });
-  terms.erase(std::unique(terms.begin(), terms.end(),
-                          [](const Expr& a, const Expr& b) { return same(a, b); }),
+  std::sort(terms.begin(), terms.end(), [](const Expr& a, const Expr& b) { return compare(a, b) < 0; });
+  terms.erase(std::unique(terms.begin(), terms.end(), [](const Expr& a, const Expr& b) { return same(a, b); }),
               terms.end());
   if (terms.size() <= kPairwiseTerms && !settle_pairs(op, terms)) return Expr(1 - neutral);
   if (terms.size() == 1) return terms[0];
-  STRATA_CHECK(terms.size() <= kMaxArity, budget, "[", to_string(op), "] more than ", kMaxArity,
-               " operands");
+  STRATA_CHECK(terms.size() <= kMaxArity, budget, "[", to_string(op), "] more than ", kMaxArity, " operands");
   std::vector<const Node*> nodes;
   for (const Expr& e : terms) nodes.push_back(e.node());
   return intern(op, nodes);

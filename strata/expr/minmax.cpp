@@ -11,8 +11,8 @@ constexpr std::size_t kPairwiseArms = 8;  // the most arms that are compared pai
 
 Op dual_extremum(Op op) { return op == Op::Min ? Op::Max : Op::Min; }
 
-// For Op::Min: the term g * min(S) with g > 0, or g * max(S) with g < 0, of l = rest + g * min(S). Such a term splits l into
-// one arm for each member of S. Null when there is none, or more than one.
+// For Op::Min: the term g * min(S) with g > 0, or g * max(S) with g < 0, of l = rest + g * min(S). Such a term splits l
+// into one arm for each member of S. Null when there is none, or more than one.
 const Term* inner_extremum(Op op, LinearRef l) {
   const Term* found = nullptr;
   for (const Term& t : l.terms) {
@@ -39,8 +39,7 @@ bool dominates(const Build& build, Op op, const Expr& a, const Expr& b) {
     const auto s = b.node()->sources();
     if (std::find(s.begin(), s.end(), a.node()) != s.end()) return true;
   }
-  if (op == Op::Min ? upper(a.node()) <= lower(b.node()) : lower(a.node()) >= upper(b.node()))
-    return true;
+  if (op == Op::Min ? upper(a.node()) <= lower(b.node()) : lower(a.node()) >= upper(b.node())) return true;
   Linear gap;
   if (!combine(LinearView(b.node()), 1, LinearView(a.node()), -1, gap)) return false;
   const Range r = build.range(ref(gap));
@@ -64,8 +63,8 @@ Linear shared_part(std::span<const Expr> arms) {
   return common;
 }
 
-// The factor that all arms share, 1 when there is none; negative when all coefficients of all arms are negative (the arms are
-// then negated).
+// The factor that all arms share, 1 when there is none; negative when all coefficients of all arms are negative (the
+// arms are then negated).
 std::int64_t shared_factor(std::span<const Expr> arms) {
   std::int64_t g = 0;
   bool negative = true;
@@ -73,9 +72,8 @@ std::int64_t shared_factor(std::span<const Expr> arms) {
     const LinearView l(arm.node());
     g = gcd(g, gcd(l->k0, content(l)));
     negative = negative && l->k0 <= 0 && l->k0 != kNegInf &&
-               std::all_of(l->terms.begin(), l->terms.end(), [](const Term& t) {
-                 return t.coefficient < 0 && t.coefficient != kNegInf;
-               });
+               std::all_of(l->terms.begin(), l->terms.end(),
+                           [](const Term& t) { return t.coefficient < 0 && t.coefficient != kNegInf; });
   }
   return g == 0 ? 1 : negative ? -g : g;
 }
@@ -110,12 +108,12 @@ void sort_arms(std::vector<Expr>& arms) {
     if (e.node()->lo == e.node()->hi && !e.node()->has(kBound)) e = Expr(e.node()->lo);
   }
   std::sort(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return compare(a, b) < 0; });
-  arms.erase(
-      std::unique(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return same(a, b); }),
-      arms.end());
+  arms.erase(std::unique(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return same(a, b); }),
+             arms.end());
 }
 
-// Drops dominated arms. A few arms are compared pairwise; among many, only the first one (the constant, if any) with the others.
+// Drops dominated arms. A few arms are compared pairwise; among many, only the first one (the constant, if any) with
+// the others.
 std::vector<Expr> undominated(const Build& build, Op op, const std::vector<Expr>& arms) {
   std::vector<Expr> kept;
   const bool few = arms.size() <= kPairwiseArms;
@@ -193,8 +191,7 @@ Expr Build::extremum(Op op, std::span<const Expr> given) const {
     std::vector<const Node*> head;
     for (std::size_t i = 0; i < kMaxArity; ++i) head.push_back(arms[i].node());
     const Expr inner = intern(op, head);
-    STRATA_CHECK(arms.size() < 2 * kMaxArity, budget, "[", to_string(op), "] more than ",
-                 2 * kMaxArity, " operands");
+    STRATA_CHECK(arms.size() < 2 * kMaxArity, budget, "[", to_string(op), "] more than ", 2 * kMaxArity, " operands");
     std::vector<const Node*> tail{inner.node()};
     for (std::size_t i = kMaxArity; i < arms.size(); ++i) tail.push_back(arms[i].node());
     return intern(op, tail);

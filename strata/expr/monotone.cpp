@@ -1,5 +1,5 @@
-// Bounds by monotonicity: where an expression only rises, or only falls, along a variable, its extremes lie at the ends of
-// the variable's range, however often the variable occurs in the expression.
+// Bounds by monotonicity: where an expression only rises, or only falls, along a variable, its extremes lie at the ends
+// of the variable's range, however often the variable occurs in the expression.
 
 #include <algorithm>
 #include <array>
@@ -21,21 +21,17 @@ Interval times(Interval a, Interval b) {
                                       sat_mul(a.hi, b.hi)};
   return {*std::min_element(p.begin(), p.end()), *std::max_element(p.begin(), p.end())};
 }
-std::int64_t sat_ceil_div(std::int64_t a, std::int64_t c) {
-  return sat_neg(sat_floor_div(sat_neg(a), c));
-}
+std::int64_t sat_ceil_div(std::int64_t a, std::int64_t c) { return sat_neg(sat_floor_div(sat_neg(a), c)); }
 
 // Bounds on the change of every slot when one variable grows by 1, from the slots' bounds on the box.
 class Slopes {
  public:
-  Slopes(const Tape& tape, const SlotIntervals& bounds, std::uint32_t variable)
-      : tape_(tape), bounds_(bounds) {
+  Slopes(const Tape& tape, const SlotIntervals& bounds, std::uint32_t variable) : tape_(tape), bounds_(bounds) {
     steps_.resize(tape.size());
     for (std::size_t slot = 0; slot < tape.size(); ++slot) {
       const Interval span = bounds[slot];
       const Interval widest{sat_sub(span.lo, span.hi), sat_sub(span.hi, span.lo)};
-      Interval found =
-          slot == variable ? Interval{1, 1} : of(tape.node(slot), tape.operands(slot), widest);
+      Interval found = slot == variable ? Interval{1, 1} : of(tape.node(slot), tape.operands(slot), widest);
       steps_[slot] = {std::max(found.lo, widest.lo), std::min(found.hi, widest.hi)};
     }
   }
@@ -43,8 +39,7 @@ class Slopes {
 
  private:
   Interval of(const Node* n, std::span<const std::uint32_t> in, Interval widest) const {
-    if (std::all_of(in.begin(), in.end(), [&](std::uint32_t s) { return is_zero(steps_[s]); }))
-      return {0, 0};
+    if (std::all_of(in.begin(), in.end(), [&](std::uint32_t s) { return is_zero(steps_[s]); })) return {0, 0};
     switch (n->op) {
       case Op::Const:
       case Op::Var: return {0, 0};
@@ -64,10 +59,8 @@ class Slopes {
         }
         return step;
       }
-      case Op::Div:
-        return is_zero(steps_[in[1]]) ? quotient(steps_[in[0]], bounds_[in[1]]) : widest;
-      case Op::Mod:
-        return is_zero(steps_[in[1]]) ? residue(bounds_[in[0]], steps_[in[0]], bounds_[in[1]]) : widest;
+      case Op::Div: return is_zero(steps_[in[1]]) ? quotient(steps_[in[0]], bounds_[in[1]]) : widest;
+      case Op::Mod: return is_zero(steps_[in[1]]) ? residue(bounds_[in[0]], steps_[in[0]], bounds_[in[1]]) : widest;
       case Op::Min:
       case Op::Max: return arms(in);
       case Op::Select: return is_zero(steps_[in[0]]) ? hull(steps_[in[1]], steps_[in[2]]) : widest;
@@ -94,9 +87,7 @@ class Slopes {
             is_inf(large) && t.hi <= 0 ? 0 : sat_ceil_div(t.hi, t.hi > 0 ? small : large)};
   }
   static Interval residue(Interval x, Interval t, Interval d) {
-    if (d.lo == d.hi && !is_inf(x.lo) && !is_inf(x.hi) &&
-        floor_div(x.lo, d.lo) == floor_div(x.hi, d.lo))
-      return t;
+    if (d.lo == d.hi && !is_inf(x.lo) && !is_inf(x.hi) && floor_div(x.lo, d.lo) == floor_div(x.hi, d.lo)) return t;
     if (d.lo > 0 && x.lo >= 0 && x.hi < d.lo) return t;
     const Interval q = times(quotient(t, d), d);
     return plus(t, {sat_neg(q.hi), sat_neg(q.lo)});
@@ -107,8 +98,8 @@ class Slopes {
   SlotIntervals steps_;
 };
 
-// Pins every variable along which root 0 is monotone to the end where root 0 is least (sign 1) or largest (-1). Pinning one
-// variable narrows the slopes of others, so this repeats until no variable moves.
+// Pins every variable along which root 0 is monotone to the end where root 0 is least (sign 1) or largest (-1). Pinning
+// one variable narrows the slopes of others, so this repeats until no variable moves.
 Interval pinned(const Tape& tape, Box box, std::int64_t sign) {
   SlotIntervals bounds;
   for (bool moved = true; moved;) {

@@ -52,8 +52,9 @@ struct Node {
   std::uint8_t flags;
   std::uint16_t arity;
   std::uint64_t hash;
-  std::uint64_t order;  // a prefix of the canonical order: op rank in the top byte, then the name of the leftmost variable
-  std::uint64_t variables;  // a Bloom set of the variables in the node: disjoint sets prove independence
+  std::uint64_t
+      order;  // a prefix of the canonical order: op rank in the top byte, then the name of the leftmost variable
+  std::uint64_t variables;        // a Bloom set of the variables in the node: disjoint sets prove independence
   std::int64_t lo, hi;            // bounds; kNegInf and kPosInf when unknown
   std::int64_t modulus, residue;  // value == residue (mod modulus), modulus 0 for a constant
 
@@ -121,8 +122,8 @@ void release(const Node* n) noexcept;
 inline std::int64_t lower(const Node* n) { return n->lo == kPosInf ? kPosInf - 1 : n->lo; }
 inline std::int64_t upper(const Node* n) { return n->hi == kNegInf ? kNegInf + 1 : n->hi; }
 
-/// A sum under construction: borrowed atoms, sorted, distinct, coefficients nonzero. The owner of a Linear keeps the atoms
-/// alive.
+/// A sum under construction: borrowed atoms, sorted, distinct, coefficients nonzero. The owner of a Linear keeps the
+/// atoms alive.
 struct Linear {
   std::int64_t k0 = 0;
   SmallVec<Term, 8> terms;
@@ -138,8 +139,8 @@ const Node* find_interned(Op op, std::span<const Node* const> sources);
 /// The same for the sources `x` and the constant `c`.
 const Node* find_interned(Op op, const Node* x, std::int64_t c);
 
-/// The largest number of operands of a node. Wider sums and n-ary ops are nested: one node of kMaxArity operands becomes an
-/// operand of the next.
+/// The largest number of operands of a node. Wider sums and n-ary ops are nested: one node of kMaxArity operands
+/// becomes an operand of the next.
 inline constexpr std::size_t kMaxArity = 1024;
 
 /// Computes the bounds, congruence and flags of a node that `intern` is about to create (facts.cpp).

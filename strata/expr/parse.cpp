@@ -108,14 +108,11 @@ class ExprSink {
   ExprSink(const SourceText& source, const NameTable& names, const std::vector<Variable>& variables)
       : source_(source), names_(names), variables_(variables) {}
 
-  void number(std::int64_t value, std::size_t column) {
-    stack_.push_back(leaf(Expr(value), column));
-  }
+  void number(std::int64_t value, std::size_t column) { stack_.push_back(leaf(Expr(value), column)); }
   void name(std::string_view name, std::size_t column) {
     stack_.push_back(leaf(variables_[names_.find(name, source_.column(column))], column));
   }
-  [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token,
-                         std::size_t column) {
+  [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token, std::size_t column) {
     source_.fail(fault, what, token, column);
   }
   void apply(Action action, std::size_t arity, std::size_t column) {
@@ -132,8 +129,7 @@ class ExprSink {
       }
       compute(action, arity, column);
     } catch (const Error& error) {
-      throw Error(error.kind(), error.what(),
-                  source_.column(error.column() == 0 ? column : error.column()));
+      throw Error(error.kind(), error.what(), source_.column(error.column() == 0 ? column : error.column()));
     }
   }
   Expr result() {
@@ -159,8 +155,7 @@ class ExprSink {
     for (std::size_t i = arity; i-- > 0;) in[i] = take(pop());
     Expr out = in[0];
     if (action == Action::min || action == Action::max) {
-      for (std::size_t i = 1; i < arity; ++i)
-        out = action == Action::min ? min(out, in[i]) : max(out, in[i]);
+      for (std::size_t i = 1; i < arity; ++i) out = action == Action::min ? min(out, in[i]) : max(out, in[i]);
     } else {
       out = combine(action, in);
     }
@@ -224,13 +219,10 @@ Expr parse(std::string_view text, const std::vector<Variable>& variables) {
 }
 
 Parser::Parser(std::vector<Variable> variables)
-    : variables_(std::move(variables)),
-      names_(std::make_unique<const NameTable>(names_of(variables_))) {}
+    : variables_(std::move(variables)), names_(std::make_unique<const NameTable>(names_of(variables_))) {}
 Parser::~Parser() = default;
 
-Expr Parser::operator()(std::string_view text) const {
-  return parse_over(text, *names_, variables_);
-}
+Expr Parser::operator()(std::string_view text) const { return parse_over(text, *names_, variables_); }
 
 std::string show_caret(std::string_view text, std::size_t column) {
   constexpr std::size_t width = 100, margin = 40;

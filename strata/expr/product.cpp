@@ -58,15 +58,13 @@ Expr atom_product(const Build& build, const Node* a, const Node* b) {
   if (conditions.empty()) return monomial({merged.data(), merged.size()});
   const Expr all = conditions.size() == 1 ? conditions[0] : build.junction(Op::And, conditions);
   if (conditions.size() > 1)
-    STRATA_FIRED(A6, {"p", conditions[0]},
-                 {"q", build.junction(Op::And, std::span(conditions).subspan(1))});
+    STRATA_FIRED(A6, {"p", conditions[0]}, {"q", build.junction(Op::And, std::span(conditions).subspan(1))});
   if (merged.empty() || all.is_constant()) {
     const Expr rest = monomial({merged.data(), merged.size()});
     return all.is_constant() ? (all.value() == 0 ? Expr(0) : rest) : all;
   }
-  const auto place =
-      std::upper_bound(merged.begin(), merged.end(), all.node(),
-                       [](const Node* p, const Node* q) { return compare_nodes(p, q) < 0; });
+  const auto place = std::upper_bound(merged.begin(), merged.end(), all.node(),
+                                      [](const Node* p, const Node* q) { return compare_nodes(p, q) < 0; });
   SmallVec<const Node*, 8> sorted;
   sorted.append(merged.begin(), static_cast<std::size_t>(place - merged.begin()));
   sorted.push_back(all.node());
@@ -103,8 +101,7 @@ Expr Build::mul(const Expr& a, const Expr& b) const {
     }
   }
   fits(add_scaled(l, without_constant(x), y->k0) && add_scaled(l, y, x->k0));
-  if (x->terms.size() > 1)
-    STRATA_FIRED(A2, {"x", b}, {"y", Expr(x->k0)}, {"z", add(a, 1, Expr(x->k0), -1)});
+  if (x->terms.size() > 1) STRATA_FIRED(A2, {"x", b}, {"y", Expr(x->k0)}, {"z", add(a, 1, Expr(x->k0), -1)});
   return sum(std::move(l));
 }
 

@@ -23,8 +23,7 @@ class ExprProgram::Builder {
   void apply(Action action, std::size_t arity, std::size_t column) {
     add(Kind::apply, action, column, static_cast<std::int64_t>(arity));
   }
-  [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token,
-                         std::size_t column) {
+  [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token, std::size_t column) {
     source_.fail(fault, what, token, column);
   }
 
@@ -57,8 +56,7 @@ struct NameSink {
     if (seen.insert(name).second) names.emplace_back(name);
   }
   void apply(Action, std::size_t, std::size_t) {}
-  [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token,
-                         std::size_t column) {
+  [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token, std::size_t column) {
     source.fail(fault, what, token, column);
   }
   const SourceText& source;
@@ -129,8 +127,7 @@ ProgramOutcome logical(Action action, const ProgramOutcome& a, const ProgramOutc
   return b.failed ? b : value_of(b.value != 0);
 }
 
-ProgramOutcome choose(const ProgramOutcome& condition, const ProgramOutcome& a,
-                      const ProgramOutcome& b) {
+ProgramOutcome choose(const ProgramOutcome& condition, const ProgramOutcome& a, const ProgramOutcome& b) {
   if (condition.failed) return condition;
   return condition.value != 0 ? a : b;
 }
@@ -140,8 +137,7 @@ ProgramOutcome choose(const ProgramOutcome& condition, const ProgramOutcome& a,
 ExprProgram::Outcome ExprProgram::apply(Action action, std::span<const Outcome> in, std::size_t column) {
   if (action == Action::select) return choose(in[0], in[1], in[2]);
   if (action == Action::if_else) return choose(in[1], in[0], in[2]);
-  if (action == Action::logical_and || action == Action::logical_or)
-    return logical(action, in[0], in[1]);
+  if (action == Action::logical_and || action == Action::logical_or) return logical(action, in[0], in[1]);
   Outcome out = in[0];
   if (out.failed) return out;
   if (action == Action::logical_not) return value_of(out.value == 0);
@@ -154,8 +150,8 @@ ExprProgram::Outcome ExprProgram::apply(Action action, std::span<const Outcome> 
 }
 
 ExprProgram::Outcome ExprProgram::try_evaluate(std::span<const std::int64_t> values) const {
-  STRATA_CHECK(values.size() == names_.size(), domain, "[evaluate] ", values.size(), " values for ",
-               names_.size(), " names");
+  STRATA_CHECK(values.size() == names_.size(), domain, "[evaluate] ", values.size(), " values for ", names_.size(),
+               " names");
   std::vector<Outcome> stack;
   for (const Instruction& step : steps_) {
     if (step.kind == Kind::number) {
@@ -176,8 +172,7 @@ std::int64_t ExprProgram::evaluate(std::span<const std::int64_t> values) const {
   const Outcome out = try_evaluate(values);
   if (!out.failed) return out.value;
   throw Error(out.kind,
-              out.kind == ErrorKind::domain ? "[evaluate] division by zero"
-                                            : "[evaluate] the value leaves 64 bits",
+              out.kind == ErrorKind::domain ? "[evaluate] division by zero" : "[evaluate] the value leaves 64 bits",
               out.column);
 }
 

@@ -15,15 +15,13 @@ Values complete(Values found, std::span<const Expr> roots) {
       const auto is_v = [&](const auto& entry) { return same(entry.first, v); };
       if (std::none_of(found.begin(), found.end(), is_v)) found.emplace_back(v, v.min());
     }
-  std::sort(found.begin(), found.end(),
-            [](const auto& a, const auto& b) { return compare(a.first, b.first) < 0; });
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return compare(a.first, b.first) < 0; });
   return found;
 }
 
 Values values_at(const Tape& tape, const std::vector<std::int64_t>& point) {
   Values values;
-  for (std::size_t i = 0; i < point.size(); ++i)
-    values.emplace_back(tape.variable_handle(i), point[i]);
+  for (std::size_t i = 0; i < point.size(); ++i) values.emplace_back(tape.variable_handle(i), point[i]);
   return values;
 }
 
@@ -70,8 +68,7 @@ std::optional<Expr> difference(const Expr& a, const Expr& b) {
 
 Proof prove(const Expr& condition, const Expr& assumption) {
   const Expr all[] = {condition, assumption};
-  if (zero(assumption) || nonzero(condition) || same(condition, assumption))
-    return {Answer::yes, {}};
+  if (zero(assumption) || nonzero(condition) || same(condition, assumption)) return {Answer::yes, {}};
   if (zero(condition) && nonzero(assumption)) return {Answer::no, complete({}, all)};
   if (holds_by_rules(condition, assumption)) return {Answer::yes, {}};
   const Expr valid = nonzero(assumption) ? Expr(1) : assumption;

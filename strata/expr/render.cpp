@@ -20,8 +20,7 @@ std::vector<Term> printed_terms(std::span<const Term> terms) {
   std::vector<std::size_t> order(terms.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const std::uint64_t left = magnitude(terms[a].coefficient),
-                        right = magnitude(terms[b].coefficient);
+    const std::uint64_t left = magnitude(terms[a].coefficient), right = magnitude(terms[b].coefficient);
     return left != right ? left > right : a < b;
   });
   std::vector<Term> out;
@@ -32,11 +31,9 @@ std::vector<Term> printed_terms(std::span<const Term> terms) {
 
 void Printer::check_size(const Node* root, std::size_t size, bool& counted) {
   // In the shortest notation three nodes, (x*-1), take two bytes, -x; so the text has at least count / 2 bytes.
-  const bool hopeless =
-      size > kWorthCounting && !counted && count_nodes(Expr::share(root)) / 2 > kMaxText;
+  const bool hopeless = size > kWorthCounting && !counted && count_nodes(Expr::share(root)) / 2 > kMaxText;
   counted = size > kWorthCounting;
-  STRATA_CHECK(!hopeless && size <= kMaxText, budget, "[render] the text is longer than ", kMaxText,
-               " bytes");
+  STRATA_CHECK(!hopeless && size <= kMaxText, budget, "[render] the text is longer than ", kMaxText, " bytes");
 }
 
 std::string Printer::print(const Node* root) {
@@ -60,8 +57,8 @@ std::string Printer::print(const Node* root) {
   return out;
 }
 
-void Printer::list(std::span<const Node* const> sources, std::string_view open,
-                   std::string_view between, std::string_view close, Precedence precedence) {
+void Printer::list(std::span<const Node* const> sources, std::string_view open, std::string_view between,
+                   std::string_view close, Precedence precedence) {
   text(open);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (i != 0) text(between);
@@ -105,13 +102,12 @@ void Printer::operand(const Node* n, const Node*) { node(n); }
 
 namespace {
 
-// Numerators are stored with a positive first coefficient, so `(x*-1)//4` is stored as the term `-((3+x)//4)`. The printer
-// writes the shorter of the two forms. Returns the operators and leaves that the turned form saves for `t`; at most 0 when
-// it saves nothing.
+// Numerators are stored with a positive first coefficient, so `(x*-1)//4` is stored as the term `-((3+x)//4)`. The
+// printer writes the shorter of the two forms. Returns the operators and leaves that the turned form saves for `t`; at
+// most 0 when it saves nothing.
 int saved_by_turning(const Term& t) {
   const Node* d = t.atom;
-  if (t.coefficient >= 0 || t.coefficient == kNegInf || !d->is(Op::Div) || !d->src(1)->is(Op::Const))
-    return 0;
+  if (t.coefficient >= 0 || t.coefficient == kNegInf || !d->is(Op::Div) || !d->src(1)->is(Op::Const)) return 0;
   const Node* x = d->src(0);
   const bool sum = x->is(Op::Sum);
   const std::int64_t k0 = sum ? x->k0() : 0;
@@ -235,8 +231,7 @@ std::size_t count_nodes(const Expr& e) {
     std::size_t count = own_count(n);
     for_each_child(n, [&](const Node* child) { count = saturating_add(count, counts.at(child)); });
     if (n->is(Op::Sum) && count != static_cast<std::size_t>(-1)) {
-      for (const Term& t : n->terms())
-        count -= static_cast<std::size_t>(std::max(saved_by_turning(t), 0));
+      for (const Term& t : n->terms()) count -= static_cast<std::size_t>(std::max(saved_by_turning(t), 0));
     }
     it->second = count;
   }

@@ -11,14 +11,15 @@
 namespace strata {
 
 enum class Notation : std::uint8_t {
-  spec,  ///< the specification's notation: `(((idx0%10)*10)+(idx0//10))`, `((x<2) and (y<2))`, `min(a, b)`, `select(c, a, b)`
+  spec,  ///< the specification's notation: `(((idx0%10)*10)+(idx0//10))`, `((x<2) and (y<2))`, `min(a, b)`, `select(c,
+         ///< a, b)`
   c,  ///< a C expression over int64_t variables; C truncates `/` and `%`, so the text corrects them where signs matter
   python,  ///< like spec, with `(a if c else b)`
   latex,   ///< `10\cdot\left(\mathit{idx0}\bmod 10\right)+...`
 };
 
-/// `e` as text. A sum begins with its constant; its terms follow by falling |coefficient|, ties in canonical order. Sums
-/// and products nest to the left; `and` and `or` are flat.
+/// `e` as text. A sum begins with its constant; its terms follow by falling |coefficient|, ties in canonical order.
+/// Sums and products nest to the left; `and` and `or` are flat.
 /// @throws Error (budget) when the text is longer than 64 MiB, which a graph with shared nodes can reach.
 std::string render(const Expr& e, Notation notation = Notation::spec);
 
@@ -27,8 +28,8 @@ std::string render(const Expr& e, Notation notation = Notation::spec);
 std::size_t count_nodes(const Expr& e);
 
 /// The expression as an indented tree of ops, one node a line. A variable is a RANGE from its minimum to its exclusive
-/// end. A node with several users gets a name at its first line (`x3:=`); later lines write the name alone. Names number
-/// the nodes in printed order, from the root's first source on, as the specification's tree does.
+/// end. A node with several users gets a name at its first line (`x3:=`); later lines write the name alone. Names
+/// number the nodes in printed order, from the root's first source on, as the specification's tree does.
 /// @throws Error (budget) when the text is longer than 64 MiB.
 std::string render_tree(const Expr& e);
 

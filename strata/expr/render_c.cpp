@@ -1,9 +1,10 @@
 // C: an expression of int64_t variables with the same value.
 //
-// C division truncates towards zero; divisors are positive here. Where the numerator may be negative, the text shifts it by a
-// multiple of the divisor, `((x+30)/3-10)`. Where the shift could overflow, the text corrects the quotient instead,
-// `(x/n-(x%n<0))`. A sum whose partial sums may exceed 64 bits is computed in 128 bits, `((__int128)a+(__int128)b)`, which
-// our parser accepts, too. Comparisons have type int in C, so sums of them that may exceed 32 bits are widened:
+// C division truncates towards zero; divisors are positive here. Where the numerator may be negative, the text shifts
+// it by a multiple of the divisor, `((x+30)/3-10)`. Where the shift could overflow, the text corrects the quotient
+// instead,
+// `(x/n-(x%n<0))`. A sum whose partial sums may exceed 64 bits is computed in 128 bits, `((__int128)a+(__int128)b)`,
+// which our parser accepts, too. Comparisons have type int in C, so sums of them that may exceed 32 bits are widened:
 // `(0*4294967296+(x<3))`.
 #include <algorithm>
 #include <limits>
@@ -28,7 +29,8 @@ std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
 }
 std::uint64_t reach(const Node* n) { return std::max(magnitude(n->lo), magnitude(n->hi)); }
 
-/// A multiple of the divisor that makes the numerator nonnegative and keeps it within 64 bits; nothing when there is none.
+/// A multiple of the divisor that makes the numerator nonnegative and keeps it within 64 bits; nothing when there is
+/// none.
 std::optional<std::int64_t> shift_of(const Node* n) {
   const Node* x = n->src(0);
   const Node* d = n->src(1);
@@ -167,7 +169,8 @@ class CPrinter : public Printer {
   }
 
   void extremum(const Node* n) override { tail(n, 0); }
-  /// The smallest (largest) source from `from` on, as nested conditionals: the first that is less (greater) than all later ones.
+  /// The smallest (largest) source from `from` on, as nested conditionals: the first that is less (greater) than all
+  /// later ones.
   void expand_tail(const Node* n, std::size_t from) override {
     if (from + 1 == n->arity) return node(n->src(from));
     text("(");
@@ -192,9 +195,7 @@ class CPrinter : public Printer {
     node(n->src(2));
     text(")");
   }
-  void junction(const Node* n) override {
-    list(n->sources(), "(", n->is(Op::And) ? "&&" : "||", ")");
-  }
+  void junction(const Node* n) override { list(n->sources(), "(", n->is(Op::And) ? "&&" : "||", ")"); }
 
   std::unordered_map<const Node*, bool> narrow_;
   const Node* measured_ = nullptr;  // the parent whose narrow_reach is cached

@@ -1,7 +1,7 @@
 // LaTeX with as few brackets as the grammar needs. latex.cpp reads it back.
 //
-// A comparison used as a number is written in Iverson brackets, \left[x<2\right]. An equality is written \mathrel{=}, so that
-// the text contains a backslash: without one, a text is infix, where a plain `=` is a mistake.
+// A comparison used as a number is written in Iverson brackets, \left[x<2\right]. An equality is written \mathrel{=},
+// so that the text contains a backslash: without one, a text is infix, where a plain `=` is a mistake.
 #include <algorithm>
 
 #include "strata/expr/printer.h"
@@ -55,8 +55,8 @@ class LatexPrinter : public Printer {
       default: return Printer::expand(n, 0);
     }
   }
-  /// A product inside a product is not bracketed, a remainder is: `-a \bmod c` would be another value, and `a+b \bmod c` would
-  /// look like one.
+  /// A product inside a product is not bracketed, a remainder is: `-a \bmod c` would be another value, and `a+b \bmod
+  /// c` would look like one.
   void factor(const Node* n) { node(n, n->is(Op::Mul) ? kProduct : kAtom); }
   void factors(std::span<const Node* const> sources) {
     for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -104,9 +104,7 @@ class LatexPrinter : public Printer {
     text("\\cdot ");
     factor(t.atom);
   }
-  void quotient(const Node* n) override {
-    list(n->sources(), "\\left\\lfloor\\frac{", "}{", "}\\right\\rfloor");
-  }
+  void quotient(const Node* n) override { list(n->sources(), "\\left\\lfloor\\frac{", "}{", "}\\right\\rfloor"); }
   void remainder(const Node* n) override { list(n->sources(), "", "\\bmod ", "", kAtom); }
   void extremum(const Node* n) override {
     list(n->sources(), n->is(Op::Min) ? "\\min\\left(" : "\\max\\left(", ", ", "\\right)");

@@ -20,21 +20,18 @@ struct Item {
 
 struct ItemHash {
   std::size_t operator()(const Item& item) const {
-    const auto mixed = static_cast<std::uint64_t>(item.number) * 0x9E3779B97F4A7C15u +
-                       static_cast<std::uint64_t>(item.kind);
+    const auto mixed =
+        static_cast<std::uint64_t>(item.number) * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(item.kind);
     return std::hash<const Node*>()(item.node) ^ static_cast<std::size_t>(mixed ^ (mixed >> 32));
   }
 };
 
 Item constant_item(std::int64_t value) { return {Item::Kind::constant, nullptr, value}; }
-bool is_product_by_constant(const Node* n) {
-  return n->is(Op::Sum) && n->k0() == 0 && n->terms().size() == 1;
-}
+bool is_product_by_constant(const Node* n) { return n->is(Op::Sum) && n->k0() == 0 && n->terms().size() == 1; }
 
 Item node_item(const Node* n) {
   if (n->is(Op::Const)) return constant_item(n->value());
-  if (is_product_by_constant(n))
-    return {Item::Kind::term, n->terms()[0].atom, n->terms()[0].coefficient};
+  if (is_product_by_constant(n)) return {Item::Kind::term, n->terms()[0].atom, n->terms()[0].coefficient};
   return {Item::Kind::node, n, 1};
 }
 
@@ -54,8 +51,7 @@ std::vector<Item> sources_of(const Item& item) {
   }
   if (n->k0() != 0) out.push_back(constant_item(n->k0()));
   for (const Term& t : printed_terms(n))
-    out.push_back(t.coefficient == 1 ? node_item(t.atom)
-                                     : Item{Item::Kind::term, t.atom, t.coefficient});
+    out.push_back(t.coefficient == 1 ? node_item(t.atom) : Item{Item::Kind::term, t.atom, t.coefficient});
   return out;
 }
 
@@ -137,8 +133,7 @@ class TreePrinter {
       }
       for (std::size_t i = sources.size(); i-- > 0;)
         work.push_back({sources[i], line.depth + 1, i + 1 == sources.size() ? line.closes + 1 : 0});
-      STRATA_CHECK(out_.size() <= kMaxText, budget, "[render_tree] the text is longer than ",
-                   kMaxText, " bytes");
+      STRATA_CHECK(out_.size() <= kMaxText, budget, "[render_tree] the text is longer than ", kMaxText, " bytes");
     }
   }
   /// Writes the beginning of a line; returns the sources to print below it.

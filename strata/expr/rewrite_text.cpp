@@ -27,8 +27,8 @@ std::string instance(std::string_view side, const RewriteEvent& event) {
     std::size_t end = i;
     while (end < side.size() && in_name(side[end])) ++end;
     const std::string_view word = side.substr(i, end - i);
-    const auto bound = std::find_if(event.bindings.begin(), event.bindings.end(),
-                                    [&](const auto& b) { return b.first == word; });
+    const auto bound =
+        std::find_if(event.bindings.begin(), event.bindings.end(), [&](const auto& b) { return b.first == word; });
     out += bound == event.bindings.end() ? std::string(word) : operand_text(bound->second);
     i = end;
   }
@@ -39,8 +39,7 @@ std::string describe(const RewriteEvent& event) {
   const Rule& row = rule(event.rule);
   std::string name(row.name);
   name.resize(std::max<std::size_t>(4, name.size()), ' ');
-  return name + std::string(row.title) + ":  " + instance(row.before, event) + "  ->  " +
-         instance(row.after, event);
+  return name + std::string(row.title) + ":  " + instance(row.before, event) + "  ->  " + instance(row.after, event);
 }
 
 RewriteLog::RewriteLog(std::function<void(const std::string&)> print)

@@ -2,9 +2,9 @@
 //
 // The table (rules.def) is the specification of the algebra. Code that applies a rule names its row with STRATA_FIRED
 // and passes the bindings that turn the row into this instance. The tests replay every firing: the guard must hold and
-// both sides must agree. Both sides and the guard are texts of grammar.h. Letters in a row: x y z w are integers; a b d e are
-// integer constants; c k g h are positive constants; n m are positive variables (symbolic sizes); p q r are conditions (0 or
-// 1). A letter that `before` does not contain is a constant that the guard determines.
+// both sides must agree. Both sides and the guard are texts of grammar.h. Letters in a row: x y z w are integers; a b d
+// e are integer constants; c k g h are positive constants; n m are positive variables (symbolic sizes); p q r are
+// conditions (0 or 1). A letter that `before` does not contain is a constant that the guard determines.
 #pragma once
 
 #include <cstdint>
@@ -60,8 +60,8 @@ struct RewriteEvent {
 
 namespace detail {
 
-/// Passes the event that `make` returns to `trace`. An event whose bindings cannot be built, because a value does not fit in
-/// 64 bits, is dropped: tracing must not change a result or throw.
+/// Passes the event that `make` returns to `trace`. An event whose bindings cannot be built, because a value does not
+/// fit in 64 bits, is dropped: tracing must not change a result or throw.
 template <class Make>
 void record(RewriteTrace& trace, const Make& make) {
   std::optional<RewriteEvent> event;
@@ -77,13 +77,12 @@ void record(RewriteTrace& trace, const Make& make) {
 
 }  // namespace strata
 
-/// Records that a rule fired: the row's name, and the Expr for each letter of the row, e.g. for D8, `(g*x+y)//(g*c)` to `x//c`,
-/// STRATA_FIRED(D8, {"g", g}, {"x", x}, {"y", y}, {"c", c}). The bindings are evaluated only while a RewriteTrace is
-/// installed on this thread, so an untraced rule costs one thread-local load. @pre the row's guard holds
-#define STRATA_FIRED(id, ...)                                                                   \
-  do {                                                                                          \
-    if (::strata::RewriteTrace* trace = ::strata::RewriteTrace::current(); trace != nullptr)    \
-        [[unlikely]]                                                                            \
-      ::strata::detail::record(                                                                 \
-          *trace, [&] { return ::strata::RewriteEvent{::strata::RuleId::id, {__VA_ARGS__}}; }); \
+/// Records that a rule fired: the row's name, and the Expr for each letter of the row, e.g. for D8, `(g*x+y)//(g*c)` to
+/// `x//c`, STRATA_FIRED(D8, {"g", g}, {"x", x}, {"y", y}, {"c", c}). The bindings are evaluated only while a
+/// RewriteTrace is installed on this thread, so an untraced rule costs one thread-local load. @pre the row's guard
+/// holds
+#define STRATA_FIRED(id, ...)                                                                                        \
+  do {                                                                                                               \
+    if (::strata::RewriteTrace* trace = ::strata::RewriteTrace::current(); trace != nullptr) [[unlikely]]            \
+      ::strata::detail::record(*trace, [&] { return ::strata::RewriteEvent{::strata::RuleId::id, {__VA_ARGS__}}; }); \
   } while (false)

@@ -27,8 +27,7 @@ void spread(const T* x, std::size_t n, Spread<T>& s) {
 }
 
 // The gcd of g and all x - base.
-std::int64_t gcd_of_differences(const std::int64_t* x, std::size_t n, std::int64_t base,
-                                std::int64_t g) {
+std::int64_t gcd_of_differences(const std::int64_t* x, std::size_t n, std::int64_t base, std::int64_t g) {
   for (std::size_t i = 0; i < n && g != 1; ++i) {
     std::int64_t d = 0;
     g = try_sub(x[i], base, d) ? gcd(g, d) : 1;
@@ -81,8 +80,7 @@ std::pair<Box, Box> halves(const Box& box) {
     if (box[i].extent() > box[widest].extent()) widest = i;
   std::pair<Box, Box> two{box, box};
   const Interval r = box[widest];
-  const auto middle =
-      static_cast<std::int64_t>(static_cast<std::uint64_t>(r.lo) + (r.extent() - 1) / 2);
+  const auto middle = static_cast<std::int64_t>(static_cast<std::uint64_t>(r.lo) + (r.extent() - 1) / 2);
   two.first[widest].hi = middle;
   two.second[widest].lo = middle + 1;
   return two;
@@ -91,8 +89,7 @@ std::pair<Box, Box> halves(const Box& box) {
 // Best-first minimisation of sign * root 0.
 class Minimiser {
  public:
-  Minimiser(const Tape& tape, std::int64_t sign, Budget& budget)
-      : tape_(tape), sign_(sign), budget_(budget) {}
+  Minimiser(const Tape& tape, std::int64_t sign, Budget& budget) : tape_(tape), sign_(sign), budget_(budget) {}
 
   Bound run() {
     return with_scan(tape_, [&](auto& scan) { return search(scan); });
@@ -103,7 +100,8 @@ class Minimiser {
     std::int64_t bound;
     std::uint64_t number;  // in order of discovery
     Box box;
-    /// NOTE: a total order, so that the result does not depend on a library's heap. Among equal bounds the newest comes first.
+    /// NOTE: a total order, so that the result does not depend on a library's heap. Among equal bounds the newest comes
+    /// first.
     bool operator<(const Candidate& other) const {
       return bound != other.bound ? bound > other.bound : number < other.number;
     }
@@ -140,8 +138,7 @@ class Minimiser {
     while (!queue_.empty() && queue_.top().bound < best_) {
       const Candidate top = queue_.top();
       const std::uint64_t points = volume(top.box);
-      if (!budget_.take(tape_, points <= kLeaf ? points + 4 : 8))
-        return {sat_mul(sign_, top.bound), false};
+      if (!budget_.take(tape_, points <= kLeaf ? points + 4 : 8)) return {sat_mul(sign_, top.bound), false};
       queue_.pop();
       if (points <= kLeaf) {
         const auto found = scan_extremes(scan, top.box);
@@ -182,8 +179,7 @@ Difference scan_difference(BoxScan<T>& scan, const Tape& tape, const Box& box) {
     for (std::size_t i = 0; i < scan.count(); ++i) found += a[i] != b[i];
     if (found == 0) continue;
     for (std::size_t i = 0; i < scan.count(); ++i)
-      if (a[i] != b[i] && (valid == nullptr || valid[i] != T{0}))
-        return {Answer::no, scan.point(i)};
+      if (a[i] != b[i] && (valid == nullptr || valid[i] != T{0})) return {Answer::no, scan.point(i)};
   }
   return {scan.overflowed() ? Answer::unknown : Answer::yes, {}};
 }
@@ -253,14 +249,10 @@ std::vector<std::vector<std::int64_t>> probe_columns(const Box& box, std::size_t
     for (std::size_t v = 0; v < box.size(); ++v) {
       const Interval r = box[v];
       const std::uint64_t bits = random(), extent = r.extent();
-      std::int64_t value = static_cast<std::int64_t>(static_cast<std::uint64_t>(r.lo) +
-                                                     (extent == UINT64_MAX ? bits : bits % extent));
+      std::int64_t value =
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(r.lo) + (extent == UINT64_MAX ? bits : bits % extent));
       if (i < corners)
-        value = (box.size() < 5 ? (i >> v & 1) != 0
-                 : i > 1        ? (bits >> 32 & 1) != 0
-                                : i == 1)
-                    ? r.hi
-                    : r.lo;
+        value = (box.size() < 5 ? (i >> v & 1) != 0 : i > 1 ? (bits >> 32 & 1) != 0 : i == 1) ? r.hi : r.lo;
       columns[v].push_back(std::clamp(value, r.lo, r.hi));
     }
   return columns;

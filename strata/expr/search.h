@@ -1,5 +1,6 @@
-// Search over boxes: extremes of an expression, and points where two expressions differ. Small boxes are enumerated; large
-// ones are searched by branch and bound with interval arithmetic. The exact step and `prove` use it. Internal to expr/.
+// Search over boxes: extremes of an expression, and points where two expressions differ. Small boxes are enumerated;
+// large ones are searched by branch and bound with interval arithmetic. The exact step and `prove` use it. Internal to
+// expr/.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +49,8 @@ using SlotIntervals = std::vector<Interval>;
 /// Sound bounds of every slot of `tape` on `box`.
 void run_intervals(const Tape& tape, const Box& box, SlotIntervals& bounds);
 
-/// Bounds of root 0 on `box`. Each variable along which root 0 is monotone is pinned to the end where root 0 is extreme.
-/// `exact` when this pins every variable, so that both bounds are values.
+/// Bounds of root 0 on `box`. Each variable along which root 0 is monotone is pinned to the end where root 0 is
+/// extreme. `exact` when this pins every variable, so that both bounds are values.
 struct MonotoneBounds {
   Interval bounds;
   bool exact;

@@ -51,8 +51,7 @@ std::size_t SourceText::column(std::size_t infix_column) const {
   return infix_column - 1 < columns_.size() ? columns_[infix_column - 1] : original_.size() + 1;
 }
 
-void SourceText::fail(Fault fault, std::string_view what, std::string_view token,
-                      std::size_t column) const {
+void SourceText::fail(Fault fault, std::string_view what, std::string_view token, std::size_t column) const {
   const std::string found = token.empty() ? std::string() : ": " + in_quotes(token);
   throw Error(kind_of(fault), detail::message("[parse] ", what, found), this->column(column));
 }
@@ -63,8 +62,8 @@ NameTable::NameTable(std::vector<std::string_view> names) : names_(std::move(nam
   for (std::size_t i = 0; i < names_.size(); ++i) {
     STRATA_CHECK(!is_reserved_word(names_[i]), parse, "[parse] ", in_quotes(names_[i]),
                  " is a word of the grammar, not a name");
-    STRATA_CHECK(index_.emplace(names_[i], i).second, domain, "[parse] the name ",
-                 in_quotes(names_[i]), " is given twice");
+    STRATA_CHECK(index_.emplace(names_[i], i).second, domain, "[parse] the name ", in_quotes(names_[i]),
+                 " is given twice");
   }
 }
 
@@ -80,8 +79,7 @@ std::size_t NameTable::find(std::string_view name, std::size_t column) const {
     best = distance;
     hint = ", did you mean " + in_quotes(names_[i]) + "?";
   }
-  throw Error(ErrorKind::parse, detail::message("[parse] unknown name ", in_quotes(name), hint),
-              column);
+  throw Error(ErrorKind::parse, detail::message("[parse] unknown name ", in_quotes(name), hint), column);
 }
 
 }  // namespace strata

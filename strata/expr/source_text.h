@@ -1,5 +1,5 @@
-// The common part of all text readers: translation of LaTeX to the infix grammar, columns that refer to the original text,
-// and the sentences of parse errors. Internal to expr/.
+// The common part of all text readers: translation of LaTeX to the infix grammar, columns that refer to the original
+// text, and the sentences of parse errors. Internal to expr/.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,7 @@ class SourceText {
   std::size_t column(std::size_t infix_column) const;
 
   /// Throws the Error for a fault that the grammar reports.
-  [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token,
-                         std::size_t column) const;
+  [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token, std::size_t column) const;
 
  private:
   std::string_view original_;

@@ -1,4 +1,5 @@
-// Substitution, and the functions built on it: expand, expand_node, unbind. Each node is rebuilt once, without recursion.
+// Substitution, and the functions built on it: expand, expand_node, unbind. Each node is rebuilt once, without
+// recursion.
 
 #include "strata/expr/substitute.h"
 
@@ -45,12 +46,10 @@ constexpr std::uint64_t kMaxExpansion = std::uint64_t{1} << 20;
 std::uint64_t expansion_size(std::span<const Variable> unrolled) {
   std::uint64_t size = 1;
   for (const Variable& v : unrolled) {
-    const std::uint64_t span =
-        static_cast<std::uint64_t>(v.max()) - static_cast<std::uint64_t>(v.min());
-    STRATA_CHECK(span < kMaxExpansion && size * (span + 1) <= kMaxExpansion, budget,
-                 "[expand] unrolling '", v.name(), "' over ", std::to_string(v.min()), "..",
-                 std::to_string(v.max()), " gives more than ", std::to_string(kMaxExpansion),
-                 " values");
+    const std::uint64_t span = static_cast<std::uint64_t>(v.max()) - static_cast<std::uint64_t>(v.min());
+    STRATA_CHECK(span < kMaxExpansion && size * (span + 1) <= kMaxExpansion, budget, "[expand] unrolling '", v.name(),
+                 "' over ", std::to_string(v.min()), "..", std::to_string(v.max()), " gives more than ",
+                 std::to_string(kMaxExpansion), " values");
     size *= span + 1;
   }
   return size;
@@ -72,8 +71,7 @@ std::vector<Expr> expand(const Expr& e, std::span<const Variable> unrolled) {
   values.reserve(static_cast<std::size_t>(size));
   while (values.size() < size) {
     Replacements map;
-    for (std::size_t i = 0; i < at.size(); ++i)
-      map.insert_or_assign(unrolled[i].node(), Expr(at[i]));
+    for (std::size_t i = 0; i < at.size(); ++i) map.insert_or_assign(unrolled[i].node(), Expr(at[i]));
     values.push_back(replace(e, std::move(map)));
     for (std::size_t i = at.size(); i-- > 0;) {
       if (at[i] < unrolled[i].max()) {

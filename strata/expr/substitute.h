@@ -16,8 +16,8 @@ Expr rebuild(const Node* n, std::span<const Expr> children);
 
 using Replacements = std::unordered_map<const Node*, Expr>;
 
-/// `root` with the nodes in `done` replaced by their values there. Every node above a replaced node is rebuilt once (every
-/// node, when `all`); nodes below a replaced node are not visited.
+/// `root` with the nodes in `done` replaced by their values there. Every node above a replaced node is rebuilt once
+/// (every node, when `all`); nodes below a replaced node are not visited.
 Expr replace(const Expr& root, Replacements done, const Build& build = Build(), bool all = false);
 
 }  // namespace strata

@@ -66,15 +66,13 @@ Expr add_atoms(const Build& build, const Node* a, std::int64_t s, const Node* b,
 }  // namespace
 
 Expr Build::add(const Expr& a, std::int64_t s, const Expr& b, std::int64_t t) const {
-  if (!a.node()->is(Op::Sum) && !b.node()->is(Op::Sum))
-    return add_atoms(*this, a.node(), s, b.node(), t);
+  if (!a.node()->is(Op::Sum) && !b.node()->is(Op::Sum)) return add_atoms(*this, a.node(), s, b.node(), t);
   const LinearView x(a.node()), y(b.node());
   const Term whole_x{1, a.node()}, whole_y{1, b.node()};
   const LinearRef p = is_wide(x) ? LinearRef{0, {&whole_x, 1}} : LinearRef(x);
   const LinearRef q = is_wide(y) ? LinearRef{0, {&whole_y, 1}} : LinearRef(y);
   Linear l;
-  STRATA_CHECK(combine(p, s, q, t, l), overflow,
-               "[add] a coefficient of the sum does not fit in 64 bits");
+  STRATA_CHECK(combine(p, s, q, t, l), overflow, "[add] a coefficient of the sum does not fit in 64 bits");
   return sum(std::move(l));
 }
 
@@ -86,8 +84,7 @@ static Expr nested_sum(const Linear& l) {
   tail.terms.append(l.terms.data() + kMaxArity, l.terms.size() - kMaxArity);
   const Expr inner = intern_sum(head);
   const Term one{1, inner.node()};
-  STRATA_CHECK(add_scaled(tail, LinearRef{0, {&one, 1}}, 1), overflow,
-               "[add] a nested sum does not fit");
+  STRATA_CHECK(add_scaled(tail, LinearRef{0, {&one, 1}}, 1), overflow, "[add] a nested sum does not fit");
   return tail.terms.size() > kMaxArity ? nested_sum(tail) : intern_sum(tail);
 }
 
@@ -98,8 +95,7 @@ Expr Build::sum(Linear&& l) const {
   constexpr auto bit = [](Op op) { return 1u << static_cast<unsigned>(op); };
   constexpr unsigned kInteresting = bit(Op::Div) | bit(Op::Mod) | bit(Op::Min) | bit(Op::Max);
   unsigned seen = 0;
-  for (const Term *t = l.terms.data(), *end = t + l.terms.size(); t != end; ++t)
-    seen |= bit(t->atom->op);
+  for (const Term *t = l.terms.data(), *end = t + l.terms.size(); t != end; ++t) seen |= bit(t->atom->op);
   if ((seen & kInteresting) == 0) return intern_sum(l);
   Digits digits(*this, l);
   while (digits.step()) {

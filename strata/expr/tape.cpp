@@ -40,8 +40,7 @@ std::uint64_t volume(const Box& box) {
   return points;
 }
 
-Tape::Tape(std::span<const Expr> roots)
-    : keep_(roots.begin(), roots.end()), nodes_(postorder(roots)) {
+Tape::Tape(std::span<const Expr> roots) : keep_(roots.begin(), roots.end()), nodes_(postorder(roots)) {
   Meter::charge(kVisitUnits * nodes_.size());
   std::unordered_map<const Node*, std::uint32_t> slot;
   slot.reserve(nodes_.size());
@@ -56,21 +55,17 @@ Tape::Tape(std::span<const Expr> roots)
   }
   first_.push_back(static_cast<std::uint32_t>(operands_.size()));
   for (const Expr& root : roots) root_slots_.push_back(slot.at(root.node()));
-  std::sort(variables_.begin(), variables_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return compare_nodes(nodes_[a], nodes_[b]) < 0;
-  });
+  std::sort(variables_.begin(), variables_.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return compare_nodes(nodes_[a], nodes_[b]) < 0; });
   width_ = find_width();
 }
 
-Variable Tape::variable_handle(std::size_t i) const {
-  return Variable::from(Expr::share(nodes_[variables_[i]]));
-}
+Variable Tape::variable_handle(std::size_t i) const { return Variable::from(Expr::share(nodes_[variables_[i]])); }
 
 Box Tape::box() const {
   Box box;
   box.reserve(variables_.size());
-  for (std::size_t i = 0; i < variables_.size(); ++i)
-    box.push_back({variable(i).min, variable(i).max});
+  for (std::size_t i = 0; i < variables_.size(); ++i) box.push_back({variable(i).min, variable(i).max});
   return box;
 }
 
@@ -84,8 +79,7 @@ Width Tape::find_width() const {
     double here = reach(n);
     if (n->is(Op::Sum)) {
       double total = std::fabs(static_cast<double>(n->k0()));
-      for (const Term& t : n->terms())
-        total += std::fabs(static_cast<double>(t.coefficient)) * reach(t.atom);
+      for (const Term& t : n->terms()) total += std::fabs(static_cast<double>(t.coefficient)) * reach(t.atom);
       here = std::max(here, total);
     } else if (n->is(Op::Mul)) {
       double product = 1;
@@ -101,8 +95,7 @@ Width Tape::find_width() const {
 namespace {
 
 // k0 + sum of products, exact however large the partial sums are: low and high words are summed separately.
-bool exact_sum(const Node* n, std::span<const std::uint32_t> operands, const std::int64_t* values,
-               std::int64_t& out) {
+bool exact_sum(const Node* n, std::span<const std::uint32_t> operands, const std::int64_t* values, std::int64_t& out) {
   unsigned __int128 low = static_cast<std::uint64_t>(n->k0());
   __int128 high = n->k0() < 0 ? -1 : 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -115,8 +108,7 @@ bool exact_sum(const Node* n, std::span<const std::uint32_t> operands, const std
   return high == (out < 0 ? -1 : 0);
 }
 
-bool exact_product(std::span<const std::uint32_t> operands, const std::int64_t* values,
-                   std::int64_t& out) {
+bool exact_product(std::span<const std::uint32_t> operands, const std::int64_t* values, std::int64_t& out) {
   out = 1;
   for (const std::uint32_t s : operands)
     if (values[s] == 0) {
@@ -166,12 +158,8 @@ std::size_t Tape::run(std::span<const std::int64_t> point, std::vector<std::int6
       case Op::Lt: v[slot] = v[in[0]] < v[in[1]]; break;
       case Op::Eq: v[slot] = v[in[0]] == v[in[1]]; break;
       case Op::Ne: v[slot] = v[in[0]] != v[in[1]]; break;
-      case Op::And:
-        v[slot] = std::all_of(in.begin(), in.end(), [&](std::uint32_t s) { return v[s] != 0; });
-        break;
-      case Op::Or:
-        v[slot] = std::any_of(in.begin(), in.end(), [&](std::uint32_t s) { return v[s] != 0; });
-        break;
+      case Op::And: v[slot] = std::all_of(in.begin(), in.end(), [&](std::uint32_t s) { return v[s] != 0; }); break;
+      case Op::Or: v[slot] = std::any_of(in.begin(), in.end(), [&](std::uint32_t s) { return v[s] != 0; }); break;
     }
   }
   return nodes_.size();

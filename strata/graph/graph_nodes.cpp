@@ -21,8 +21,7 @@ std::mutex& storage_mutex() {
   return mutex;
 }
 
-const ForkHook storage_hook(
-    ForkOrder::graph, [] { storage_mutex().lock(); }, [] { storage_mutex().unlock(); });
+const ForkHook storage_hook(ForkOrder::graph, [] { storage_mutex().lock(); }, [] { storage_mutex().unlock(); });
 
 }  // namespace
 
@@ -34,8 +33,7 @@ LazyOp LazyOp::empty(DType dtype, const Ints& shape) {
 }
 
 LazyOp LazyOp::contiguous() const {
-  const bool is_there =
-      op() == Ops::CONTIGUOUS || op() == Ops::EMPTY || op() == Ops::FROM || op() == Ops::CONCAT;
+  const bool is_there = op() == Ops::CONTIGUOUS || op() == Ops::EMPTY || op() == Ops::FROM || op() == Ops::CONCAT;
   return is_there ? *this : make(Ops::CONTIGUOUS, {this, 1}, {}, dtype(), shape());
 }
 
@@ -47,13 +45,10 @@ LazyOp LazyOp::tracked(std::weak_ptr<void> owner) const {
   return make(Ops::REQUIRES_GRAD, {this, 1}, std::move(identity), dtype(), shape());
 }
 
-LazyOp LazyOp::detached() const {
-  return is_tracked() ? make(Ops::DETACH, {this, 1}, {}, dtype(), shape()) : *this;
-}
+LazyOp LazyOp::detached() const { return is_tracked() ? make(Ops::DETACH, {this, 1}, {}, dtype(), shape()) : *this; }
 
 LazyOp LazyOp::with_gradient(Sources inputs, std::shared_ptr<const GradientFunction> backward) const {
-  if (std::none_of(inputs.begin(), inputs.end(), [](const LazyOp& x) { return x.is_tracked(); }))
-    return detached();
+  if (std::none_of(inputs.begin(), inputs.end(), [](const LazyOp& x) { return x.is_tracked(); })) return detached();
   std::vector<LazyOp> sources = {detached()};
   sources.insert(sources.end(), inputs.begin(), inputs.end());
   IdentityArg identity = new_identity();
@@ -62,8 +57,8 @@ LazyOp LazyOp::with_gradient(Sources inputs, std::shared_ptr<const GradientFunct
 }
 
 LazyOp LazyOp::in_range(const IndexRange& range) const {
-  STRATA_CHECK(dtype().is_int(), domain, "[", range.operation, "] the integers to check have dtype ",
-               dtype().name(), ", which is not an integer dtype");
+  STRATA_CHECK(dtype().is_int(), domain, "[", range.operation, "] the integers to check have dtype ", dtype().name(),
+               ", which is not an integer dtype");
   return make(Ops::IN_RANGE, {this, 1}, range, dtype(), shape());
 }
 
@@ -79,8 +74,7 @@ LazyOp LazyOp::concatenated(Sources parts) {
 }
 
 std::shared_ptr<Storage> LazyOp::realized() const {
-  return is_realized(*node_) ? node_->storage
-                             : nullptr;  // storage is set once, before is_realized() becomes true
+  return is_realized(*node_) ? node_->storage : nullptr;  // storage is set once, before is_realized() becomes true
 }
 std::shared_ptr<Storage> LazyOp::realize_as(std::shared_ptr<Storage> storage) const {
   const std::lock_guard lock(storage_mutex());

@@ -11,8 +11,7 @@ template <class T>
 std::optional<std::string> words_on_first_outside(const IndexRange& range, const IntegersInMemory& m) {
   const T* const first = static_cast<const T*>(m.first);
   const std::size_t ndim = m.shape.size();
-  const std::int64_t count = ndim == 0 ? 1 : m.shape[ndim - 1],
-                     step = ndim == 0 ? 0 : m.strides[ndim - 1];
+  const std::int64_t count = ndim == 0 ? 1 : m.shape[ndim - 1], step = ndim == 0 ? 0 : m.strides[ndim - 1];
   Index place(ndim, 0);
   std::int64_t row = 0;  // offset of the current row
   for (;;) {
@@ -42,9 +41,7 @@ std::string bounds_of(const IndexRange& range) {
 }
 }  // namespace
 
-std::string IndexRange::text() const {
-  return detail::message(noun, " of ", operation, ": ", bounds_of(*this));
-}
+std::string IndexRange::text() const { return detail::message(noun, " of ", operation, ": ", bounds_of(*this)); }
 
 std::string words_on_outside(const IndexRange& range, const std::string& value, const Index& place) {
   return detail::message("[", range.operation, "] ", range.noun, " ", value, " at ", render(place),

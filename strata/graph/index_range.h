@@ -1,5 +1,5 @@
-// IndexRange: the values that integers may have where they index an axis or name a class, and the error messages for values outside.
-// LazyOp::in_range() attaches a range to a node; the flag CHECK_INDEX and ops/at_hand.h check it.
+// IndexRange: the values that integers may have where they index an axis or name a class, and the error messages for
+// values outside. LazyOp::in_range() attaches a range to a node; the flag CHECK_INDEX and ops/at_hand.h check it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace strata {
 /// The integers in [0, size), with `from_end` in [-size, size), and `also` if it is set.
 struct IndexRange {
   const char* operation;  ///< the operation that takes the integers, for messages; lives as long as the program
-  const char* noun;  ///< what an integer is, for messages: "index", "class"; lives as long as the program
+  const char* noun;       ///< what an integer is, for messages: "index", "class"; lives as long as the program
   std::int64_t size;
   bool from_end = false;                            ///< negative values count from the end
   std::optional<std::int64_t> also = std::nullopt;  ///< one more allowed value, e.g. an ignored class
@@ -28,8 +28,8 @@ struct IndexRange {
   }
   std::string text() const;  ///< "index of gather: -5 to 4"
   bool operator==(const IndexRange& o) const {
-    return std::string_view(operation) == o.operation && std::string_view(noun) == o.noun &&
-           size == o.size && from_end == o.from_end && also == o.also;
+    return std::string_view(operation) == o.operation && std::string_view(noun) == o.noun && size == o.size &&
+           from_end == o.from_end && also == o.also;
   }
 };
 
@@ -43,7 +43,8 @@ struct IntegersInMemory {
   Index shape, strides;  ///< strides in elements, of any sign
 };
 
-/// The message for the first integer, in row-major order, that is outside of `range`; nothing where all are inside. Linear time.
+/// The message for the first integer, in row-major order, that is outside of `range`; nothing where all are inside.
+/// Linear time.
 /// @pre the dtype is an integer
 std::optional<std::string> words_on_outside(const IndexRange& range, const IntegersInMemory& integers);
 

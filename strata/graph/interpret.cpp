@@ -33,8 +33,7 @@ struct Elements {
 
   Elements(DType d, Index s) : dtype(d), shape(std::move(s)) {
     const std::int64_t n = product(shape);
-    STRATA_CHECK(n <= kMostElements, budget, "[interpret] a tensor of shape ", render(shape),
-                 " is too large");
+    STRATA_CHECK(n <= kMostElements, budget, "[interpret] a tensor of shape ", render(shape), " is too large");
     bytes.resize(static_cast<std::size_t>(n) * dtype.itemsize());
   }
   std::size_t size() const { return bytes.size() / dtype.itemsize(); }
@@ -86,10 +85,7 @@ class Address {
 class OrderedSum {
  public:
   OrderedSum(const LazyNode& n, const Elements& x)
-      : x_(x),
-        op_(combining_op(n.op)),
-        type_(accumulator_of(n.op, n.dtype)),
-        identity_(identity_of(n.op, type_)) {
+      : x_(x), op_(combining_op(n.op)), type_(accumulator_of(n.op, n.dtype)), identity_(identity_of(n.op, type_)) {
     const Index strides = contiguous_box(x.shape).stride;
     Ints sizes;
     for (const std::int64_t a : std::get<Axes>(n.arg)) {
@@ -178,8 +174,7 @@ class Run {
       const bool is_whole = out.contains(&n) || n.op == Ops::STORE;
       for (std::size_t j = 0; j < n.src.size(); ++j) {
         const bool looks_through = is_whole ? n.op == Ops::GATHER && j == 0 : is_transparent(n.op);
-        if (n.op != Ops::SINK && !(looks_through && is_transparent(n.src[j].op())))
-          out.insert(n.src[j].node());
+        if (n.op != Ops::SINK && !(looks_through && is_transparent(n.src[j].op()))) out.insert(n.src[j].node());
       }
     }
     return out;
@@ -196,8 +191,8 @@ class Run {
     for (const Variable& v : of) {
       if (v.bound_value()) continue;
       const std::int64_t value = value_of(v.name());
-      STRATA_CHECK(v.min() <= value && value <= v.max(), domain, "[interpret] ", v.name(), " = ",
-                   value, " is outside of its bounds [", v.min(), ", ", v.max(), "]");
+      STRATA_CHECK(v.min() <= value && value <= v.max(), domain, "[interpret] ", v.name(), " = ", value,
+                   " is outside of its bounds [", v.min(), ", ", v.max(), "]");
       out.emplace_back(v, value);
     }
     return out;
@@ -205,8 +200,7 @@ class Run {
   std::int64_t value_of(std::string_view name) const {
     for (const auto& [known, value] : values_)
       if (known == name) return value;
-    throw Error(ErrorKind::domain,
-                detail::message("[interpret] the variable ", name, " has no value"));
+    throw Error(ErrorKind::domain, detail::message("[interpret] the variable ", name, " has no value"));
   }
   Index numbers_of(const Ints& sizes) {
     Index out;
@@ -222,15 +216,13 @@ class Run {
 
   // --- memory ---
   std::byte* element(const BufferArg& arg, DType dtype, std::int64_t address, const Index& at) {
-    const Memory* buffer = static_cast<std::size_t>(arg.slot) < buffers_.size()
-                               ? &buffers_[static_cast<std::size_t>(arg.slot)]
-                               : nullptr;
+    const Memory* buffer =
+        static_cast<std::size_t>(arg.slot) < buffers_.size() ? &buffers_[static_cast<std::size_t>(arg.slot)] : nullptr;
     STRATA_CHECK(buffer != nullptr && (buffer->data != nullptr || buffer->size == 0), domain,
                  "[interpret] there is no buffer ", arg.slot);
-    STRATA_CHECK(address >= 0 && address < buffer->size, domain, "[interpret] index ", render(at),
-                 " is element ", address, " of buffer ", arg.slot, ", which has ", buffer->size);
-    return static_cast<std::byte*>(buffer->data) +
-           static_cast<std::size_t>(address) * dtype.itemsize();
+    STRATA_CHECK(address >= 0 && address < buffer->size, domain, "[interpret] index ", render(at), " is element ",
+                 address, " of buffer ", arg.slot, ", which has ", buffer->size);
+    return static_cast<std::byte*>(buffer->data) + static_cast<std::size_t>(address) * dtype.itemsize();
   }
 
   // --- nodes ---
@@ -254,8 +246,7 @@ class Run {
                     [&](std::int64_t address, const Index&) { return Scalar::of(n.dtype, address); });
       case Ops::GATHER: return gathered(n);
       default:
-        throw Error(ErrorKind::domain,
-                    detail::message("[interpret] ", spec_name(n.op), " is not part of a kernel"));
+        throw Error(ErrorKind::domain, detail::message("[interpret] ", spec_name(n.op), " is not part of a kernel"));
     }
   }
 
@@ -318,8 +309,7 @@ class Run {
     for (std::size_t k = 0; k < out.size(); ++k, advance(at, out.shape)) {
       step();
       const std::optional<std::int64_t> address = address_at(at);
-      out.put(k, address ? x.at(static_cast<std::size_t>(*address))
-                         : Scalar::of(n.dtype, std::int64_t{0}));
+      out.put(k, address ? x.at(static_cast<std::size_t>(*address)) : Scalar::of(n.dtype, std::int64_t{0}));
     }
     return out;
   }
@@ -332,9 +322,8 @@ class Run {
     for (std::size_t k = 0; k < out.size(); ++k, advance(at, out.shape)) {
       step();
       const Scalar chosen = index.at(k);
-      const bool is_inside = chosen.dtype().is_unsigned()
-                                 ? chosen.bits() < static_cast<std::uint64_t>(size)
-                                 : chosen.as_int() >= 0 && chosen.as_int() < size;
+      const bool is_inside = chosen.dtype().is_unsigned() ? chosen.bits() < static_cast<std::uint64_t>(size)
+                                                          : chosen.as_int() >= 0 && chosen.as_int() < size;
       Index place = at;
       place.push_back(is_inside ? chosen.as_int() : 0);
       out.put(k, is_inside ? looked_up(n.src[0].node(), place) : Scalar::of(n.dtype, std::int64_t{0}));
@@ -345,8 +334,7 @@ class Run {
   Scalar looked_up(const LazyNode* n, Index at) {
     const Scalar zero = Scalar::of(n->dtype, std::int64_t{0});
     while (is_movement(n->op) && !done_.contains(n)) {
-      const std::optional<std::int64_t> address =
-          known_address(*n, [&] { return movement_of(*n); })(at);
+      const std::optional<std::int64_t> address = known_address(*n, [&] { return movement_of(*n); })(at);
       if (!address) return zero;
       n = n->src[0].node();
       at = unravelled(*address, numbers_of(n->shape));
@@ -359,8 +347,8 @@ class Run {
       return address ? load_scalar(n->dtype, element(arg, n->dtype, *address, at)) : zero;
     }
     const auto* constant = std::get_if<ConstArg>(&n->arg);
-    const auto address = known_address(
-        *n, [&] { return constant ? constant->st : std::get<ShapeTracker>(n->arg); })(at);
+    const auto address =
+        known_address(*n, [&] { return constant ? constant->st : std::get<ShapeTracker>(n->arg); })(at);
     return !address ? zero : constant ? constant->value : Scalar::of(n->dtype, *address);
   }
   template <class F>
@@ -386,8 +374,7 @@ class Run {
     Index at(x.shape.size(), 0);
     for (std::size_t k = 0; k < x.size(); ++k, advance(at, x.shape)) {
       step();
-      if (const auto address = address_at(at))
-        store_scalar(x.at(k), element(arg, x.dtype, *address, at));
+      if (const auto address = address_at(at)) store_scalar(x.at(k), element(arg, x.dtype, *address, at));
     }
   }
 
@@ -400,8 +387,7 @@ class Run {
 }  // namespace
 
 void interpret(const LazyOp& kernel, std::span<const Memory> buffers, NamedValues values) {
-  STRATA_CHECK(kernel.op() == Ops::SINK, domain, "[interpret] ", spec_name(kernel.op()),
-               " is not a kernel: a SINK is");
+  STRATA_CHECK(kernel.op() == Ops::SINK, domain, "[interpret] ", spec_name(kernel.op()), " is not a kernel: a SINK is");
   Run(buffers, values).kernel(kernel);
 }
 

@@ -26,9 +26,7 @@ std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
   return seed ^ (seed >> 29);
 }
 
-std::uint64_t hash_of(const Int& v) {
-  return v.is_number() ? static_cast<std::uint64_t>(v.value()) : v.expr().hash();
-}
+std::uint64_t hash_of(const Int& v) { return v.is_number() ? static_cast<std::uint64_t>(v.value()) : v.expr().hash(); }
 
 struct HashArg {
   std::uint64_t operator()(std::monostate) const { return 0; }
@@ -92,10 +90,9 @@ std::string name_of(Ops op) {
 }
 
 void check_buffer(std::string_view operation, int slot, DType dtype) {
-  STRATA_CHECK(slot >= 0, domain, "[", operation, "] buffer ", slot,
-               " does not exist: slots count from 0");
-  STRATA_CHECK(!dtype.is_none() && dtype == dtype.scalar(), domain, "[", operation, "] ",
-               dtype.name(), " is not the dtype of an element");
+  STRATA_CHECK(slot >= 0, domain, "[", operation, "] buffer ", slot, " does not exist: slots count from 0");
+  STRATA_CHECK(!dtype.is_none() && dtype == dtype.scalar(), domain, "[", operation, "] ", dtype.name(),
+               " is not the dtype of an element");
 }
 
 Int reach(const ShapeTracker& st) { return st.real_size(); }
@@ -121,18 +118,17 @@ LazyNode::~LazyNode() {
 namespace {
 
 void note_flags(LazyNode& n) {
-  const bool is_computed = n.op == Ops::CONST || n.op == Ops::IOTA || n.op == Ops::GATHER ||
-                           is_movement(n.op) || is_reduce(n.op) || is_elementwise(n.op) ||
-                           n.op == Ops::IN_RANGE;
-  n.is_closed = is_computed && std::all_of(n.src.begin(), n.src.end(),
-                                           [](const LazyOp& s) { return s.node()->is_closed; });
-  n.is_tracked = n.op == Ops::REQUIRES_GRAD || n.op == Ops::CUSTOM_GRAD ||
-                 (n.op != Ops::DETACH && std::any_of(n.src.begin(), n.src.end(),
-                                                     [](const LazyOp& s) { return s.is_tracked(); }));
+  const bool is_computed = n.op == Ops::CONST || n.op == Ops::IOTA || n.op == Ops::GATHER || is_movement(n.op) ||
+                           is_reduce(n.op) || is_elementwise(n.op) || n.op == Ops::IN_RANGE;
+  n.is_closed =
+      is_computed && std::all_of(n.src.begin(), n.src.end(), [](const LazyOp& s) { return s.node()->is_closed; });
+  n.is_tracked =
+      n.op == Ops::REQUIRES_GRAD || n.op == Ops::CUSTOM_GRAD ||
+      (n.op != Ops::DETACH && std::any_of(n.src.begin(), n.src.end(), [](const LazyOp& s) { return s.is_tracked(); }));
 }
 
-std::uint64_t hash_of(Ops op, DType dtype, const Ints& shape, std::span<const LazyOp> src,
-                      std::size_t kind_of_arg, std::uint64_t arg) {
+std::uint64_t hash_of(Ops op, DType dtype, const Ints& shape, std::span<const LazyOp> src, std::size_t kind_of_arg,
+                      std::uint64_t arg) {
   std::uint64_t h = mix(static_cast<std::uint64_t>(op), static_cast<std::uint64_t>(dtype.id()));
   h = mix(h, HashArg()(shape));
   for (const LazyOp& s : src) h = mix(h, s.hash());
@@ -166,12 +162,12 @@ LazyOp LazyOp::make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape) {
 LazyOp LazyOp::with_sources(Sources sources) const {
   if (const auto* range = std::get_if<IndexRange>(&arg())) return sources[0].in_range(*range);
   if (is_annotation(op())) return make(Ops::DETACH, sources.first(1), {}, dtype(), shape());
-  STRATA_ASSERT(sources.size() == src().size(), "[", name_of(op()), "] ", sources.size(),
-                " sources in place of ", src().size());
+  STRATA_ASSERT(sources.size() == src().size(), "[", name_of(op()), "] ", sources.size(), " sources in place of ",
+                src().size());
   if (std::equal(sources.begin(), sources.end(), src().begin())) return *this;
   for (std::size_t k = 0; k < sources.size(); ++k)
-    STRATA_ASSERT(sources[k].shape() == src(k).shape() && sources[k].dtype() == src(k).dtype(), "[",
-                  name_of(op()), "] another shape or dtype in place of source ", k);
+    STRATA_ASSERT(sources[k].shape() == src(k).shape() && sources[k].dtype() == src(k).dtype(), "[", name_of(op()),
+                  "] another shape or dtype in place of source ", k);
   return make(op(), sources, arg(), dtype(), shape());
 }
 
@@ -192,8 +188,7 @@ LazyOp LazyOp::load(int slot, DType dtype, ShapeTracker st, Int size) {
 LazyOp LazyOp::constant(const Scalar& value, const Ints& shape) {
   constexpr std::size_t kind = 2;
   static_assert(std::is_same_v<std::variant_alternative_t<kind, LazyArg>, ConstArg>);
-  const std::uint64_t h =
-      hash_of(Ops::CONST, value.dtype(), shape, {}, kind, mix(HashArg::of_value(value), 0));
+  const std::uint64_t h = hash_of(Ops::CONST, value.dtype(), shape, {}, kind, mix(HashArg::of_value(value), 0));
   const auto is_it = [&](const LazyNode& n) {
     if (n.op != Ops::CONST || !(n.shape == shape)) return false;
     const ConstArg& arg = std::get<ConstArg>(n.arg);
@@ -217,14 +212,14 @@ LazyOp LazyOp::iota(DType dtype, ShapeTracker st) {
 // --- elementwise ---
 
 LazyOp LazyOp::alu(Ops op, std::span<const LazyOp> operands) {
-  STRATA_CHECK(is_elementwise(op) && op != Ops::CAST && op != Ops::BITCAST, domain, "[alu] ",
-               spec_name(op), " is not an op between elements");
-  STRATA_CHECK(operands.size() == row(op).arity, domain, "[", name_of(op), "] takes ",
-               static_cast<int>(row(op).arity), " operands, not ", operands.size());
+  STRATA_CHECK(is_elementwise(op) && op != Ops::CAST && op != Ops::BITCAST, domain, "[alu] ", spec_name(op),
+               " is not an op between elements");
+  STRATA_CHECK(operands.size() == row(op).arity, domain, "[", name_of(op), "] takes ", static_cast<int>(row(op).arity),
+               " operands, not ", operands.size());
   SmallVec<DType, 4> dtypes;
   for (const LazyOp& x : operands) {
-    STRATA_CHECK(x.shape() == operands[0].shape(), shape, "[", name_of(op),
-                 "] operands have shapes ", render(operands[0].shape()), " and ", render(x.shape()));
+    STRATA_CHECK(x.shape() == operands[0].shape(), shape, "[", name_of(op), "] operands have shapes ",
+                 render(operands[0].shape()), " and ", render(x.shape()));
     dtypes.push_back(x.dtype());
   }
   const DType dtype = result_dtype(op, {dtypes.data(), dtypes.size()});
@@ -252,10 +247,9 @@ LazyOp LazyOp::reduce(Ops op, const LazyOp& x, const Axes& axes) {
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t k = 0; k < sorted.size(); ++k) {
     const std::int64_t axis = sorted[k];
-    STRATA_CHECK(axis >= 0 && axis < static_cast<std::int64_t>(shape.size()), shape, "[",
-                 name_of(op), "] axis ", axis, " is outside of shape ", render(x.shape()));
-    STRATA_CHECK(k == 0 || sorted[k - 1] != axis, shape, "[", name_of(op), "] axis ", axis,
-                 " is given twice");
+    STRATA_CHECK(axis >= 0 && axis < static_cast<std::int64_t>(shape.size()), shape, "[", name_of(op), "] axis ", axis,
+                 " is outside of shape ", render(x.shape()));
+    STRATA_CHECK(k == 0 || sorted[k - 1] != axis, shape, "[", name_of(op), "] axis ", axis, " is given twice");
     shape[static_cast<std::size_t>(axis)] = 1;
   }
   if (sorted.empty()) return x;
@@ -265,13 +259,12 @@ LazyOp LazyOp::reduce(Ops op, const LazyOp& x, const Axes& axes) {
 // --- gather ---
 
 LazyOp LazyOp::gather(const LazyOp& values, const LazyOp& index) {
-  STRATA_CHECK(index.dtype().is_int(), domain, "[gather] indices are integers, not ",
-               index.dtype().name());
+  STRATA_CHECK(index.dtype().is_int(), domain, "[gather] indices are integers, not ", index.dtype().name());
   Ints front = values.shape();
   if (!front.empty()) front.pop_back();
-  STRATA_CHECK(!values.shape().empty() && front == index.shape(), shape,
-               "[gather] values of shape ", render(values.shape()), " for indices of shape ",
-               render(index.shape()), ": the values must have one dimension more, the last");
+  STRATA_CHECK(!values.shape().empty() && front == index.shape(), shape, "[gather] values of shape ",
+               render(values.shape()), " for indices of shape ", render(index.shape()),
+               ": the values must have one dimension more, the last");
   const Int& size = values.shape().back();
   STRATA_CHECK(size.is_number(), shape, "[gather] the size of the axis is symbolic: ", size.render());
   return make(Ops::GATHER, std::array{values, index}, {}, values.dtype(), index.shape());
@@ -324,12 +317,10 @@ LazyOp LazyOp::store(int slot, ShapeTracker st, const LazyOp& value) {
 LazyOp LazyOp::store(int slot, ShapeTracker st, const LazyOp& value, Int size) {
   check_buffer("store", slot, value.dtype());
   STRATA_CHECK(is_injective(st).answer != Answer::no, domain,
-               "[store] two elements would be stored at one address of buffer ", slot, ": ",
-               st.render());
-  STRATA_CHECK(st.shape() == value.shape(), shape, "[store] a value of shape ",
-               render(value.shape()), " does not fit a place of shape ", render(st.shape()));
-  return make(Ops::STORE, {&value, 1}, BufferArg{slot, std::move(size), std::move(st)},
-              dtypes::none, value.shape());
+               "[store] two elements would be stored at one address of buffer ", slot, ": ", st.render());
+  STRATA_CHECK(st.shape() == value.shape(), shape, "[store] a value of shape ", render(value.shape()),
+               " does not fit a place of shape ", render(st.shape()));
+  return make(Ops::STORE, {&value, 1}, BufferArg{slot, std::move(size), std::move(st)}, dtypes::none, value.shape());
 }
 
 LazyOp LazyOp::sink(std::span<const LazyOp> stores) {
@@ -349,9 +340,7 @@ std::vector<const LazyNode*> postorder(std::span<const LazyOp> roots) {
   for (const LazyOp& root : roots)
     detail::walk(
         root.node(), [&](const LazyNode* n) { return seen.insert(n).second; },
-        [](const LazyNode* n, std::size_t k) {
-          return k < n->src.size() ? n->src[k].node() : nullptr;
-        },
+        [](const LazyNode* n, std::size_t k) { return k < n->src.size() ? n->src[k].node() : nullptr; },
         [&](const LazyNode* n) { out.push_back(n); });
   return out;
 }
@@ -361,8 +350,8 @@ Scalar identity_of(Ops op, DType dtype) {
   if (op == Ops::PROD) return Scalar::of(dtype, std::int64_t{1});
   const bool least = op == Ops::REDUCE_MAX;
   if (dtype.is_float())
-    return Scalar::of(dtype, least ? -std::numeric_limits<double>::infinity()
-                                   : std::numeric_limits<double>::infinity());
+    return Scalar::of(dtype,
+                      least ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
   if (dtype.is_bool()) return Scalar(!least);
   const std::uint64_t sign = std::uint64_t{1} << (dtype.bits() - 1);
   const std::uint64_t all = sign | (sign - 1);
@@ -379,14 +368,13 @@ KernelCost cost_of(const LazyOp& kernel) {
   KernelCost out;
   for (const LazyNode* n : postorder(kernel)) {
     const bool converts = row(n->op).typing == OpTyping::convert || n->op == Ops::WHERE;
-    if (is_elementwise(n->op) && !converts)
-      out.operations += count(n->shape) * (n->op == Ops::MULACC ? 2 : 1);
+    if (is_elementwise(n->op) && !converts) out.operations += count(n->shape) * (n->op == Ops::MULACC ? 2 : 1);
     if (is_reduce(n->op)) out.operations += count(n->src[0].shape());
   }
   for (const BufferUse& use : buffers_of(kernel))
     if (!use.dtype.is_none())
-      out.bytes += static_cast<double>(use.size.vmax()) *
-                   static_cast<double>(use.dtype.itemsize()) * (use.read && use.written ? 2 : 1);
+      out.bytes += static_cast<double>(use.size.vmax()) * static_cast<double>(use.dtype.itemsize()) *
+                   (use.read && use.written ? 2 : 1);
   return out;
 }
 
@@ -397,14 +385,14 @@ std::vector<BufferUse> buffers_of(const LazyOp& kernel) {
     if (n->op != Ops::LOAD && n->op != Ops::STORE) continue;
     const BufferArg& arg = std::get<BufferArg>(n->arg);
     const DType dtype = n->op == Ops::LOAD ? n->dtype : n->src[0].dtype();
-    STRATA_CHECK(arg.slot < kMostBuffers, domain, "[sink] buffer ", arg.slot, " is beyond the ",
-                 kMostBuffers, " buffers of a kernel");
+    STRATA_CHECK(arg.slot < kMostBuffers, domain, "[sink] buffer ", arg.slot, " is beyond the ", kMostBuffers,
+                 " buffers of a kernel");
     const auto slot = static_cast<std::size_t>(arg.slot);
     if (out.size() <= slot) out.resize(slot + 1);
     BufferUse& use = out[slot];
     if (use.dtype.is_none()) use.dtype = dtype, use.size = arg.size;
-    STRATA_CHECK(use.dtype == dtype, domain, "[sink] buffer ", arg.slot, " is of ",
-                 use.dtype.name(), " and of ", dtype.name());
+    STRATA_CHECK(use.dtype == dtype, domain, "[sink] buffer ", arg.slot, " is of ", use.dtype.name(), " and of ",
+                 dtype.name());
     if (!(use.size == arg.size)) use.size = max(use.size.expr(), arg.size.expr());
     (n->op == Ops::LOAD ? use.read : use.written) = true;
   }
@@ -428,8 +416,7 @@ struct TextOfArg {
   std::string operator()(const Padding& padding) const {
     std::string out;
     for (const auto& [before, after] : padding)
-      out +=
-          detail::message(out.empty() ? "" : ", ", "(", before.render(), ", ", after.render(), ")");
+      out += detail::message(out.empty() ? "" : ", ", "(", before.render(), ", ", after.render(), ")");
     return detail::message("(", out, ")");
   }
   std::string operator()(const IdentityArg& a) const { return detail::message("#", a.id); }
@@ -437,8 +424,7 @@ struct TextOfArg {
   std::string operator()(const Mask& mask) const {
     std::string out;
     for (const Extent& e : mask)
-      out +=
-          detail::message(out.empty() ? "" : ", ", "(", e.begin.render(), ", ", e.end.render(), ")");
+      out += detail::message(out.empty() ? "" : ", ", "(", e.begin.render(), ", ", e.end.render(), ")");
     return detail::message("(", out, ")");
   }
 };
@@ -452,8 +438,7 @@ std::string LazyOp::text() const {
   std::unordered_map<const LazyNode*, std::size_t> number;
   for (const LazyNode* n : postorder(*this)) {
     std::string sources;
-    for (const LazyOp& s : n->src)
-      sources += detail::message(sources.empty() ? "" : ", ", number.at(s.node()));
+    for (const LazyOp& s : n->src) sources += detail::message(sources.empty() ? "" : ", ", number.at(s.node()));
     const std::size_t k = number.size();
     number.emplace(n, k);
     std::string line = detail::message(k, " ", spec_name(n->op));

@@ -1,13 +1,14 @@
-// LazyOp: the graph of ops on whole tensors. Tensors and formulas (ops/) build it, the scheduler cuts it into kernels, and the kernel
-// compiler (codegen/) lowers each kernel, which is a LazyOp graph of its own.
+// LazyOp: the graph of ops on whole tensors. Tensors and formulas (ops/) build it, the scheduler cuts it into kernels,
+// and the kernel compiler (codegen/) lowers each kernel, which is a LazyOp graph of its own.
 //
 //   LazyOp a = LazyOp::load(1, dtypes::float32, ShapeTracker::from_shape({64, 64}));
 //   LazyOp sum = LazyOp::reduce(Ops::SUM, a * a, {1});                      // shape (64, 1)
 //   LazyOp kernel = LazyOp::sink({LazyOp::store(0, ShapeTracker::from_shape({64, 1}), sum)});
 //
-// A LazyOp has a shape and a dtype. Operands of an elementwise op have equal shapes: there is no implicit broadcasting, EXPAND is an
-// op. A kernel is a SINK of one or more STOREs. Nodes are immutable and hash-consed: equal op, sources, argument, dtype and shape mean
-// one node, so that comparing handles compares graphs. All functions may be called from any thread.
+// A LazyOp has a shape and a dtype. Operands of an elementwise op have equal shapes: there is no implicit broadcasting,
+// EXPAND is an op. A kernel is a SINK of one or more STOREs. Nodes are immutable and hash-consed: equal op, sources,
+// argument, dtype and shape mean one node, so that comparing handles compares graphs. All functions may be called from
+// any thread.
 #pragma once
 
 #include <atomic>
@@ -28,33 +29,35 @@
 
 namespace strata {
 
-/// The argument of LOAD and STORE: a buffer of the kernel, and the ShapeTracker from an index to the element of the buffer.
+/// The argument of LOAD and STORE: a buffer of the kernel, and the ShapeTracker from an index to the element of the
+/// buffer.
 struct BufferArg {
   int slot = 0;  ///< number of the kernel's buffer argument
   Int size;      ///< elements in the buffer
   ShapeTracker st;
   bool operator==(const BufferArg&) const = default;
 };
-/// The argument of CONST: `value` at each index, 0 where the index is invalid for the ShapeTracker (masked out by a pad).
+/// The argument of CONST: `value` at each index, 0 where the index is invalid for the ShapeTracker (masked out by a
+/// pad).
 struct ConstArg {
   Scalar value;
   ShapeTracker st;
   bool operator==(const ConstArg&) const = default;
 };
 class GradientFunction;
-/// The argument of nodes that are equal to no other node: memory (EMPTY), tracked() values (REQUIRES_GRAD), and with_gradient() values
-/// (CUSTOM_GRAD).
+/// The argument of nodes that are equal to no other node: memory (EMPTY), tracked() values (REQUIRES_GRAD), and
+/// with_gradient() values (CUSTOM_GRAD).
 struct IdentityArg {
   std::uint64_t id = 0;                              ///< unique in the process
   std::weak_ptr<void> owner;                         ///< of tracked(): where the gradient goes
   std::shared_ptr<const GradientFunction> backward;  ///< of with_gradient()
   bool operator==(const IdentityArg& o) const { return id == o.id; }
 };
-/// The argument of a node, by op. LOAD and STORE: BufferArg. CONST: ConstArg. IOTA: ShapeTracker. CAST and BITCAST: DType. RESHAPE and
-/// EXPAND: the new shape. STRIDE: the steps. PERMUTE and reductions: Axes. PAD: Padding. SHRINK: Mask. EMPTY, REQUIRES_GRAD and
-/// CUSTOM_GRAD: IdentityArg. IN_RANGE: IndexRange. Others: nothing.
-using LazyArg = std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes,
-                             Padding, Mask, IdentityArg, IndexRange>;
+/// The argument of a node, by op. LOAD and STORE: BufferArg. CONST: ConstArg. IOTA: ShapeTracker. CAST and BITCAST:
+/// DType. RESHAPE and EXPAND: the new shape. STRIDE: the steps. PERMUTE and reductions: Axes. PAD: Padding. SHRINK:
+/// Mask. EMPTY, REQUIRES_GRAD and CUSTOM_GRAD: IdentityArg. IN_RANGE: IndexRange. Others: nothing.
+using LazyArg = std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes, Padding, Mask,
+                             IdentityArg, IndexRange>;
 
 struct LazyNode;
 class LazyOp;
@@ -66,7 +69,8 @@ class GradientFunction {
   GradientFunction(const GradientFunction&) = delete;
   GradientFunction& operator=(const GradientFunction&) = delete;
   virtual ~GradientFunction() = default;
-  /// Returns the gradients by the inputs, in order, given `dy`, the gradient by the result. @post result k has the shape of input k
+  /// Returns the gradients by the inputs, in order, given `dy`, the gradient by the result. @post result k has the
+  /// shape of input k
   virtual std::vector<LazyOp> gradients(const LazyOp& dy) const = 0;
 };
 
@@ -78,19 +82,21 @@ class LazyOp {
   /// @throws Error (domain) for a negative slot or a dtype that is not a scalar's
   static LazyOp load(int slot, DType dtype, ShapeTracker st);
   static LazyOp load(int slot, DType dtype, ShapeTracker st, Int size);
-  /// `value` at each index; through a ShapeTracker 0 where the index is invalid. @throws Error (shape) as ShapeTracker::from_shape
+  /// `value` at each index; through a ShapeTracker 0 where the index is invalid. @throws Error (shape) as
+  /// ShapeTracker::from_shape
   static LazyOp constant(const Scalar& value, const Ints& shape);
   static LazyOp constant(const Scalar& value, ShapeTracker st);
   /// The address of each index in `dtype`, as if loaded from a buffer of 0, 1, 2, ...; 0 where the index is invalid.
   static LazyOp iota(DType dtype, ShapeTracker st);
 
-  /// Row-major memory. Each call returns a different node; realize_as() sets the memory. Part of graphs, not of kernels.
+  /// Row-major memory. Each call returns a different node; realize_as() sets the memory. Part of graphs, not of
+  /// kernels.
   static LazyOp empty(DType dtype, const Ints& shape);
 
   // --- elementwise ---
   /// `op` element by element; CAST and BITCAST have functions of their own.
-  /// @throws Error (shape) where the operands' shapes differ, (domain) where `op` is not elementwise, for a wrong number of operands, and
-  /// as result_dtype
+  /// @throws Error (shape) where the operands' shapes differ, (domain) where `op` is not elementwise, for a wrong
+  /// number of operands, and as result_dtype
   static LazyOp alu(Ops op, std::span<const LazyOp> operands);
   static LazyOp alu(Ops op, std::initializer_list<LazyOp> operands) {
     return alu(op, std::span<const LazyOp>(operands.begin(), operands.size()));
@@ -104,12 +110,15 @@ class LazyOp {
   static LazyOp reduce(Ops op, const LazyOp& x, const Axes& axes);
 
   // --- gather ---
-  /// result[i...] = values[i..., index[i...]], and 0 where the index is outside of the last axis. Shape of `index`, dtype of `values`.
-  /// @throws Error (shape) unless values.shape() is index.shape() and one more last dimension, whose size is a number; (domain) for an
+  /// result[i...] = values[i..., index[i...]], and 0 where the index is outside of the last axis. Shape of `index`,
+  /// dtype of `values`.
+  /// @throws Error (shape) unless values.shape() is index.shape() and one more last dimension, whose size is a number;
+  /// (domain) for an
   ///   index that is not of integers
   static LazyOp gather(const LazyOp& values, const LazyOp& index);
 
-  // --- movement: meaning and Errors as the functions of View with these names. A movement without effect returns the operand ---
+  // --- movement: meaning and Errors as the functions of View with these names. A movement without effect returns the
+  // operand ---
   LazyOp reshape(const Ints& shape) const;
   LazyOp permute(const Axes& order) const;
   LazyOp expand(const Ints& shape) const;
@@ -127,17 +136,18 @@ class LazyOp {
   LazyOp tracked(std::weak_ptr<void> owner) const;
   /// The same elements, blocking gradients.
   LazyOp detached() const;
-  /// The same elements with the custom gradients `backward` by `inputs`; detached() where no input is tracked. Computing the node does
-  /// not compute the inputs.
-  LazyOp with_gradient(std::span<const LazyOp> inputs,
-                       std::shared_ptr<const GradientFunction> backward) const;
-  /// The same integers. While the flag CHECK_INDEX is set, realizing the node throws where an integer is outside of `range`.
+  /// The same elements with the custom gradients `backward` by `inputs`; detached() where no input is tracked.
+  /// Computing the node does not compute the inputs.
+  LazyOp with_gradient(std::span<const LazyOp> inputs, std::shared_ptr<const GradientFunction> backward) const;
+  /// The same integers. While the flag CHECK_INDEX is set, realizing the node throws where an integer is outside of
+  /// `range`.
   /// @throws Error (domain) unless the dtype is an integer
   LazyOp in_range(const IndexRange& range) const;
-  /// The elements of all `parts`, each in row-major order, one part behind the other: one dimension, materialized. Each part is computed
-  /// directly into its place. @throws Error (shape) without parts, (domain) where dtypes differ
+  /// The elements of all `parts`, each in row-major order, one part behind the other: one dimension, materialized. Each
+  /// part is computed directly into its place. @throws Error (shape) without parts, (domain) where dtypes differ
   static LazyOp concatenated(std::span<const LazyOp> parts);
-  /// True iff the node is, or was computed from, a node made by tracked() or with_gradient() that no detached() cuts off.
+  /// True iff the node is, or was computed from, a node made by tracked() or with_gradient() that no detached() cuts
+  /// off.
   bool is_tracked() const;
   /// True iff no other handle and no other node holds this node.
   bool is_sole_owner() const { return node_.use_count() == 1; }
@@ -145,21 +155,24 @@ class LazyOp {
   const Origin& origin() const;
   /// The memory of the node's elements; null where the node is not realized. No part of the node's identity.
   std::shared_ptr<Storage> realized() const;
-  /// Sets the memory, once: where a thread has set it already, `storage` is dropped. Returns the memory that the node has afterwards.
+  /// Sets the memory, once: where a thread has set it already, `storage` is dropped. Returns the memory that the node
+  /// has afterwards.
   std::shared_ptr<Storage> realize_as(std::shared_ptr<Storage> storage) const;
 
   // --- kernels ---
-  /// Stores `value` to buffer `slot`, of value's dtype, at the addresses of `st`. @throws Error (shape) unless `st` and `value` have equal
-  /// shapes, (domain) for a negative slot, or where two elements would go to one address
+  /// Stores `value` to buffer `slot`, of value's dtype, at the addresses of `st`. @throws Error (shape) unless `st` and
+  /// `value` have equal shapes, (domain) for a negative slot, or where two elements would go to one address
   static LazyOp store(int slot, ShapeTracker st, const LazyOp& value);
   static LazyOp store(int slot, ShapeTracker st, const LazyOp& value, Int size);
-  /// A kernel. @throws Error (domain) for no stores, a source that is not a STORE, or a buffer that is used with two dtypes
+  /// A kernel. @throws Error (domain) for no stores, a source that is not a STORE, or a buffer that is used with two
+  /// dtypes
   static LazyOp sink(std::span<const LazyOp> stores);
   static LazyOp sink(std::initializer_list<LazyOp> stores) {
     return sink(std::span<const LazyOp>(stores.begin(), stores.size()));
   }
 
-  /// The same op and argument on other sources. An annotation takes its first source, and becomes DETACH unless it is IN_RANGE.
+  /// The same op and argument on other sources. An annotation takes its first source, and becomes DETACH unless it is
+  /// IN_RANGE.
   /// @pre source k has the shape and dtype of src(k)
   LazyOp with_sources(std::span<const LazyOp> sources) const;
 
@@ -187,8 +200,9 @@ class LazyOp {
   std::shared_ptr<const LazyNode> node_;
 };
 
-// NOTE: enable_shared_from_this of the const node, because the table holds weak pointers to const nodes: libstdc++ converts a weak_ptr
-// to another type by locking it, and that temporary owner may be the last one and destroy the node under the table's lock.
+// NOTE: enable_shared_from_this of the const node, because the table holds weak pointers to const nodes: libstdc++
+// converts a weak_ptr to another type by locking it, and that temporary owner may be the last one and destroy the node
+// under the table's lock.
 /// A node of the graph.
 struct LazyNode : std::enable_shared_from_this<const LazyNode> {
   Ops op;
@@ -198,9 +212,9 @@ struct LazyNode : std::enable_shared_from_this<const LazyNode> {
   LazyArg arg;
   std::uint64_t hash;
   bool is_tracked = false;
-  bool is_closed = false;  ///< computed from constants alone: no memory below
-  bool is_known = false;   ///< whether the table of nodes has it
-  Origin origin;           ///< no part of the node's identity
+  bool is_closed = false;                           ///< computed from constants alone: no memory below
+  bool is_known = false;                            ///< whether the table of nodes has it
+  Origin origin;                                    ///< no part of the node's identity
   mutable std::atomic<Storage*> realized{nullptr};  ///< storage.get(), readable without a lock
   mutable std::shared_ptr<Storage> storage;
 
@@ -233,12 +247,11 @@ inline const LazyOp* needed_source(const LazyOp* n, std::size_t k) {
   const std::span<const LazyOp> sources = needed(*n->node());
   return k < sources.size() ? &sources[k] : nullptr;
 }
-inline bool is_realized(const LazyNode& n) {
-  return n.realized.load(std::memory_order_acquire) != nullptr;
-}
+inline bool is_realized(const LazyNode& n) { return n.realized.load(std::memory_order_acquire) != nullptr; }
 
-/// Replaces each bound variable in the graph below `root` by its plain variable and appends the bound values to `values`, so that one
-/// compiled kernel serves all values. @throws Error (domain) where one variable is bound to two values
+/// Replaces each bound variable in the graph below `root` by its plain variable and appends the bound values to
+/// `values`, so that one compiled kernel serves all values. @throws Error (domain) where one variable is bound to two
+/// values
 LazyOp unbind(const LazyOp& root, Values& values);
 
 /// All nodes reachable from `roots`, roots included, each once, sources before users. Linear time, no recursion.
@@ -259,12 +272,11 @@ X moved_as(const LazyNode& n, const X& x) {
   }
 }
 /// The ShapeTracker that maps an index of `n` to the flat index of its operand. @pre is_movement(n.op)
-inline ShapeTracker movement_of(const LazyNode& n) {
-  return moved_as(n, ShapeTracker::from_shape(n.src[0].shape()));
-}
+inline ShapeTracker movement_of(const LazyNode& n) { return moved_as(n, ShapeTracker::from_shape(n.src[0].shape())); }
 /// The argument of `n` in the form of LazyOp::text(); "None" without one.
 std::string arg_text(const LazyNode& n);
-/// The result of a reduction without elements: SUM 0, PROD 1, REDUCE_MAX the least and REDUCE_MIN the greatest value of `dtype`.
+/// The result of a reduction without elements: SUM 0, PROD 1, REDUCE_MAX the least and REDUCE_MIN the greatest value of
+/// `dtype`.
 /// @pre is_reduce(op)
 Scalar identity_of(Ops op, DType dtype);
 
@@ -289,7 +301,5 @@ std::vector<BufferUse> buffers_of(const LazyOp& kernel);
 
 template <>
 struct std::hash<strata::LazyOp> {
-  std::size_t operator()(const strata::LazyOp& op) const noexcept {
-    return std::hash<const void*>()(op.node());
-  }
+  std::size_t operator()(const strata::LazyOp& op) const noexcept { return std::hash<const void*>()(op.node()); }
 };

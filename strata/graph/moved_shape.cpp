@@ -18,7 +18,8 @@ std::int64_t plain_product(const Ints& sizes) {
   return out;
 }
 
-/// `out`, if the arguments and the result are plain numbers; else the shape of view(View of the old shape), which checks everything.
+/// `out`, if the arguments and the result are plain numbers; else the shape of view(View of the old shape), which
+/// checks everything.
 template <class F>
 Ints plain_or(bool is_plain, Ints&& out, const Ints& shape, const F& view) {
   if (is_plain && plain_product(out) != 0) return std::move(out);
@@ -45,8 +46,7 @@ Ints reshaped(const Ints& shape, const Ints& to) {
 }
 
 Ints permuted(const Ints& shape, const Axes& order) {
-  if (order.size() != shape.size() || !are_axes(order, shape.size()))
-    return View::create(shape).permute(order).shape();
+  if (order.size() != shape.size() || !are_axes(order, shape.size())) return View::create(shape).permute(order).shape();
   Ints out;
   for (const std::int64_t axis : order) out.push_back(shape[static_cast<std::size_t>(axis)]);
   return out;
@@ -54,8 +54,7 @@ Ints permuted(const Ints& shape, const Axes& order) {
 
 Ints expanded(const Ints& shape, const Ints& to) {
   bool is_plain = to.size() == shape.size() && plain_product(to) != 0;
-  for (std::size_t k = 0; k < shape.size() && is_plain; ++k)
-    is_plain = shape[k] == to[k] || shape[k] == Int(1);
+  for (std::size_t k = 0; k < shape.size() && is_plain; ++k) is_plain = shape[k] == to[k] || shape[k] == Int(1);
   return is_plain ? to : View::create(shape).expand(to).shape();
 }
 
@@ -77,8 +76,8 @@ Ints shrunk(const Ints& shape, const Mask& bounds) {
   bool is_plain = bounds.size() == shape.size() && plain_product(shape) != 0;
   for (std::size_t k = 0; k < shape.size() && is_plain; ++k) {
     const auto& [begin, end] = bounds[k];
-    is_plain = begin.is_number() && end.is_number() && 0 <= begin.value() &&
-               begin.value() < end.value() && end.value() <= shape[k].value();
+    is_plain = begin.is_number() && end.is_number() && 0 <= begin.value() && begin.value() < end.value() &&
+               end.value() <= shape[k].value();
     if (is_plain) out.push_back(end.value() - begin.value());
   }
   return plain_or(is_plain, std::move(out), shape, [&](const View& v) { return v.shrink(bounds); });

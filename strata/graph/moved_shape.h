@@ -1,5 +1,5 @@
-// The shapes that movement ops result in, for LazyOp. The results and Errors are those of View. Valid arguments with numeric sizes are
-// computed directly: constructing a View would be most of the time of building a movement op.
+// The shapes that movement ops result in, for LazyOp. The results and Errors are those of View. Valid arguments with
+// numeric sizes are computed directly: constructing a View would be most of the time of building a movement op.
 #pragma once
 
 #include "strata/view/view.h"

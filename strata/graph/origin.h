@@ -1,10 +1,11 @@
-// Origin: the operation and source line that made a node, so that an error that occurs when the node runs can name the user's code.
+// Origin: the operation and source line that made a node, so that an error that occurs when the node runs can name the
+// user's code.
 //
 //   Tensor y = x.log();              // main.cpp:12
 //   y.realize();                     // "... (log, written at main.cpp:12)"
 //
-// Each tensor operation opens an OriginScope. Nodes made while scopes are open record the outermost one, which is the operation that
-// the user called.
+// Each tensor operation opens an OriginScope. Nodes made while scopes are open record the outermost one, which is the
+// operation that the user called.
 #pragma once
 
 #include <source_location>
@@ -26,7 +27,8 @@ struct Origin {
   static const Origin& current();
 };
 
-/// While an object lives, the nodes that this thread makes have the given origin. Inside of another scope it has no effect.
+/// While an object lives, the nodes that this thread makes have the given origin. Inside of another scope it has no
+/// effect.
 class OriginScope {
  public:
   OriginScope(const char* operation, const std::source_location& where);

@@ -10,7 +10,8 @@
 
 namespace strata::detail {
 
-/// Rewrites graphs from the leaves up. Each node is rewritten once, also over several calls. No recursion: graphs may be deep.
+/// Rewrites graphs from the leaves up. Each node is rewritten once, also over several calls. No recursion: graphs may
+/// be deep.
 class Rebuild {
  public:
   /// Returns the replacement of `node`, given the replacements of its needed() sources, in order.
@@ -18,8 +19,7 @@ class Rebuild {
   /// Asked first, before the sources of `node` are visited. A result replaces `node`, and the sources are not visited.
   using Replace = std::function<std::optional<LazyOp>(const LazyOp& node)>;
 
-  explicit Rebuild(Make make, Replace replace = {})
-      : make_(std::move(make)), replace_(std::move(replace)) {}
+  explicit Rebuild(Make make, Replace replace = {}) : make_(std::move(make)), replace_(std::move(replace)) {}
 
   /// The replacement of `root`.
   LazyOp operator()(const LazyOp& root);

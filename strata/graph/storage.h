@@ -1,5 +1,6 @@
-// Storage: the memory of a realized node. LazyOp::realize_as() attaches it to a node, and the graph knows no more of it than this
-// interface. The engine's BufferStorage implements it for buffers of the host and of devices, HostTable for the tables of formulas.
+// Storage: the memory of a realized node. LazyOp::realize_as() attaches it to a node, and the graph knows no more of it
+// than this interface. The engine's BufferStorage implements it for buffers of the host and of devices, HostTable for
+// the tables of formulas.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,8 @@ class Storage {
   virtual const void* host() const = 0;
 };
 
-/// A table of 8-byte elements in host memory, copied at construction: the tables that formulas read (ops::Value::from). host() is not
-/// null, not even that of an empty table.
+/// A table of 8-byte elements in host memory, copied at construction: the tables that formulas read (ops::Value::from).
+/// host() is not null, not even that of an empty table.
 class HostTable final : public Storage {
  public:
   explicit HostTable(std::span<const std::int64_t> elements) : HostTable(std::as_bytes(elements)) {}

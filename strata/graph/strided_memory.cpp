@@ -10,8 +10,7 @@ namespace strata {
 namespace {
 
 /// The realized node below a chain of movement ops (through_copies: and copies), and the chain as one ShapeTracker.
-std::optional<std::pair<LazyOp, ShapeTracker>> movement_over_memory(const LazyOp& node,
-                                                                    bool through_copies) {
+std::optional<std::pair<LazyOp, ShapeTracker>> movement_over_memory(const LazyOp& node, bool through_copies) {
   const auto is_copy = [](Ops op) { return op == Ops::FROM || op == Ops::CONTIGUOUS; };
   std::vector<LazyOp> chain;
   LazyOp at = node;
@@ -30,7 +29,8 @@ std::optional<std::pair<LazyOp, ShapeTracker>> movement_over_memory(const LazyOp
   return std::pair(at, st);
 }
 
-/// `strides`, with row-major strides for dimensions of size 1, and for all where there are no elements, as other libraries expect.
+/// `strides`, with row-major strides for dimensions of size 1, and for all where there are no elements, as other
+/// libraries expect.
 Index plain_strides(const Index& shape, Index strides) {
   Index whole = detail::contiguous_strides(shape);
   if (product(shape) == 0) return whole;
@@ -48,8 +48,7 @@ std::optional<StridedMemory> strided_memory(const LazyOp& node, bool through_cop
   const View& view = st.views()[0];
   if (st.views().size() != 1 || !view.is_concrete() || view.mask()) return std::nullopt;
   const Index shape = *numbers(view.shape());
-  return StridedMemory{memory, shape, plain_strides(shape, *numbers(view.strides())),
-                       view.offset().value()};
+  return StridedMemory{memory, shape, plain_strides(shape, *numbers(view.strides())), view.offset().value()};
 }
 
 }  // namespace strata

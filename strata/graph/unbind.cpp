@@ -13,22 +13,21 @@ class Unbinding {
   explicit Unbinding(Values& values) : values_(values) {}
 
   LazyOp run(const LazyOp& root) {
-    return detail::Rebuild([this](const LazyOp& n, const std::vector<LazyOp>& sources) {
-      return made(n, sources);
-    })(root);
+    return detail::Rebuild([this](const LazyOp& n, const std::vector<LazyOp>& sources) { return made(n, sources); })(
+        root);
   }
 
  private:
   void note(const Values& values) {
     for (const auto& [variable, value] : values) {
-      const auto known = std::find_if(values_.begin(), values_.end(),
-                                      [&](const auto& k) { return same(k.first, variable); });
+      const auto known =
+          std::find_if(values_.begin(), values_.end(), [&](const auto& k) { return same(k.first, variable); });
       if (known == values_.end()) {
         values_.emplace_back(variable, value);
         continue;
       }
-      STRATA_CHECK(known->second == value, domain, "[unbind] ", variable.name(), " is bound to ",
-                   known->second, " and to ", value);
+      STRATA_CHECK(known->second == value, domain, "[unbind] ", variable.name(), " is bound to ", known->second,
+                   " and to ", value);
     }
   }
   Int plain(const Int& size) {
@@ -73,14 +72,12 @@ class Unbinding {
       case Ops::STRIDE: return sources[0].stride(plain(std::get<Ints>(n.arg())));
       case Ops::PAD: {
         Padding out;
-        for (const auto& [before, after] : std::get<Padding>(n.arg()))
-          out.push_back({plain(before), plain(after)});
+        for (const auto& [before, after] : std::get<Padding>(n.arg())) out.push_back({plain(before), plain(after)});
         return sources[0].pad(out);
       }
       case Ops::SHRINK: {
         Mask out;
-        for (const Extent& e : std::get<Mask>(n.arg()))
-          out.push_back({plain(e.begin), plain(e.end)});
+        for (const Extent& e : std::get<Mask>(n.arg())) out.push_back({plain(e.begin), plain(e.end)});
         return sources[0].shrink(out);
       }
       default: break;
@@ -101,19 +98,15 @@ bool has_bound(const LazyOp& root) {
     const BufferArg* buffer = std::get_if<BufferArg>(&n->arg);
     if (buffer != nullptr && (!buffer->size.is_number() || !buffer->st.vars().empty())) return true;
     if (is_movement(n->op) && !movement_of(*n).vars().empty()) return true;
-    if (const auto* constant = std::get_if<ConstArg>(&n->arg);
-        constant != nullptr && !constant->st.vars().empty())
+    if (const auto* constant = std::get_if<ConstArg>(&n->arg); constant != nullptr && !constant->st.vars().empty())
       return true;
-    if (const auto* st = std::get_if<ShapeTracker>(&n->arg); st != nullptr && !st->vars().empty())
-      return true;
+    if (const auto* st = std::get_if<ShapeTracker>(&n->arg); st != nullptr && !st->vars().empty()) return true;
   }
   return false;
 }
 
 }  // namespace
 
-LazyOp unbind(const LazyOp& root, Values& values) {
-  return has_bound(root) ? Unbinding(values).run(root) : root;
-}
+LazyOp unbind(const LazyOp& root, Values& values) { return has_bound(root) ? Unbinding(values).run(root) : root; }
 
 }  // namespace strata

@@ -1,6 +1,6 @@
-// The table from op to function: one row per op, each function written once for all classes of values. Integers are computed in 64 bits
-// and wrapped; f16 and bf16 in f32 and rounded. Functions of libm are called in the next wider precision and rounded, so that they are
-// within 0.501 ulp.
+// The table from op to function: one row per op, each function written once for all classes of values. Integers are
+// computed in 64 bits and wrapped; f16 and bf16 in f32 and rounded. Functions of libm are called in the next wider
+// precision and rounded, so that they are within 0.501 ulp.
 #include "strata/ir/evaluate.h"
 
 #include <array>
@@ -239,8 +239,7 @@ constexpr ScalarFunction cell() {
 template <auto F>
 constexpr FunctionRow on_values(Ops op) {
   return {op,
-          {cell<F, std::int64_t>(), cell<F, std::uint64_t>(), cell<F, bool>(), cell<F, float>(),
-           cell<F, double>()}};
+          {cell<F, std::int64_t>(), cell<F, std::uint64_t>(), cell<F, bool>(), cell<F, float>(), cell<F, double>()}};
 }
 /// A row for a function of libm, computed one precision wider.
 template <auto F>
@@ -251,9 +250,7 @@ constexpr FunctionRow on_wider(Ops op) {
 }
 /// A row for a function on Scalars of every class.
 constexpr FunctionRow on_scalars(Ops op, ScalarFunction f) { return {op, {f, f, f, f, f}}; }
-constexpr FunctionRow on_integers(Ops op, ScalarFunction f) {
-  return {op, {f, f, nullptr, nullptr, nullptr}};
-}
+constexpr FunctionRow on_integers(Ops op, ScalarFunction f) { return {op, {f, f, nullptr, nullptr, nullptr}}; }
 
 Scalar first(std::span<const Scalar> v, DType) { return v[0]; }
 Scalar choose(std::span<const Scalar> v, DType) { return v[0].as_bool() ? v[1] : v[2]; }
@@ -320,8 +317,7 @@ constexpr std::array kFunctionRows = {
 ScalarFunction scalar_function(Ops op, DType operand) {
   const auto at = static_cast<std::size_t>(op);
   if (at >= kFunctionRows.size() || operand.is_none() || operand.is_pointer()) return nullptr;
-  STRATA_ASSERT(kFunctionRows[at].op == op,
-                "the table of functions is not in the order of ops.def");
+  STRATA_ASSERT(kFunctionRows[at].op == op, "the table of functions is not in the order of ops.def");
   return kFunctionRows[at].by_class[class_of(operand)];
 }
 

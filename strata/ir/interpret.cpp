@@ -1,7 +1,7 @@
 // The reference interpreter of lists: a register for each lane of each UOp, and one UOp after another.
 //
-// The instances of a launch run one after another; with barriers, all instances run up to the first barrier, then up to the next. They
-// share scratch memory, which is filled with bytes of 255, so that uninitialized reads are noticed.
+// The instances of a launch run one after another; with barriers, all instances run up to the first barrier, then up to
+// the next. They share scratch memory, which is filled with bytes of 255, so that uninitialized reads are noticed.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -17,14 +17,11 @@
 namespace strata {
 namespace {
 
-constexpr std::uint64_t kMostRegisters = std::uint64_t{1}
-                                         << 26;  // of all instances that wait at a barrier
-constexpr std::int64_t kMostScratch = std::int64_t{1} << 32;  // bytes
+constexpr std::uint64_t kMostRegisters = std::uint64_t{1} << 26;  // of all instances that wait at a barrier
+constexpr std::int64_t kMostScratch = std::int64_t{1} << 32;      // bytes
 
 /// "[interpret] 5 UOps.STORE": the beginning of a message, with the beginning of the UOp's line in the listing.
-std::string failing_place(UOp u) {
-  return detail::message("[interpret] ", u.num(), " ", spec_name(u.op()));
-}
+std::string failing_place(UOp u) { return detail::message("[interpret] ", u.num(), " ", spec_name(u.op())); }
 
 using VariableValues = std::span<const std::pair<std::string, std::int64_t>>;
 
@@ -38,8 +35,7 @@ struct Target {
 /// A prepared list: the registers of UOps, the ends of blocks, the memory of pointers and the values of variables.
 class Program {
  public:
-  Program(const UOpGraph& uops, std::span<const Memory> buffers, VariableValues values,
-          const AccessObserver& told)
+  Program(const UOpGraph& uops, std::span<const Memory> buffers, VariableValues values, const AccessObserver& told)
       : list(uops), observer(told ? &told : nullptr), first(uops.size()), partner(uops.size()) {
     target.resize(uops.size());
     function.resize(uops.size());
@@ -87,17 +83,14 @@ class Program {
       case UOps::BARRIER: has_barrier = true; break;
       case UOps::ALU: function[u.num()] = scalar_function(u.alu(), u.src().back().dtype()); break;
       case UOps::CAST: function[u.num()] = scalar_function(Ops::CAST, u.src(0).dtype()); break;
-      case UOps::BITCAST:
-        function[u.num()] = scalar_function(Ops::BITCAST, u.src(0).dtype());
-        break;
+      case UOps::BITCAST: function[u.num()] = scalar_function(Ops::BITCAST, u.src(0).dtype()); break;
       default: break;
     }
   }
 
   void set(UOp u, std::span<const Memory> buffers, VariableValues values) {
     if (u.op() == UOps::CONST) std::fill_n(start.begin() + offset(u), lanes(u), u.constant());
-    if (u.op() == UOps::DEFINE_VAR)
-      start[first[u.num()]] = Scalar::of(u.dtype(), variable(u, values));
+    if (u.op() == UOps::DEFINE_VAR) start[first[u.num()]] = Scalar::of(u.dtype(), variable(u, values));
     if (u.op() == UOps::DEFINE_GLOBAL) target[u.num()] = global(u, buffers);
     if (u.op() == UOps::DEFINE_LOCAL) target[u.num()] = local(u);
   }
@@ -107,8 +100,8 @@ class Program {
     const auto& variable = std::get<Variable>(u.arg());
     for (const auto& [name, value] : values) {
       if (name != variable.name()) continue;
-      STRATA_CHECK(value >= variable.min() && value <= variable.max(), domain, failing_place(u),
-                   " ", name, " is ", value, ", not from ", variable.min(), " to ", variable.max());
+      STRATA_CHECK(value >= variable.min() && value <= variable.max(), domain, failing_place(u), " ", name, " is ",
+                   value, ", not from ", variable.min(), " to ", variable.max());
       return value;
     }
     STRATA_CHECK(false, domain, failing_place(u), " ", variable.name(), " has no value");
@@ -118,21 +111,19 @@ class Program {
   static Target global(UOp u, std::span<const Memory> buffers) {
     const auto& global = std::get<Global>(u.arg());
     const auto slot = static_cast<std::size_t>(global.slot);
-    STRATA_CHECK(slot < buffers.size(), domain, failing_place(u), " ", global.name, " is buffer ",
-                 slot, " of ", buffers.size());
+    STRATA_CHECK(slot < buffers.size(), domain, failing_place(u), " ", global.name, " is buffer ", slot, " of ",
+                 buffers.size());
     const Memory& memory = buffers[slot];
-    STRATA_CHECK(memory.size >= 0 && (memory.data != nullptr || memory.size == 0), domain,
-                 failing_place(u), " ", global.name, " has no memory for ", memory.size,
-                 " elements");
+    STRATA_CHECK(memory.size >= 0 && (memory.data != nullptr || memory.size == 0), domain, failing_place(u), " ",
+                 global.name, " has no memory for ", memory.size, " elements");
     return {static_cast<std::byte*>(memory.data), memory.size, global.name};
   }
 
   Target local(UOp u) {
     const auto& local = std::get<Local>(u.arg());
     const auto width = static_cast<std::int64_t>(u.dtype().pointee().itemsize());
-    STRATA_CHECK(local.size <= (kMostScratch - scratch_bytes_) / width, budget, failing_place(u),
-                 " ", local.name, " of ", local.size, " elements is more scratch memory than ",
-                 kMostScratch, " bytes");
+    STRATA_CHECK(local.size <= (kMostScratch - scratch_bytes_) / width, budget, failing_place(u), " ", local.name,
+                 " of ", local.size, " elements is more scratch memory than ", kMostScratch, " bytes");
     scratch_bytes_ += local.size * width;
     scratch_.emplace_back(static_cast<std::size_t>(local.size * width), std::byte{255});
     return {scratch_.back().data(), local.size, local.name};
@@ -146,8 +137,7 @@ class Program {
 class Instance {
  public:
   /// The instance number `index`; the first SPECIAL varies fastest.
-  Instance(const Program& program, std::uint64_t index)
-      : program_(&program), registers_(program.start) {
+  Instance(const Program& program, std::uint64_t index) : program_(&program), registers_(program.start) {
     for (const UOp u : program.specials) {
       const auto size = static_cast<std::uint64_t>(std::get<Special>(u.arg()).size);
       at(u)[0] = Scalar::of(u.dtype(), index % size);
@@ -198,8 +188,7 @@ class Instance {
       case UOps::CONST:
       case UOps::ENDIF:
       case UOps::BARRIER:
-      case UOps::REDUCE:
-        return;  // set in Program::start, or nothing to do; verify() refuses a REDUCE
+      case UOps::REDUCE: return;  // set in Program::start, or nothing to do; verify() refuses a REDUCE
     }
   }
 
@@ -226,10 +215,8 @@ class Instance {
 
   void end_loop(UOp begun) {
     Scalar* loop = at(begun);
-    const DType dtype =
-        loop->dtype();  // the counter is below an end of its dtype: adding 1 does not overflow
-    loop[0] = dtype.is_unsigned() ? Scalar::of(dtype, loop->as_uint() + 1)
-                                  : Scalar::of(dtype, loop->as_int() + 1);
+    const DType dtype = loop->dtype();  // the counter is below an end of its dtype: adding 1 does not overflow
+    loop[0] = dtype.is_unsigned() ? Scalar::of(dtype, loop->as_uint() + 1) : Scalar::of(dtype, loop->as_int() + 1);
     if (is_inside(loop)) next_ = begun.num() + 1;
   }
 
@@ -252,11 +239,9 @@ class Instance {
     const Target& target = program_->target[pointer.num()];
     const Scalar& index = *at(u.src(1));
     const Int128 element =
-        (index.dtype().is_unsigned() ? Int128(index.as_uint()) : Int128(index.as_int())) +
-        static_cast<Int128>(k);
-    STRATA_CHECK(element >= 0 && element < target.size, domain, failing_place(u), " ", does,
-                 " element ", index.text(), k == 0 ? std::string() : detail::message(" + ", k),
-                 " of ", target.name, ", which has ", target.size);
+        (index.dtype().is_unsigned() ? Int128(index.as_uint()) : Int128(index.as_int())) + static_cast<Int128>(k);
+    STRATA_CHECK(element >= 0 && element < target.size, domain, failing_place(u), " ", does, " element ", index.text(),
+                 k == 0 ? std::string() : detail::message(" + ", k), " of ", target.name, ", which has ", target.size);
     if (program_->observer != nullptr) (*program_->observer)(u, static_cast<std::int64_t>(element));
     const auto width = static_cast<Int128>(pointer.dtype().pointee().itemsize());
     return target.data + static_cast<std::ptrdiff_t>(element * width);
@@ -286,9 +271,8 @@ class Instance {
 
 /// Runs all instances together, from barrier to barrier.
 void run_together(const Program& program, std::uint64_t count, std::uint64_t budget) {
-  STRATA_CHECK(count <= kMostRegisters / std::max<std::size_t>(program.registers, 1), budget,
-               "[interpret] ", count, " instances wait at barriers, with ", program.registers,
-               " registers each: more than ", kMostRegisters);
+  STRATA_CHECK(count <= kMostRegisters / std::max<std::size_t>(program.registers, 1), budget, "[interpret] ", count,
+               " instances wait at barriers, with ", program.registers, " registers each: more than ", kMostRegisters);
   std::vector<Instance> all;
   all.reserve(static_cast<std::size_t>(count));
   for (std::uint64_t k = 0; k < count; ++k) all.emplace_back(program, k);
@@ -299,8 +283,8 @@ void run_together(const Program& program, std::uint64_t count, std::uint64_t bud
 
 }  // namespace
 
-void interpret(const UOpGraph& list, std::span<const Memory> buffers, VariableValues values,
-               std::uint64_t budget, const AccessObserver& observer) {
+void interpret(const UOpGraph& list, std::span<const Memory> buffers, VariableValues values, std::uint64_t budget,
+               const AccessObserver& observer) {
   verify(list);
   const Program program(list, buffers, values, observer);
   const std::uint64_t count = program.instances();

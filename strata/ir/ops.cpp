@@ -63,8 +63,8 @@ DType converted(Ops op, DType from, DType to) {
   return to.scalar().vec(from.lanes());
 }
 
-/// The dtype of `op` on operands; none where the op is not defined on them. @pre the operands are elements of equal lanes, as many as the
-/// arity
+/// The dtype of `op` on operands; none where the op is not defined on them. @pre the operands are elements of equal
+/// lanes, as many as the arity
 DType typed(const OpRow& op, std::span<const DType> operands, DType to) {
   const auto alike = [&](std::size_t from) {
     return std::all_of(operands.begin() + static_cast<std::ptrdiff_t>(from), operands.end(),
@@ -73,8 +73,7 @@ DType typed(const OpRow& op, std::span<const DType> operands, DType to) {
   switch (op.typing) {
     case OpTyping::none: return dtypes::none;
     case OpTyping::convert: return converted(op.op, operands[0], to);
-    case OpTyping::compare:
-      return alike(0) ? dtypes::boolean.vec(operands[0].lanes()) : dtypes::none;
+    case OpTyping::compare: return alike(0) ? dtypes::boolean.vec(operands[0].lanes()) : dtypes::none;
     case OpTyping::select: return operands[0].is_bool() && alike(1) ? operands[1] : dtypes::none;
     default: return alike(0) && is_admitted(op.typing, operands[0]) ? operands[0] : dtypes::none;
   }
@@ -107,19 +106,16 @@ std::optional<Ops> find_op(std::string_view name) {
 
 DType result_dtype(Ops op, std::span<const DType> operands, DType to) {
   const OpRow& r = row(op);
-  STRATA_CHECK(r.typing != OpTyping::none, domain, "[", r.name, "] ", spec_name(op),
-               " is not an op between elements");
-  STRATA_CHECK(operands.size() == r.arity, domain, "[", r.name, "] takes ", r.arity,
-               " operands, not ", operands.size());
+  STRATA_CHECK(r.typing != OpTyping::none, domain, "[", r.name, "] ", spec_name(op), " is not an op between elements");
+  STRATA_CHECK(operands.size() == r.arity, domain, "[", r.name, "] takes ", r.arity, " operands, not ",
+               operands.size());
   bool regular = true;
-  for (const DType dtype : operands)
-    regular = regular && is_element(dtype) && dtype.lanes() == operands[0].lanes();
+  for (const DType dtype : operands) regular = regular && is_element(dtype) && dtype.lanes() == operands[0].lanes();
   const DType out = regular ? typed(r, operands, to) : dtypes::none;
   if (r.typing == OpTyping::convert)
-    STRATA_CHECK(!out.is_none(), domain, "[", r.name, "] no conversion from ", names_of(operands),
-                 " to ", to.name());
-  STRATA_CHECK(!out.is_none(), domain, "[", r.name, "] is not defined on ", names_of(operands),
-               ": it takes ", requirement(r.typing), ", of equal lanes");
+    STRATA_CHECK(!out.is_none(), domain, "[", r.name, "] no conversion from ", names_of(operands), " to ", to.name());
+  STRATA_CHECK(!out.is_none(), domain, "[", r.name, "] is not defined on ", names_of(operands), ": it takes ",
+               requirement(r.typing), ", of equal lanes");
   return out;
 }
 

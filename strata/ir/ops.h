@@ -1,5 +1,5 @@
-// Ops: the ops of graphs and kernels, one enumerator per row of the table ops.def, with the table as data (name, group, arity, dtype
-// rule) and result_dtype(). Used by the graph, the interpreters, the kernel compiler and the renderers.
+// Ops: the ops of graphs and kernels, one enumerator per row of the table ops.def, with the table as data (name, group,
+// arity, dtype rule) and result_dtype(). Used by the graph, the interpreters, the kernel compiler and the renderers.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,7 @@ enum class Ops : std::uint8_t {
 /// The class of an op in the specification: `UnaryOps.EXP2` has group Unary.
 enum class OpGroup : std::uint8_t { Unary, Binary, Ternary, Reduce, Movement, Load, Buffer };
 /// The dtype rule of an op; ops.def defines the rules.
-enum class OpTyping : std::uint8_t {
-  same,
-  number,
-  real,
-  integer,
-  bits,
-  compare,
-  select,
-  convert,
-  none
-};
+enum class OpTyping : std::uint8_t { same, number, real, integer, bits, compare, select, convert, none };
 
 /// A row of ops.def.
 struct OpRow {
@@ -52,14 +42,11 @@ std::string spec_name(Ops op);
 /// The op named `name`, with or without its class; a bare "MAX" is the binary op. Nothing for an unknown name.
 std::optional<Ops> find_op(std::string_view name);
 
-inline bool is_elementwise(Ops op) {
-  return row(op).typing != OpTyping::none && row(op).group != OpGroup::Reduce;
-}
-/// True iff `op` is REQUIRES_GRAD, DETACH, CUSTOM_GRAD or IN_RANGE. The value of an annotation is its first source. The op exists only in
-/// graphs of tensors, not in kernels: it states how gradients are computed, or what the host may check.
-inline bool is_annotation(Ops op) {
-  return row(op).group == OpGroup::Unary && row(op).typing == OpTyping::none;
-}
+inline bool is_elementwise(Ops op) { return row(op).typing != OpTyping::none && row(op).group != OpGroup::Reduce; }
+/// True iff `op` is REQUIRES_GRAD, DETACH, CUSTOM_GRAD or IN_RANGE. The value of an annotation is its first source. The
+/// op exists only in graphs of tensors, not in kernels: it states how gradients are computed, or what the host may
+/// check.
+inline bool is_annotation(Ops op) { return row(op).group == OpGroup::Unary && row(op).typing == OpTyping::none; }
 /// True iff each element of the result depends only on the sources' elements at the same index.
 inline bool is_pointwise(Ops op) { return is_elementwise(op) || is_annotation(op); }
 inline bool is_reduce(Ops op) { return row(op).group == OpGroup::Reduce; }
@@ -67,7 +54,8 @@ inline bool is_movement(Ops op) { return row(op).group == OpGroup::Movement; }
 
 /// True iff values of the dtype are numbers or vectors of numbers, not pointers and not none.
 inline bool is_element(DType dtype) { return !dtype.is_none() && !dtype.is_pointer(); }
-/// The dtype of the result of `op` on operands of these dtypes; vectors lane by lane. `to` is the target dtype of CAST and BITCAST.
+/// The dtype of the result of `op` on operands of these dtypes; vectors lane by lane. `to` is the target dtype of CAST
+/// and BITCAST.
 /// @throws Error (domain) naming the op and the dtypes where the op is not defined on them, or their number is wrong
 DType result_dtype(Ops op, std::span<const DType> operands, DType to = dtypes::none);
 

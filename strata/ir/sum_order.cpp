@@ -8,10 +8,9 @@ namespace strata {
 
 namespace {
 
-constexpr std::int64_t kSide = 4;  // the lanes are two digits of kSide
-constexpr std::int64_t kRuns = 8;  // runs that are added up in a lane before the lanes are added up
-constexpr std::int64_t kChain =
-    64;  // the longest chain, in addition to the logarithm of the number of elements
+constexpr std::int64_t kSide = 4;    // the lanes are two digits of kSide
+constexpr std::int64_t kRuns = 8;    // runs that are added up in a lane before the lanes are added up
+constexpr std::int64_t kChain = 64;  // the longest chain, in addition to the logarithm of the number of elements
 constexpr std::int64_t kRadices[] = {8, 2};
 
 static_assert(kSide * kSide == kSumLanes);
@@ -86,9 +85,9 @@ class Order {
 std::vector<SumDigit> sum_order(std::span<const Int> sizes) {
   std::int64_t logarithm = 0;
   for (const Int& size : sizes)
-    logarithm += static_cast<std::int64_t>(std::bit_width(
-                     static_cast<std::uint64_t>(std::max<std::int64_t>(size.vmax(), 1)))) -
-                 1;
+    logarithm +=
+        static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(size.vmax(), 1)))) -
+        1;
   std::vector<SumDigit> out;
   for (const std::int64_t radix : kRadices) {
     out = Order(sizes, radix).run();
@@ -155,9 +154,7 @@ std::int64_t longest_chain(std::span<const SumDigit> digits) {
   return out + trip_count - 1;
 }
 
-bool is_ordered(Ops op, DType dtype) {
-  return (op == Ops::SUM || op == Ops::PROD) && dtype.is_float();
-}
+bool is_ordered(Ops op, DType dtype) { return (op == Ops::SUM || op == Ops::PROD) && dtype.is_float(); }
 
 DType accumulator_of(Ops op, DType dtype) {
   if (!is_ordered(op, dtype) || dtype.scalar().itemsize() != 2) return dtype;

@@ -22,31 +22,24 @@ std::uint64_t mix(std::uint64_t h, std::string_view text) {
 }
 std::uint64_t mix(std::uint64_t h, DType dtype) {
   const auto id = static_cast<std::uint64_t>(dtype.id());
-  return mix(h, id << 8 | static_cast<std::uint64_t>(dtype.lanes()) << 1 |
-                    std::uint64_t{dtype.is_pointer()});
+  return mix(h, id << 8 | static_cast<std::uint64_t>(dtype.lanes()) << 1 | std::uint64_t{dtype.is_pointer()});
 }
 
 std::uint64_t mix_arg(std::uint64_t h, std::monostate) { return h; }
 std::uint64_t mix_arg(std::uint64_t h, std::int64_t number) { return mix(h, number); }
-std::uint64_t mix_arg(std::uint64_t h, const Scalar& scalar) {
-  return mix(mix(h, scalar.dtype()), scalar.bits());
-}
+std::uint64_t mix_arg(std::uint64_t h, const Scalar& scalar) { return mix(mix(h, scalar.dtype()), scalar.bits()); }
 std::uint64_t mix_arg(std::uint64_t h, Ops op) { return mix(h, static_cast<std::uint64_t>(op)); }
 std::uint64_t mix_arg(std::uint64_t h, const Global& global) {
   return mix(mix(h, std::int64_t{global.slot}), global.name);
 }
-std::uint64_t mix_arg(std::uint64_t h, const Local& local) {
-  return mix(mix(h, local.size), local.name);
-}
+std::uint64_t mix_arg(std::uint64_t h, const Local& local) { return mix(mix(h, local.size), local.name); }
 std::uint64_t mix_arg(std::uint64_t h, const Special& special) {
   return mix(mix(mix(h, std::int64_t{special.axis}), special.size), special.name);
 }
 std::uint64_t mix_arg(std::uint64_t h, const LoopReduction& reduction) {
   return mix(mix_arg(h, reduction.op), reduction.loops);
 }
-std::uint64_t mix_arg(std::uint64_t h, const Variable& variable) {
-  return mix(h, std::uint64_t{variable.hash()});
-}
+std::uint64_t mix_arg(std::uint64_t h, const Variable& variable) { return mix(h, std::uint64_t{variable.hash()}); }
 
 std::uint64_t hash_of(UOps op, DType dtype, std::span<const UOp> src, const UOpArg& arg) {
   std::uint64_t h = mix(static_cast<std::uint64_t>(op), dtype);
@@ -69,8 +62,7 @@ bool equal_args(const UOpArg& a, const UOpArg& b) {
 /// Replaces a bound Variable by its plain one: values are given when the kernel runs and are no part of the kernel.
 void unbind_variable(UOpArg& arg) {
   const auto* variable = std::get_if<Variable>(&arg);
-  if (variable != nullptr && variable->is_variable() && variable->bound_value())
-    arg = variable->unbind().first;
+  if (variable != nullptr && variable->is_variable() && variable->bound_value()) arg = variable->unbind().first;
 }
 
 constexpr std::uint64_t kUnitsOfAUOp = 16;
@@ -82,15 +74,13 @@ std::string spec_name(UOps op) { return detail::message("UOps.", row(op).name); 
 UOp UOpGraph::add(UOps op, DType dtype, std::span<const UOp> src, UOpArg arg, bool cachable) {
   Meter::charge(kUnitsOfAUOp + src.size());
   for (std::size_t k = 0; k < src.size(); ++k)
-    STRATA_CHECK(owns(src[k]), domain, "[", row(op).name, "] source ", k,
-                 " is not a UOp of this graph");
+    STRATA_CHECK(owns(src[k]), domain, "[", row(op).name, "] source ", k, " is not a UOp of this graph");
   check_uop(op, dtype, src, arg);
   unbind_variable(arg);
   const std::uint64_t hash = cachable ? hash_of(op, dtype, src, arg) : 0;
   if (cachable)
     if (const UOp old = find(hash, op, dtype, src, arg)) return old;
-  STRATA_CHECK(size() < std::numeric_limits<std::uint32_t>::max(), budget, "[", row(op).name,
-               "] the list is full");
+  STRATA_CHECK(size() < std::numeric_limits<std::uint32_t>::max(), budget, "[", row(op).name, "] the list is full");
   const auto num = static_cast<std::uint32_t>(size());
   auto node = std::make_unique<UOpNode>(UOpNode{op, dtype, num, {}, std::move(arg)});
   node->src.append(src.data(), src.size());
@@ -101,13 +91,11 @@ UOp UOpGraph::add(UOps op, DType dtype, std::span<const UOp> src, UOpArg arg, bo
   return (*this)[num];
 }
 
-UOp UOpGraph::find(std::uint64_t hash, UOps op, DType dtype, std::span<const UOp> src,
-                   const UOpArg& arg) const {
+UOp UOpGraph::find(std::uint64_t hash, UOps op, DType dtype, std::span<const UOp> src, const UOpArg& arg) const {
   const auto [first, last] = known_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     const UOp old = (*this)[at->second];
-    if (old.op() == op && old.dtype() == dtype && equal_args(old.arg(), arg) &&
-        std::ranges::equal(old.src(), src))
+    if (old.op() == op && old.dtype() == dtype && equal_args(old.arg(), arg) && std::ranges::equal(old.src(), src))
       return old;
   }
   return {};
@@ -160,8 +148,7 @@ UOp UOpGraph::broadcast(UOp scalar, int lanes) {
 UOp UOpGraph::lane(UOp vector, int k) {
   STRATA_CHECK(vector, domain, "[GEP] the vector is an empty handle");
   if (!vector.dtype().is_vector()) return vector;
-  STRATA_CHECK(k >= 0 && k < vector.dtype().lanes(), domain, "[GEP] lane ", k, " is not in ",
-               vector.dtype().name());
+  STRATA_CHECK(k >= 0 && k < vector.dtype().lanes(), domain, "[GEP] lane ", k, " is not in ", vector.dtype().name());
   if (vector.op() == UOps::CONST) return constant(vector.constant());
   // An accumulator may have changed since the vector was made of it: take the lane of the vector.
   const bool joined = vector.op() == UOps::VECTORIZE;

@@ -1,5 +1,6 @@
-// UOps: the instructions of a kernel (micro-ops), and UOpGraph, the list that owns them. codegen/ lowers a kernel to a UOpGraph;
-// render/ turns the list into source code or LLVM IR; interpret() runs it as the reference. parse_uops() and text() convert to text.
+// UOps: the instructions of a kernel (micro-ops), and UOpGraph, the list that owns them. codegen/ lowers a kernel to a
+// UOpGraph; render/ turns the list into source code or LLVM IR; interpret() runs it as the reference. parse_uops() and
+// text() convert to text.
 //
 // op             sources                        argument        value
 // DEFINE_GLOBAL  -                              Global          pointer to the buffer's elements
@@ -8,27 +9,31 @@
 // SPECIAL        -                              Special         i32 or i64 in [0, size)
 // CONST          -                              Scalar          the constant; of a vector dtype: in each lane
 // DEFINE_ACC     initial value                  -               the accumulator's current value
-// LOOP           begin, end                     -               the counter, of their dtype; no iteration where begin >= end
+// LOOP           begin, end                     -               the counter, of their dtype; no iteration where begin
+//                                                               >= end
 // ENDLOOP        LOOP                           -               none
 // IF             condition, a bool              -               none
 // ENDIF          IF                             -               none
-// LOAD           pointer, index[, gate, other]  -               the element at index; `other` where gate is false (memory is not
-//                                                               accessed). Of a vector dtype: consecutive elements from the
-//                                                               scalar index on; gate is a scalar or has a lane per element
-// STORE          pointer, index, value[, gate]  - or int        none; vectors as for LOAD. The int is the vector's size in bytes and
-//                                                               asks for a streaming store past the caches where the pointer is
-//                                                               a multiple of it; the index is
-// ALU            operands                       Ops             result_dtype; vectors lane by lane, never mixed with scalars
+// LOAD           pointer, index[, gate, other]  -               the element at index; `other` where gate is false
+//                                                               (memory is not accessed). Of a vector dtype:
+//                                                               consecutive elements from the scalar index on; gate is
+//                                                               a scalar or has a lane per element
+// STORE          pointer, index, value[, gate]  - or int        none; vectors as for LOAD. The int is the vector's size
+//                                                               in bytes and asks for a streaming store past the caches
+//                                                               where the pointer is a multiple of it; the index
+//                                                               must be at such a multiple, too
+// ALU            operands                       Ops             result_dtype; vectors lane by lane, never mixed with
+//                                                               scalars
 // CAST, BITCAST  value                          -               the dtype's scalar; lanes are kept
 // VECTORIZE      scalars of one dtype           -               a vector of them, the first in lane 0
 // GEP            vector                         int (lane)      the lane
 // PHI            DEFINE_ACC, value              -               assigns value to the accumulator; the new value
-// REDUCE         first, values..., LOOPs...     LoopReduction   `first` combined with the values of all iterations of the loops;
-//                                                               only in the graph before linearization
+// REDUCE         first, values..., LOOPs...     LoopReduction   `first` combined with the values of all iterations of
+//                                                               the loops; only in the graph before linearization
 // BARRIER        -                              -               none
 //
-// In a list, sources come before their users, loops nest and are closed, and a value is used only inside of the loops in which it was
-// made (except accumulators, which may be read after the loop). verify() checks a list.
+// In a list, sources come before their users, loops nest and are closed, and a value is used only inside of the loops
+// in which it was made (except accumulators, which may be read after the loop). verify() checks a list.
 #pragma once
 
 #include <cstddef>
@@ -60,8 +65,8 @@ enum class UOps : std::uint8_t {
 /// The specification's name, e.g. "UOps.ALU".
 std::string spec_name(UOps op);
 
-/// The argument of DEFINE_GLOBAL; printed `('data0', dtypes.float)`, or `('out', dtypes.float, 0)` where the name is not "data" and the
-/// slot. Names here and below are identifiers of C.
+/// The argument of DEFINE_GLOBAL; printed `('data0', dtypes.float)`, or `('out', dtypes.float, 0)` where the name is
+/// not "data" and the slot. Names here and below are identifiers of C.
 struct Global {
   int slot = 0;
   std::string name;  ///< "data0" for slot 0
@@ -88,8 +93,7 @@ struct LoopReduction {
 };
 
 /// The argument of a UOp. Variables compare by name and bounds.
-using UOpArg =
-    std::variant<std::monostate, std::int64_t, Scalar, Ops, Global, Local, Special, Variable, LoopReduction>;
+using UOpArg = std::variant<std::monostate, std::int64_t, Scalar, Ops, Global, Local, Special, Variable, LoopReduction>;
 
 struct UOpNode;
 
@@ -111,13 +115,9 @@ class UOp {
   /// The operation and the number of loops. @pre op() == UOps::REDUCE
   const LoopReduction& reduction() const { return std::get<LoopReduction>(arg()); }
   /// The loops that a REDUCE runs over, outermost first.
-  std::span<const UOp> reduced_loops() const {
-    return src().last(static_cast<std::size_t>(reduction().loops));
-  }
+  std::span<const UOp> reduced_loops() const { return src().last(static_cast<std::size_t>(reduction().loops)); }
   /// The values that each iteration of a REDUCE combines.
-  std::span<const UOp> reduced_values() const {
-    return src().subspan(1, src().size() - 1 - reduced_loops().size());
-  }
+  std::span<const UOp> reduced_values() const { return src().subspan(1, src().size() - 1 - reduced_loops().size()); }
   explicit operator bool() const { return node_ != nullptr; }
   friend bool operator==(UOp, UOp) = default;
 
@@ -145,9 +145,7 @@ inline std::size_t UOp::num() const { return node_->num; }
 
 /// The variables that bound the iterations of the parallel loop in one call: a thread runs [begin0, end0).
 inline constexpr std::string_view kRangeBegin = "begin0", kRangeEnd = "end0";
-inline bool is_range_bound(std::string_view name) {
-  return name == kRangeBegin || name == kRangeEnd;
-}
+inline bool is_range_bound(std::string_view name) { return name == kRangeBegin || name == kRangeEnd; }
 [[deprecated("renamed to is_range_bound")]]
 inline bool is_range_end(std::string_view name) {
   return is_range_bound(name);
@@ -156,9 +154,11 @@ inline bool is_range_end(std::string_view name) {
 /// The list of UOps, in the order in which they were added. Movable, not copyable; used by one thread at a time.
 class UOpGraph {
  public:
-  /// Adds a UOp. With `cachable`, returns an equal UOp (op, dtype, sources, argument) that was added with `cachable` before, if any.
-  /// A UOp that must be executed again is not cachable: a second loop of the same bounds, a load after a store.
-  /// @throws Error (domain) where a source is not of this graph, or where the number of sources, their dtypes or the kind of the
+  /// Adds a UOp. With `cachable`, returns an equal UOp (op, dtype, sources, argument) that was added with `cachable`
+  /// before, if any. A UOp that must be executed again is not cachable: a second loop of the same bounds, a load after
+  /// a store.
+  /// @throws Error (domain) where a source is not of this graph, or where the number of sources, their dtypes or the
+  /// kind of the
   ///   argument differ from the table in uop.h; verify() checks nesting and order
   UOp add(UOps op, DType dtype, std::span<const UOp> src = {}, UOpArg arg = {}, bool cachable = true);
   UOp add(UOps op, DType dtype, std::initializer_list<UOp> src, UOpArg arg = {}, bool cachable = true) {
@@ -168,7 +168,8 @@ class UOpGraph {
   // The most common UOps.
   UOp constant(const Scalar& value) { return add(UOps::CONST, value.dtype(), {}, value); }
   UOp constant(DType dtype, std::int64_t value);  ///< of a vector dtype: in each lane
-  /// `op` on `operands`; the dtype is result_dtype(). CAST and BITCAST have UOps of their own. @throws Error (domain) as result_dtype()
+  /// `op` on `operands`; the dtype is result_dtype(). CAST and BITCAST have UOps of their own. @throws Error (domain)
+  /// as result_dtype()
   UOp alu(Ops op, std::initializer_list<UOp> operands);
   UOp alu(Ops op, std::span<const UOp> operands);
   /// `value` converted to dtype `to`, with the lanes of `value`; `value` itself where it has that dtype.
@@ -233,12 +234,13 @@ class UOpGraph::Iterator {
 inline UOpGraph::Iterator UOpGraph::begin() const { return {*this, 0}; }
 inline UOpGraph::Iterator UOpGraph::end() const { return {*this, size()}; }
 
-/// Parses the format of UOpGraph::text(); columns may be separated by any blanks. Each line becomes a UOp of its own, also where two
-/// lines are equal. @throws Error, with line and column in the message: (parse), or (domain) as add()
+/// Parses the format of UOpGraph::text(); columns may be separated by any blanks. Each line becomes a UOp of its own,
+/// also where two lines are equal. @throws Error, with line and column in the message: (parse), or (domain) as add()
 UOpGraph parse_uops(std::string_view text);
 
-/// Checks that a list is a valid program: blocks nest and are closed, values are used in scope, there is no REDUCE, and no name or slot
-/// is defined twice. Linear time. @throws Error (domain) naming the line of the UOp and the rule that it breaks
+/// Checks that a list is a valid program: blocks nest and are closed, values are used in scope, there is no REDUCE, and
+/// no name or slot is defined twice. Linear time. @throws Error (domain) naming the line of the UOp and the rule that
+/// it breaks
 void verify(const UOpGraph& list);
 
 /// A buffer argument.
@@ -248,9 +250,10 @@ struct Memory {
 };
 /// Called for each element that a LOAD or STORE accesses, in order; for a vector once per lane.
 using AccessObserver = std::function<void(UOp access, std::int64_t element)>;
-/// Runs a list, one UOp after another, and checks each access: the reference meaning of lists. The instances of a SPECIAL run one after
-/// another. @param buffers by slot  @param values of the DEFINE_VARs, by name
-/// @throws Error (domain) as verify(), for an access outside of its buffer, a missing buffer or value, or a value outside of its bounds;
+/// Runs a list, one UOp after another, and checks each access: the reference meaning of lists. The instances of a
+/// SPECIAL run one after another. @param buffers by slot  @param values of the DEFINE_VARs, by name
+/// @throws Error (domain) as verify(), for an access outside of its buffer, a missing buffer or value, or a value
+/// outside of its bounds;
 ///   (budget) after `budget` UOps
 void interpret(const UOpGraph& list, std::span<const Memory> buffers,
                std::span<const std::pair<std::string, std::int64_t>> values = {},

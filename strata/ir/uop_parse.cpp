@@ -49,9 +49,7 @@ class Cursor {
 
   template <class... Parts>
   [[noreturn]] void fail(ErrorKind kind, std::size_t at, const Parts&... parts) const {
-    throw Error(kind,
-                detail::message("[parse_uops] line ", line_, ", column ", at - line_start_ + 1,
-                                ": ", parts...),
+    throw Error(kind, detail::message("[parse_uops] line ", line_, ", column ", at - line_start_ + 1, ": ", parts...),
                 at + 1);
   }
   /// Returns make(); its Errors get the line and column of `at`.
@@ -82,9 +80,7 @@ class Cursor {
   std::string_view word(std::string_view what, std::string_view stops = "") {
     peek();
     const std::size_t begin = at_;
-    const auto goes_on = [&](char c) {
-      return !is_blank(c) && c != '\n' && stops.find(c) == std::string_view::npos;
-    };
+    const auto goes_on = [&](char c) { return !is_blank(c) && c != '\n' && stops.find(c) == std::string_view::npos; };
     while (!at_end() && goes_on(text_[at_])) ++at_;
     if (at_ == begin) fail_expected(what);
     return text_.substr(begin, at_ - begin);
@@ -99,8 +95,7 @@ class Cursor {
     const std::string_view digits = text_.substr(begin, at_ - begin);
     if (digits.empty() || (negative && digits.size() == 1)) fail_expected(what);
     T out = 0;
-    if (!read(digits, out) || out < least)
-      fail(ErrorKind::parse, begin, in_quotes(digits), " is not ", what);
+    if (!read(digits, out) || out < least) fail(ErrorKind::parse, begin, in_quotes(digits), " is not ", what);
     return out;
   }
 
@@ -207,8 +202,7 @@ class ListParser {
   UOps parse_op() {
     constexpr std::string_view group = "UOps.";
     const std::string_view word = in_.word("a UOp", ":");
-    const std::optional<UOps> op =
-        word.starts_with(group) ? find_uop(word.substr(group.size())) : std::nullopt;
+    const std::optional<UOps> op = word.starts_with(group) ? find_uop(word.substr(group.size())) : std::nullopt;
     if (!op) in_.fail(ErrorKind::parse, in_.at() - word.size(), in_quotes(word), " is not a UOp");
     return *op;
   }
@@ -224,8 +218,7 @@ class ListParser {
     if (in_.try_take(']')) return out;
     do {
       const auto num = in_.number<std::uint64_t>("the number of a source");
-      if (num >= list_.size())
-        in_.fail(ErrorKind::parse, in_.at() - 1, "source ", num, " is not in a line above");
+      if (num >= list_.size()) in_.fail(ErrorKind::parse, in_.at() - 1, "source ", num, " is not in a line above");
       out.push_back(list_[static_cast<std::size_t>(num)]);
     } while (in_.try_take(','));
     in_.expect(']');
@@ -251,8 +244,7 @@ class ListParser {
 
   UOpArg parse_none() {
     const std::string_view word = in_.word("None");
-    if (word != "None")
-      in_.fail(ErrorKind::parse, in_.at() - word.size(), "expected None, not ", in_quotes(word));
+    if (word != "None") in_.fail(ErrorKind::parse, in_.at() - word.size(), "expected None, not ", in_quotes(word));
     return {};
   }
 
@@ -281,8 +273,7 @@ class ListParser {
     in_.expect(',');
     const DType pointee = parse_dtype(",)");
     if (pointee != dtype.pointee())
-      in_.fail(ErrorKind::parse, in_.at() - 1, "a ", dtype.name(), " does not point to ",
-               pointee.name());
+      in_.fail(ErrorKind::parse, in_.at() - 1, "a ", dtype.name(), " does not point to ", pointee.name());
     const int slot = parse_slot(name);
     in_.expect(')');
     return Global{slot, std::move(name)};
@@ -332,8 +323,7 @@ class ListParser {
   UOpArg parse_variable() {
     const std::string_view word = in_.word("Variable", "(");
     const std::size_t at = in_.at() - word.size();
-    if (word != "Variable")
-      in_.fail(ErrorKind::parse, at, "expected Variable, not ", in_quotes(word));
+    if (word != "Variable") in_.fail(ErrorKind::parse, at, "expected Variable, not ", in_quotes(word));
     in_.expect('(');
     const std::string name = in_.name();
     in_.expect(',');

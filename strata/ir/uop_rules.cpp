@@ -29,14 +29,12 @@ constexpr ArgKind arg_kind(UOps op) {
 }
 
 constexpr UOpRow kUOpRows[] = {
-#define STRATA_UOP(name, least, most, value, text) \
-  {#name, least, most, UOps::name, (value) != 0, arg_kind(UOps::name)},
+#define STRATA_UOP(name, least, most, value, text) {#name, least, most, UOps::name, (value) != 0, arg_kind(UOps::name)},
 #include "strata/ir/uops.def"
 };
 
-constexpr std::string_view kArgNames[] = {"nothing",   "a number",   "a Scalar",
-                                          "an op",     "a Global",   "a Local",
-                                          "a Special", "a Variable", "a LoopReduction"};
+constexpr std::string_view kArgNames[] = {"nothing", "a number",  "a Scalar",   "an op",          "a Global",
+                                          "a Local", "a Special", "a Variable", "a LoopReduction"};
 
 std::string word(DType dtype) { return dtype.name(); }
 std::string word(UOps op) { return spec_name(op); }
@@ -54,7 +52,8 @@ struct Candidate {
   const UOpArg& arg;
 
   DType of(std::size_t k) const { return src[k].dtype(); }
-  /// @throws Error (domain) with the `parts` as message unless `condition`. The names of dtypes and ops are made on failure only.
+  /// @throws Error (domain) with the `parts` as message unless `condition`. The names of dtypes and ops are made on
+  /// failure only.
   template <class... Parts>
   void require(bool condition, const Parts&... parts) const {
     STRATA_CHECK(condition, domain, "[", row(op).name, "] ", word(parts)...);
@@ -64,27 +63,22 @@ struct Candidate {
   }
 };
 
-bool is_scalar_int(DType dtype) {
-  return is_element(dtype) && !dtype.is_vector() && dtype.is_int();
-}
+bool is_scalar_int(DType dtype) { return is_element(dtype) && !dtype.is_vector() && dtype.is_int(); }
 bool is_index(DType dtype) { return dtype == dtypes::int32 || dtype == dtypes::int64; }
 
 /// Names are used as identifiers in rendered programs.
 bool is_identifier(std::string_view name) {
-  const auto starts = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  return !name.empty() && starts(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
-    return starts(c) || (c >= '0' && c <= '9');
-  });
+  const auto starts = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && starts(name[0]) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return starts(c) || (c >= '0' && c <= '9'); });
 }
 void check_name(const Candidate& u, std::string_view name) {
   if (!is_identifier(name)) u.require(false, in_quotes(name), " is not a name");
 }
 
 void check_pointer(const Candidate& u) {
-  u.require(u.dtype.is_pointer() && !u.dtype.is_none() && !u.dtype.is_vector(), "has dtype ",
-            u.dtype, ", which is not a pointer to a scalar");
+  u.require(u.dtype.is_pointer() && !u.dtype.is_none() && !u.dtype.is_vector(), "has dtype ", u.dtype,
+            ", which is not a pointer to a scalar");
 }
 
 void check_global(const Candidate& u) {
@@ -100,8 +94,7 @@ void check_local(const Candidate& u) {
   check_name(u, local.name);
   const auto width = static_cast<std::int64_t>(u.dtype.pointee().itemsize());
   std::int64_t bytes = 0;
-  u.require(local.size > 0 && try_mul(local.size, width, bytes), "size ", local.size,
-            " is not a size of memory");
+  u.require(local.size > 0 && try_mul(local.size, width, bytes), "size ", local.size, " is not a size of memory");
 }
 
 /// Checks that the dtype is an index dtype that holds the values `least` to `most`.
@@ -109,8 +102,7 @@ void check_index(const Candidate& u, std::int64_t least, std::int64_t most) {
   u.require(is_index(u.dtype), "has dtype ", u.dtype, ", which is not i32 or i64");
   using Narrow = std::numeric_limits<std::int32_t>;
   const bool fits = least >= Narrow::min() && most <= Narrow::max();
-  u.require(fits || u.dtype == dtypes::int64, "values from ", least, " to ", most,
-            " do not fit in i32");
+  u.require(fits || u.dtype == dtypes::int64, "values from ", least, " to ", most, " do not fit in i32");
 }
 
 void check_variable(const Candidate& u) {
@@ -135,8 +127,7 @@ void check_const(const Candidate& u) {
 }
 
 void check_acc(const Candidate& u) {
-  u.require(is_element(u.of(0)), "has a first value of dtype ", u.of(0),
-            ", which is not a dtype of values");
+  u.require(is_element(u.of(0)), "has a first value of dtype ", u.of(0), ", which is not a dtype of values");
   u.require_dtype(u.of(0));
 }
 
@@ -157,23 +148,22 @@ void check_if(const Candidate& u) {
   u.require_dtype(dtypes::none);
 }
 
-/// Checks the pointer, the index and the gate (source `gate`, if there is one) of an access to elements of dtype `value`.
+/// Checks the pointer, the index and the gate (source `gate`, if there is one) of an access to elements of dtype
+/// `value`.
 void check_access(const Candidate& u, DType value, std::size_t gate) {
   u.require(u.of(0).is_pointer(), "accesses ", u.of(0), ", which is not a pointer");
   u.require(is_scalar_int(u.of(1)), "has index ", u.of(1), ", which is not an integer");
-  u.require(is_element(value) && value.scalar() == u.of(0).pointee(), "moves ", value, " through ",
-            u.of(0));
+  u.require(is_element(value) && value.scalar() == u.of(0).pointee(), "moves ", value, " through ", u.of(0));
   if (gate >= u.src.size()) return;
   const DType dtype = u.of(gate);
-  u.require(dtype == dtypes::boolean || dtype == dtypes::boolean.vec(value.lanes()), "has gate ",
-            dtype, ", which is not a bool or one for each lane of ", value);
+  u.require(dtype == dtypes::boolean || dtype == dtypes::boolean.vec(value.lanes()), "has gate ", dtype,
+            ", which is not a bool or one for each lane of ", value);
 }
 
 void check_load(const Candidate& u) {
   u.require(u.src.size() != 3, "has a gate, but no value for a false gate");
   check_access(u, u.dtype, 2);
-  if (u.src.size() == 4)
-    u.require(u.of(3) == u.dtype, "gives ", u.dtype, ", but ", u.of(3), " for a false gate");
+  if (u.src.size() == 4) u.require(u.of(3) == u.dtype, "gives ", u.dtype, ", but ", u.of(3), " for a false gate");
 }
 
 void check_store(const Candidate& u) {
@@ -221,8 +211,7 @@ void check_gep(const Candidate& u) {
 }
 
 void check_phi(const Candidate& u) {
-  u.require(u.src[0].op() == UOps::DEFINE_ACC, "assigns to ", u.src[0].op(),
-            ", not to an accumulator");
+  u.require(u.src[0].op() == UOps::DEFINE_ACC, "assigns to ", u.src[0].op(), ", not to an accumulator");
   u.require(u.of(1) == u.of(0), "assigns ", u.of(1), " to ", u.of(0));
   u.require_dtype(u.of(0));
 }
@@ -230,8 +219,7 @@ void check_phi(const Candidate& u) {
 void check_reduce(const Candidate& u) {
   const auto [op, loops] = std::get<LoopReduction>(u.arg);
   u.require(is_reduce(op), op, " is not a reduction");
-  u.require(loops >= 1 && loops + 2 <= static_cast<std::int64_t>(u.src.size()), loops,
-            " loops among ", u.src.size(),
+  u.require(loops >= 1 && loops + 2 <= static_cast<std::int64_t>(u.src.size()), loops, " loops among ", u.src.size(),
             " sources: the sources are a first value, other values, then at least one loop");
   const auto values = u.src.size() - static_cast<std::size_t>(loops);
   for (const UOp loop : u.src.subspan(values))

@@ -1,4 +1,5 @@
-// The rules for single UOps: the rows of uops.def as data, and check_uop(), which UOpGraph::add() and the parser apply. Internal to ir/.
+// The rules for single UOps: the rows of uops.def as data, and check_uop(), which UOpGraph::add() and the parser apply.
+// Internal to ir/.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,7 @@
 namespace strata {
 
 /// The alternatives of UOpArg, in the same order.
-enum class ArgKind : std::uint8_t {
-  none,
-  number,
-  scalar,
-  op,
-  global,
-  local,
-  special,
-  variable,
-  reduction
-};
+enum class ArgKind : std::uint8_t { none, number, scalar, op, global, local, special, variable, reduction };
 
 inline ArgKind kind(const UOpArg& arg) { return static_cast<ArgKind>(arg.index()); }
 
@@ -42,12 +33,11 @@ const UOpRow& row(UOps op);
 std::optional<UOps> find_uop(std::string_view name);
 
 /// The NaN that text() writes as `nan`, without bits. @pre `dtype` is a float
-inline Scalar default_nan(DType dtype) {
-  return Scalar::of(dtype, std::numeric_limits<double>::quiet_NaN());
-}
+inline Scalar default_nan(DType dtype) { return Scalar::of(dtype, std::numeric_limits<double>::quiet_NaN()); }
 
 /// Checks one UOp against the table in uop.h, by itself: verify() checks lists. @pre no source is an empty handle
-/// @throws Error (domain) where the number of sources, their dtypes, `dtype` or the argument differ from the table, or where a name is not
+/// @throws Error (domain) where the number of sources, their dtypes, `dtype` or the argument differ from the table, or
+/// where a name is not
 ///   an identifier
 void check_uop(UOps op, DType dtype, std::span<const UOp> src, const UOpArg& arg);
 

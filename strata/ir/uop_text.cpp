@@ -34,8 +34,7 @@ std::string arg_text(const Scalar& scalar, DType) {
   if (!scalar.is_nan() || scalar == default_nan(scalar.dtype())) return out;
   constexpr std::string_view digits = "0123456789abcdef";
   out += ":0x";
-  for (int shift = scalar.dtype().bits() - 4; shift >= 0; shift -= 4)
-    out += digits[scalar.bits() >> shift & 15];
+  for (int shift = scalar.dtype().bits() - 4; shift >= 0; shift -= 4) out += digits[scalar.bits() >> shift & 15];
   return out;
 }
 std::string arg_text(Ops op, DType) { return spec_name(op); }
@@ -44,9 +43,7 @@ std::string arg_text(const Global& global, DType dtype) {
   return detail::message("('", global.name, "', ", dtype.pointee().spec_name(),
                          usual ? std::string() : detail::message(", ", global.slot), ")");
 }
-std::string arg_text(const Local& local, DType) {
-  return detail::message("('", local.name, "', ", local.size, ")");
-}
+std::string arg_text(const Local& local, DType) { return detail::message("('", local.name, "', ", local.size, ")"); }
 std::string arg_text(const Special& special, DType) {
   return detail::message("('", special.name, "', ", special.axis, ", ", special.size, ")");
 }
@@ -54,8 +51,7 @@ std::string arg_text(const LoopReduction& reduction, DType) {
   return detail::message("(", spec_name(reduction.op), ", ", reduction.loops, ")");
 }
 std::string arg_text(const Variable& variable, DType) {
-  return detail::message("Variable('", variable.name(), "', ", variable.min(), ", ", variable.max(),
-                         ")");
+  return detail::message("Variable('", variable.name(), "', ", variable.min(), ", ", variable.max(), ")");
 }
 
 void append_line(std::string& out, UOp u) {

@@ -7,12 +7,14 @@
 
 namespace strata {
 
-/// The line of `u` in UOpGraph::text(), including the line break: u's number in its list, op, dtype, numbers of the sources, argument.
+/// The line of `u` in UOpGraph::text(), including the line break: u's number in its list, op, dtype, numbers of the
+/// sources, argument.
 ///    4 UOps.ALU            : dtypes.float              [2, 3]                           BinaryOps.ADD
 /// @pre `u` is not an empty handle
 std::string line_of(UOp u);
 
-/// The argument of `u` as in the last column of line_of(u), e.g. "('data0', dtypes.float)" of a DEFINE_GLOBAL; "None" without an argument.
+/// The argument of `u` as in the last column of line_of(u), e.g. "('data0', dtypes.float)" of a DEFINE_GLOBAL; "None"
+/// without an argument.
 std::string arg_text(UOp u);
 
 }  // namespace strata

@@ -19,13 +19,11 @@ std::string place(UOp u) { return detail::message(u.num(), " ", spec_name(u.op()
 /// One pass over a list. UOpGraph::add() guarantees that sources precede their users, and their number and dtypes.
 class Verifier {
  public:
-  explicit Verifier(const UOpGraph& list)
-      : list_(list), block_of_(list.size(), kNone), open_(list.size()) {}
+  explicit Verifier(const UOpGraph& list) : list_(list), block_of_(list.size(), kNone), open_(list.size()) {}
 
   void run() {
     for (const UOp u : list_) visit(u);
-    STRATA_CHECK(blocks_.empty(), domain, "[verify] ", place(list_[blocks_.back()]),
-                 " is not closed");
+    STRATA_CHECK(blocks_.empty(), domain, "[verify] ", place(list_[blocks_.back()]), " is not closed");
   }
 
  private:
@@ -43,9 +41,8 @@ class Verifier {
   /// A value is in scope iff its innermost block is open: blocks nest, so that all blocks around it are open then, too.
   void check_scope(UOp u, UOp source) const {
     const std::size_t block = block_of_[source.num()];
-    STRATA_CHECK(block == kNone || open_[block], domain, "[verify] ", place(u), " uses ",
-                 place(source), " outside of the block of ", place(list_[block]),
-                 ", where the source is defined");
+    STRATA_CHECK(block == kNone || open_[block], domain, "[verify] ", place(u), " uses ", place(source),
+                 " outside of the block of ", place(list_[block]), ", where the source is defined");
   }
 
   void begin(UOp u) {
@@ -57,10 +54,9 @@ class Verifier {
 
   void end(UOp u) {
     const std::size_t begun = u.src(0).num();
-    STRATA_CHECK(open_[begun], domain, "[verify] ", place(u), " closes ", place(u.src(0)),
-                 ", which is closed already");
-    STRATA_CHECK(begun == inside(), domain, "[verify] ", place(u), " closes ", place(u.src(0)),
-                 " before ", place(list_[inside()]), ", which is inside of it");
+    STRATA_CHECK(open_[begun], domain, "[verify] ", place(u), " closes ", place(u.src(0)), ", which is closed already");
+    STRATA_CHECK(begun == inside(), domain, "[verify] ", place(u), " closes ", place(u.src(0)), " before ",
+                 place(list_[inside()]), ", which is inside of it");
     open_[begun] = false;
     blocks_.pop_back();
   }
@@ -69,8 +65,8 @@ class Verifier {
   void check_once(UOp u) {
     std::string_view name;
     if (const auto* global = std::get_if<Global>(&u.arg())) {
-      STRATA_CHECK(slots_.insert(global->slot).second, domain, "[verify] ", place(u),
-                   " defines slot ", global->slot, " again");
+      STRATA_CHECK(slots_.insert(global->slot).second, domain, "[verify] ", place(u), " defines slot ", global->slot,
+                   " again");
       name = global->name;
     } else if (const auto* local = std::get_if<Local>(&u.arg())) {
       name = local->name;
@@ -81,8 +77,7 @@ class Verifier {
     } else {
       return;
     }
-    STRATA_CHECK(names_.insert(name).second, domain, "[verify] ", place(u), " defines ",
-                 in_quotes(name), " again");
+    STRATA_CHECK(names_.insert(name).second, domain, "[verify] ", place(u), " defines ", in_quotes(name), " again");
   }
 
   const UOpGraph& list_;

@@ -15,8 +15,7 @@ namespace strata {
 template class BasicCoordinate<Int>;
 template class BasicLayout<Int>;
 
-#define STRATA_LAYOUT(function) \
-  template Layout function(const Layout&, const Layout&, std::uint64_t);
+#define STRATA_LAYOUT(function) template Layout function(const Layout&, const Layout&, std::uint64_t);
 STRATA_EACH_LAYOUT_FUNCTION(STRATA_LAYOUT)
 #undef STRATA_LAYOUT
 template Layout coalesce(const Layout&);
@@ -53,8 +52,7 @@ std::string tree_text(const Profile& nodes, const Text& leaf) {
 
 template <class I>
 std::string layout_text(const BasicLayout<I>& l) {
-  return tree_text(l.profile(), [&](std::size_t t) { return detail::int_text(l.leaves()[t].size); }) +
-         ":" +
+  return tree_text(l.profile(), [&](std::size_t t) { return detail::int_text(l.leaves()[t].size); }) + ":" +
          tree_text(l.profile(), [&](std::size_t t) { return detail::int_text(l.leaves()[t].stride); });
 }
 
@@ -63,8 +61,7 @@ std::string coordinate_text(const BasicCoordinate<I>& c) {
   return tree_text(c.profile(), [&](std::size_t t) { return detail::int_text(c.values()[t]); });
 }
 
-[[noreturn]] void refuse(std::string_view operation, std::string_view text,
-                         const detail::LayoutFault& fault) {
+[[noreturn]] void refuse(std::string_view operation, std::string_view text, const detail::LayoutFault& fault) {
   throw Error(fault.kind,
               detail::message("[", operation, "] ", fault.what, " (column ", fault.column, " of \"",
                               text.substr(0, 200), "\")"),
@@ -93,8 +90,7 @@ std::string render(const StaticCoordinate& c) { return coordinate_text(c); }
 std::optional<StaticLayout> numbers(const Layout& layout) {
   if (!layout.is_concrete()) return std::nullopt;
   StaticLayout::Leaves leaves;
-  for (const Layout::Leaf& l : layout.leaves())
-    leaves.push_back({l.size.value(), l.stride.value()});
+  for (const Layout::Leaf& l : layout.leaves()) leaves.push_back({l.size.value(), l.stride.value()});
   return StaticLayout::create(layout.profile(), leaves);
 }
 
@@ -141,9 +137,7 @@ Layout parse_layout(std::string_view text, const std::vector<Variable>& variable
 }
 
 Coordinate parse_coordinate(std::string_view text) {
-  const auto leaf = [text](std::size_t& at, std::int64_t& out) {
-    return detail::read_number(text, at, out);
-  };
+  const auto leaf = [text](std::size_t& at, std::int64_t& out) { return detail::read_number(text, at, out); };
   const auto is_tuple = [](std::size_t) { return true; };
   detail::LayoutReader<std::int64_t, decltype(leaf), decltype(is_tuple)> reader(text, leaf, is_tuple);
   detail::LayoutTree<std::int64_t> tree;
@@ -156,8 +150,7 @@ Coordinate parse_coordinate(std::string_view text) {
 
 std::vector<std::int64_t> table(const Layout& layout, std::int64_t most) {
   const std::optional<StaticLayout> l = numbers(layout);
-  STRATA_CHECK(l.has_value(), undefined, "[table] ", render(layout),
-               " has sizes that are not numbers");
+  STRATA_CHECK(l.has_value(), undefined, "[table] ", render(layout), " has sizes that are not numbers");
   const std::int64_t n = l->size();
   STRATA_CHECK(n <= most, budget, "[table] ", n, " values are more than ", most);
   std::vector<std::int64_t> out{0};
@@ -189,49 +182,43 @@ std::string number_text(Int128 value) {
 
 }  // namespace
 
-void the_leaf_is_not_refined_by_a_layout(std::string_view operation, const StaticLayout& a,
-                                         const StaticLayout& b, std::size_t leaf, std::int64_t turn) {
+void the_leaf_is_not_refined_by_a_layout(std::string_view operation, const StaticLayout& a, const StaticLayout& b,
+                                         std::size_t leaf, std::int64_t turn) {
   const StaticLayout::Leaf& l = b.leaves()[leaf];
   throw Error(ErrorKind::undefined,
-              message("[", operation, "] ", render(a), " at every index of leaf ", leaf, ", ",
-                      l.size, ":", l.stride, ", of ", render(b),
-                      " is not a layout: the digits carry at ", turn, ", which does not divide ",
+              message("[", operation, "] ", render(a), " at every index of leaf ", leaf, ", ", l.size, ":", l.stride,
+                      ", of ", render(b), " is not a layout: the digits carry at ", turn, ", which does not divide ",
                       l.size, " (witness: the value ", a(l.stride * turn), " at step ", turn, ")"));
 }
 
-void modes_carry_into_one_another(std::string_view operation, const StaticLayout& a,
-                                  const StaticLayout& b,
+void modes_carry_into_one_another(std::string_view operation, const StaticLayout& a, const StaticLayout& b,
                                   const SmallVec<std::int64_t, 6>& coordinate, Int128 separately) {
   const StaticCoordinate at = StaticCoordinate::create(b.profile(), coordinate);
-  throw Error(
-      ErrorKind::undefined,
-      message("[", operation, "] the modes of ", render(b), " carry into one another in ",
-              render(a), ": at ", render(at), " the value is ", a(b(at)),
-              ", but the values of the single coordinates add up to ", number_text(separately)));
+  throw Error(ErrorKind::undefined,
+              message("[", operation, "] the modes of ", render(b), " carry into one another in ", render(a), ": at ",
+                      render(at), " the value is ", a(b(at)), ", but the values of the single coordinates add up to ",
+                      number_text(separately)));
 }
 
-void the_composition_is_not_decided(std::string_view operation, const StaticLayout& a,
-                                    const StaticLayout& b, std::uint64_t budget) {
-  throw Error(ErrorKind::budget, message("[", operation, "] ", render(a), " o ", render(b),
-                                         " is not decided in ", budget, " steps"));
+void the_composition_is_not_decided(std::string_view operation, const StaticLayout& a, const StaticLayout& b,
+                                    std::uint64_t budget) {
+  throw Error(ErrorKind::budget,
+              message("[", operation, "] ", render(a), " o ", render(b), " is not decided in ", budget, " steps"));
 }
 
 void the_inverse_is_not_shown(std::string_view operation, const Layout& a) {
-  throw Error(ErrorKind::undefined,
-              message("[", operation, "] no inverse of ", render(a), " for all sizes was found"));
+  throw Error(ErrorKind::undefined, message("[", operation, "] no inverse of ", render(a), " for all sizes was found"));
 }
-void the_inverse_is_not_decided(std::string_view operation, const StaticLayout& a,
-                                std::uint64_t budget) {
-  throw Error(ErrorKind::budget, message("[", operation, "] an inverse of ", render(a),
-                                         " is not decided in ", budget, " steps"));
+void the_inverse_is_not_decided(std::string_view operation, const StaticLayout& a, std::uint64_t budget) {
+  throw Error(ErrorKind::budget,
+              message("[", operation, "] an inverse of ", render(a), " is not decided in ", budget, " steps"));
 }
 void two_indices_have_one_value(const StaticLayout& a, std::int64_t i, std::int64_t j) {
-  throw Error(ErrorKind::undefined, message("[left_inverse] ", render(a), " has the value ", a(i),
-                                            " at ", i, " and at ", j));
+  throw Error(ErrorKind::undefined,
+              message("[left_inverse] ", render(a), " has the value ", a(i), " at ", i, " and at ", j));
 }
 void a_value_is_negative(const StaticLayout& a, std::int64_t i) {
-  throw Error(ErrorKind::undefined,
-              message("[left_inverse] ", render(a), " has the negative value ", a(i), " at ", i));
+  throw Error(ErrorKind::undefined, message("[left_inverse] ", render(a), " has the negative value ", a(i), " at ", i));
 }
 void no_layout_sends_values_back(const StaticLayout& a) {
   throw Error(ErrorKind::undefined,

@@ -77,8 +77,8 @@ class BasicCoordinate {
   constexpr BasicCoordinate(const T& value) : nodes_(1, kLeaf), values_(1, I(value)) {}
   /// @throws Error (shape) unless `nodes` is one tree with as many leaves as there are values.
   static constexpr BasicCoordinate create(const Profile& nodes, const SmallVec<I, 6>& values) {
-    STRATA_CHECK(detail::is_well_formed(nodes, values.size()), shape,
-                 "[coordinate] the profile is not that of ", values.size(), " values");
+    STRATA_CHECK(detail::is_well_formed(nodes, values.size()), shape, "[coordinate] the profile is not that of ",
+                 values.size(), " values");
     return BasicCoordinate(detail::without_singletons(nodes), values);
   }
 
@@ -87,8 +87,7 @@ class BasicCoordinate {
   friend constexpr bool operator==(const BasicCoordinate&, const BasicCoordinate&) = default;
 
  private:
-  constexpr BasicCoordinate(const Profile& nodes, const SmallVec<I, 6>& values)
-      : nodes_(nodes), values_(values) {}
+  constexpr BasicCoordinate(const Profile& nodes, const SmallVec<I, 6>& values) : nodes_(nodes), values_(values) {}
   Profile nodes_;
   SmallVec<I, 6> values_;
 };
@@ -100,9 +99,7 @@ class BasicLayout {
   /// A mode without inner modes.
   struct Leaf {
     I size = 1, stride = 0;
-    friend constexpr bool operator==(const Leaf& a, const Leaf& b) {
-      return a.size == b.size && a.stride == b.stride;
-    }
+    friend constexpr bool operator==(const Leaf& a, const Leaf& b) { return a.size == b.size && a.stride == b.stride; }
   };
   using Leaves = SmallVec<Leaf, 6>;
 
@@ -126,9 +123,7 @@ class BasicLayout {
   /// All leaves, the fastest first.
   constexpr const Leaves& leaves() const { return leaves_; }
   /// The number of modes; 1 for a leaf.
-  constexpr std::size_t rank() const {
-    return nodes_[0] == kLeaf ? 1 : static_cast<std::size_t>(nodes_[0]);
-  }
+  constexpr std::size_t rank() const { return nodes_[0] == kLeaf ? 1 : static_cast<std::size_t>(nodes_[0]); }
   /// The depth of the tree: 0 for a leaf, 1 for a tuple of leaves and for `():()`.
   constexpr std::size_t depth() const;
   /// Mode k; a leaf is its own mode 0. @throws Error (shape) unless k < rank()
@@ -167,8 +162,7 @@ class BasicLayout {
   }
 
  private:
-  constexpr BasicLayout(const Profile& nodes, const Leaves& leaves)
-      : nodes_(nodes), leaves_(leaves) {}
+  constexpr BasicLayout(const Profile& nodes, const Leaves& leaves) : nodes_(nodes), leaves_(leaves) {}
   constexpr I value(std::size_t first, std::size_t last, I index) const;
   constexpr void check() const;
 
@@ -244,8 +238,7 @@ constexpr void check_layout_range(const Leaves& leaves) {
 /// are then one leaf.
 template <class Leaf, class I>
 constexpr bool continues(const Leaf& prev, const I& stride) {
-  const std::optional<std::int64_t> s = int_number(prev.size), d = int_number(prev.stride),
-                                    next = int_number(stride);
+  const std::optional<std::int64_t> s = int_number(prev.size), d = int_number(prev.stride), next = int_number(stride);
   if (s && d && next) return static_cast<Int128>(*s) * *d == *next;
   return int_equal(int_times(prev.size, prev.stride), stride);
 }
@@ -261,8 +254,8 @@ constexpr void append_tree(Profile& nodes, List& items, const Profile& part, con
 
 template <class I>
 constexpr BasicLayout<I> BasicLayout<I>::create(const Profile& nodes, const Leaves& leaves) {
-  STRATA_CHECK(detail::is_well_formed(nodes, leaves.size()), shape,
-               "[layout] the profile is not that of ", leaves.size(), " leaves");
+  STRATA_CHECK(detail::is_well_formed(nodes, leaves.size()), shape, "[layout] the profile is not that of ",
+               leaves.size(), " leaves");
   const BasicLayout out(detail::without_singletons(nodes), leaves);
   out.check();
   return out;
@@ -271,8 +264,8 @@ constexpr BasicLayout<I> BasicLayout<I>::create(const Profile& nodes, const Leav
 template <class I>
 constexpr void BasicLayout<I>::check() const {
   for (const Leaf& l : leaves_)
-    STRATA_CHECK(detail::int_at_most(I(1), l.size), shape, "[layout] the size ",
-                 detail::int_text(l.size), " is not at least 1");
+    STRATA_CHECK(detail::int_at_most(I(1), l.size), shape, "[layout] the size ", detail::int_text(l.size),
+                 " is not at least 1");
   detail::check_layout_range(leaves_);
 }
 
@@ -332,8 +325,8 @@ constexpr I BasicLayout<I>::cosize() const {
   for (const Leaf& l : leaves_) {
     const I reach = detail::int_times(detail::int_plus(l.size, I(-1)), l.stride);
     const bool rises = detail::int_at_most(I(0), reach);
-    STRATA_CHECK(rises || detail::int_at_most(reach, I(0)), undefined, "[cosize] the sign of ",
-                 detail::int_text(reach), " is not the same for all sizes");
+    STRATA_CHECK(rises || detail::int_at_most(reach, I(0)), undefined, "[cosize] the sign of ", detail::int_text(reach),
+                 " is not the same for all sizes");
     out = detail::int_plus(out, rises ? reach : detail::int_times(reach, I(-1)));
   }
   return out;
@@ -362,8 +355,7 @@ constexpr I BasicLayout<I>::operator()(const BasicCoordinate<I>& c) const {
   for (const std::int32_t n : c.profile()) {
     if (n != kLeaf) {
       const std::int32_t modes = nodes_[at++];
-      STRATA_CHECK(modes == n, shape, "[crd2idx] a tuple of ", n,
-                   " coordinates stands where the layout has ",
+      STRATA_CHECK(modes == n, shape, "[crd2idx] a tuple of ", n, " coordinates stands where the layout has ",
                    modes == kLeaf ? 1 : static_cast<std::int64_t>(modes), " modes");
       continue;
     }
@@ -381,9 +373,7 @@ template <class... C>
 constexpr I BasicLayout<I>::operator()(const C&... coordinates) const {
   Profile nodes(1, static_cast<std::int32_t>(sizeof...(C)));
   SmallVec<I, 6> values;
-  const auto append = [&](const BasicCoordinate<I>& c) {
-    detail::append_tree(nodes, values, c.profile(), c.values());
-  };
+  const auto append = [&](const BasicCoordinate<I>& c) { detail::append_tree(nodes, values, c.profile(), c.values()); };
   (append(coordinates), ...);
   return (*this)(BasicCoordinate<I>::create(nodes, values));
 }
@@ -392,9 +382,7 @@ template <class I, class... Rest>
 constexpr BasicLayout<I> make_layout(const BasicLayout<I>& first, const Rest&... rest) {
   Profile nodes(1, static_cast<std::int32_t>(1 + sizeof...(Rest)));
   typename BasicLayout<I>::Leaves leaves;
-  const auto append = [&](const BasicLayout<I>& l) {
-    detail::append_tree(nodes, leaves, l.profile(), l.leaves());
-  };
+  const auto append = [&](const BasicLayout<I>& l) { detail::append_tree(nodes, leaves, l.profile(), l.leaves()); };
   append(first);
   (append(rest), ...);
   return BasicLayout<I>::create(nodes, leaves);

@@ -36,8 +36,7 @@ constexpr BasicLayout<I> flatten(const BasicLayout<I>& l);
 /// @throws Error (undefined) when no layout is A o B; (budget) when `budget` steps do not decide
 ///   this; (overflow)
 template <class I>
-constexpr BasicLayout<I> composition(const BasicLayout<I>& a,
-                                     const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> composition(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                      std::uint64_t budget = kMergeBudget);
 
 /// The values up to n that A leaves free, in whole periods of A, e.g. complement(4:2, 16) is
@@ -55,23 +54,19 @@ constexpr BasicLayout<I> complement(const BasicLayout<I>& a, const std::type_ide
 
 /// @post (T, R): T refines B, R refines the complement; T(c) == A(B(c)), R(c) == A(complement(c))
 template <class I>
-constexpr BasicLayout<I> logical_divide(const BasicLayout<I>& a,
-                                        const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> logical_divide(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                         std::uint64_t budget = kMergeBudget);
 /// The same modes as logical_divide: (T, R)
 template <class I>
-constexpr BasicLayout<I> zipped_divide(const BasicLayout<I>& a,
-                                       const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> zipped_divide(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                        std::uint64_t budget = kMergeBudget);
 /// T as one mode, the modes of R apart: (T, R0, R1, ...)
 template <class I>
-constexpr BasicLayout<I> tiled_divide(const BasicLayout<I>& a,
-                                      const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> tiled_divide(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                       std::uint64_t budget = kMergeBudget);
 /// The modes of T and of R apart: (T0, T1, ..., R0, R1, ...)
 template <class I>
-constexpr BasicLayout<I> flat_divide(const BasicLayout<I>& a,
-                                     const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> flat_divide(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                      std::uint64_t budget = kMergeBudget);
 
 // --- products: copies of A, arranged by B: (A, complement(A, |A| * cosize(B)) o B) ---
@@ -79,34 +74,28 @@ constexpr BasicLayout<I> flat_divide(const BasicLayout<I>& a,
 
 /// @post (A, P): P refines B; P(c) == complement(B(c))
 template <class I>
-constexpr BasicLayout<I> logical_product(const BasicLayout<I>& a,
-                                         const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> logical_product(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                          std::uint64_t budget = kMergeBudget);
 /// The same modes as logical_product: (A, P)
 template <class I>
-constexpr BasicLayout<I> zipped_product(const BasicLayout<I>& a,
-                                        const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> zipped_product(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                         std::uint64_t budget = kMergeBudget);
 /// A as one mode, the modes of P apart: (A, P0, P1, ...)
 template <class I>
-constexpr BasicLayout<I> tiled_product(const BasicLayout<I>& a,
-                                       const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> tiled_product(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                        std::uint64_t budget = kMergeBudget);
 /// The modes of A and of P apart: (A0, A1, ..., P0, P1, ...)
 template <class I>
-constexpr BasicLayout<I> flat_product(const BasicLayout<I>& a,
-                                      const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> flat_product(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                       std::uint64_t budget = kMergeBudget);
 /// Blocks of A side by side: ((A0,P0), (A1,P1), ...). The shorter of A and B first gets modes 1:0 up
 /// to equal rank.
 template <class I>
-constexpr BasicLayout<I> blocked_product(const BasicLayout<I>& a,
-                                         const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> blocked_product(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                          std::uint64_t budget = kMergeBudget);
 /// Copies of A interleaved: ((P0,A0), (P1,A1), ...). Ranks are equalized as in blocked_product.
 template <class I>
-constexpr BasicLayout<I> raked_product(const BasicLayout<I>& a,
-                                       const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> raked_product(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                        std::uint64_t budget = kMergeBudget);
 
 // --- inverses ---
@@ -158,12 +147,10 @@ constexpr I cosize(const BasicLayout<I>& l) {
 namespace strata {
 
 // Layouts of Int are compiled once, in layout.cpp.
-#define STRATA_EXTERN_LAYOUT(function) \
-  extern template Layout function(const Layout&, const Layout&, std::uint64_t);
-#define STRATA_EACH_LAYOUT_FUNCTION(row)                                                     \
-  row(composition) row(logical_divide) row(zipped_divide) row(tiled_divide) row(flat_divide) \
-      row(logical_product) row(zipped_product) row(tiled_product) row(flat_product)          \
-          row(blocked_product) row(raked_product)
+#define STRATA_EXTERN_LAYOUT(function) extern template Layout function(const Layout&, const Layout&, std::uint64_t);
+#define STRATA_EACH_LAYOUT_FUNCTION(row)                                                                          \
+  row(composition) row(logical_divide) row(zipped_divide) row(tiled_divide) row(flat_divide) row(logical_product) \
+      row(zipped_product) row(tiled_product) row(flat_product) row(blocked_product) row(raked_product)
 STRATA_EACH_LAYOUT_FUNCTION(STRATA_EXTERN_LAYOUT)
 extern template Layout coalesce(const Layout&);
 extern template Layout flatten(const Layout&);

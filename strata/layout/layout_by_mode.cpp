@@ -13,12 +13,11 @@ struct Divided {
 };
 
 void check_modes(std::string_view operation, const Layout& a, const Tiler& tiler) {
-  STRATA_CHECK(tiler.size() <= a.rank(), shape, "[", operation, "] ", tiler.size(),
-               " tiles for the ", a.rank(), " modes of ", render(a));
+  STRATA_CHECK(tiler.size() <= a.rank(), shape, "[", operation, "] ", tiler.size(), " tiles for the ", a.rank(),
+               " modes of ", render(a));
 }
 
-Divided divide_modes(std::string_view operation, const Layout& a, const Tiler& tiler,
-                     std::uint64_t budget) {
+Divided divide_modes(std::string_view operation, const Layout& a, const Tiler& tiler, std::uint64_t budget) {
   check_modes(operation, a, tiler);
   Divided out;
   for (std::size_t k = 0; k < tiler.size(); ++k) {

@@ -46,8 +46,7 @@ struct Unbounded {
 };
 
 /// Appends to f the steps for: register `out` += a(register `index`). Register `index` is overwritten.
-constexpr void append_digits(Piecewise& f, const Unbounded<std::int64_t>& a, std::uint32_t index,
-                             std::uint32_t out) {
+constexpr void append_digits(Piecewise& f, const Unbounded<std::int64_t>& a, std::uint32_t index, std::uint32_t out) {
   std::int64_t place = 1;
   for (const StaticLayout::Leaf& l : a.leaves) place *= l.size;  // at most the size of the layout
   f.digit(index, place, out, a.tail);
@@ -64,12 +63,10 @@ struct Line {
 
 /// The longest line at the start of f on [0, size). Nothing when the budget runs out.
 /// @pre f has one dimension, is valid on [0, size), and size > 1
-constexpr std::optional<Line> line_from_start(const Piecewise& f, std::int64_t size,
-                                              std::uint64_t budget) {
+constexpr std::optional<Line> line_from_start(const Piecewise& f, std::int64_t size, std::uint64_t budget) {
   const std::int64_t base = *value_at(f, Index{0});
   std::int64_t slope = 0;
-  STRATA_CHECK(try_sub(*value_at(f, Index{1}), base, slope), overflow,
-               "[layout] a stride leaves 64 bits");
+  STRATA_CHECK(try_sub(*value_at(f, Index{1}), base, slope), overflow, "[layout] a stride leaves 64 bits");
   Pieces pieces(f, budget);
   Piece p;
   while (pieces.next(p)) {  // in increasing order
@@ -82,13 +79,10 @@ constexpr std::optional<Line> line_from_start(const Piecewise& f, std::int64_t s
 }
 
 // The failures of a composition. In a constant expression the compiler shows the function's name.
-[[noreturn]] void the_leaf_is_not_refined_by_a_layout(std::string_view operation,
-                                                      const StaticLayout& a, const StaticLayout& b,
-                                                      std::size_t leaf, std::int64_t turn);
-[[noreturn]] void modes_carry_into_one_another(std::string_view operation, const StaticLayout& a,
-                                               const StaticLayout& b,
-                                               const SmallVec<std::int64_t, 6>& coordinate,
-                                               Int128 separately);
+[[noreturn]] void the_leaf_is_not_refined_by_a_layout(std::string_view operation, const StaticLayout& a,
+                                                      const StaticLayout& b, std::size_t leaf, std::int64_t turn);
+[[noreturn]] void modes_carry_into_one_another(std::string_view operation, const StaticLayout& a, const StaticLayout& b,
+                                               const SmallVec<std::int64_t, 6>& coordinate, Int128 separately);
 [[noreturn]] void the_composition_is_not_decided(std::string_view operation, const StaticLayout& a,
                                                  const StaticLayout& b, std::uint64_t budget);
 
@@ -97,8 +91,7 @@ class Composer {
   using Leaf = typename BasicLayout<I>::Leaf;
 
  public:
-  constexpr Composer(std::string_view operation, const BasicLayout<I>& a, const BasicLayout<I>& b,
-                     std::uint64_t budget)
+  constexpr Composer(std::string_view operation, const BasicLayout<I>& a, const BasicLayout<I>& b, std::uint64_t budget)
       : operation_(operation), a_(a), b_(b), digits_(a), budget_(budget) {
     loads_.resize(digits_.leaves.size(), I(0));
   }
@@ -209,8 +202,7 @@ class Composer {
       while (left > 1) {
         const Line line = linear_start(spread, left);
         if (left % line.length != 0)
-          the_leaf_is_not_refined_by_a_layout(operation_, a_, b_, t,
-                                              b_.leaves()[t].size / left * line.length);
+          the_leaf_is_not_refined_by_a_layout(operation_, a_, b_, t, b_.leaves()[t].size / left * line.length);
         take(line.length, line.slope, spread);
         left /= line.length;
       }
@@ -219,10 +211,8 @@ class Composer {
     }
   }
   void refuse_symbolic(std::size_t t) const {
-    STRATA_CHECK(
-        false, undefined, "[", operation_, "] leaf ", t, " of ", render(b_), ", seen through ",
-        render(a_),
-        ", is not shown to be a layout for all sizes: the digits do not divide one another");
+    STRATA_CHECK(false, undefined, "[", operation_, "] leaf ", t, " of ", render(b_), ", seen through ", render(a_),
+                 ", is not shown to be a layout for all sizes: the digits do not divide one another");
   }
 
   // The longest start [0, length) on which i -> A(stride * i) is linear, for 0 <= i < size.
@@ -254,15 +244,14 @@ class Composer {
       append_digits(f, digits_, index, out);
       f.result(out);
       const Single form = single(f, budget_);
-      if (form.found == Answer::unknown)
-        the_composition_is_not_decided(operation_, a_, b_, budget_);
+      if (form.found == Answer::unknown) the_composition_is_not_decided(operation_, a_, b_, budget_);
       if (form.found == Answer::yes) return;
       const std::optional<Witness> w = find_carry(f, form.obstacle, leaf);
       STRATA_ASSERT(w, "[", operation_, "] an obstacle without a witness");
       modes_carry_into_one_another(operation_, a_, b_, w->coordinate, w->separately);
     } else {
-      STRATA_CHECK(false, undefined, "[", operation_, "] the modes of ", render(b_),
-                   " may carry into one another in ", render(a_), " for some sizes");
+      STRATA_CHECK(false, undefined, "[", operation_, "] the modes of ", render(b_), " may carry into one another in ",
+                   render(a_), " for some sizes");
     }
   }
   struct Witness {
@@ -289,8 +278,7 @@ class Composer {
   }
   constexpr std::int64_t place_in_owner(std::size_t leaf) const {
     std::int64_t place = 1;
-    for (std::size_t t = leaf; t > 0 && owner_[t - 1] == owner_[leaf]; --t)
-      place *= leaves_[t - 1].size;
+    for (std::size_t t = leaf; t > 0 && owner_[t - 1] == owner_[leaf]; --t) place *= leaves_[t - 1].size;
     return place;
   }
 

@@ -50,8 +50,7 @@ class Refinement {
     // The longest linear start becomes a leaf; the remaining leaves see only multiples of its length.
     while (size > 1) {
       set_top(Index{size}, Index{stride});
-      const std::optional<detail::Line> line =
-          detail::line_from_start(piecewise(views_), size, budget_);
+      const std::optional<detail::Line> line = detail::line_from_start(piecewise(views_), size, budget_);
       if (!line || size % line->length != 0) return std::nullopt;
       leaves.push_back({line->length, line->slope});
       leaf_size_.push_back(line->length);
@@ -88,8 +87,7 @@ std::optional<IndexBox> valid_box(const Piecewise& f, std::uint64_t budget) {
   }
   if (!pieces.complete() || !hull) return std::nullopt;
   Index extent;
-  for (std::size_t j = 0; j < hull->end.size(); ++j)
-    extent.push_back(hull->end[j] - hull->begin[j]);
+  for (std::size_t j = 0; j < hull->end.size(); ++j) extent.push_back(hull->end[j] - hull->begin[j]);
   return product(extent) == covered ? hull : std::nullopt;
 }
 
@@ -120,8 +118,7 @@ std::optional<Layout> flat_layout(const View& v) {
 // Composes the layouts of the views, from the top down: for symbolic sizes without masks and offsets.
 std::optional<PlacedLayout> compose_symbolic(const std::vector<View>& views) {
   std::optional<PlacedLayout> out = to_layout(views.back());
-  if (!out || out->modes.empty() || !(out->offset == Int(0)) || views.back().mask())
-    return std::nullopt;
+  if (!out || out->modes.empty() || !(out->offset == Int(0)) || views.back().mask()) return std::nullopt;
   // A second mode keeps a single dimension from being merged into its mode.
   out->modes.push_back(Layout(1, 0));
   Layout composed = out->layout();
@@ -189,9 +186,7 @@ std::optional<View> to_view(const PlacedLayout& l) {
   return View::create(l.shape, strides, offset, mask);
 }
 
-std::optional<View> to_view(const Layout& l, const Int& offset) {
-  return to_view(place(l, offset));
-}
+std::optional<View> to_view(const Layout& l, const Int& offset) { return to_view(place(l, offset)); }
 
 ShapeTracker to_shape_tracker(const PlacedLayout& l) {
   if (const std::optional<View> view = to_view(l)) return ShapeTracker({*view});

@@ -57,8 +57,7 @@ constexpr std::pair<std::int64_t, std::int64_t> int_divide(std::int64_t a, std::
   return {floor_div(a, b), floor_mod(a, b)};
 }
 inline std::pair<Int, Int> int_divide(const Int& a, const Int& b) {
-  if (a.is_number() && b.is_number())
-    return {floor_div(a.value(), b.value()), floor_mod(a.value(), b.value())};
+  if (a.is_number() && b.is_number()) return {floor_div(a.value(), b.value()), floor_mod(a.value(), b.value())};
   return {a.expr() / b.expr(), a.expr() % b.expr()};
 }
 

@@ -21,8 +21,7 @@ namespace strata::detail {
 
 // The failures of an inverse. In a constant expression the compiler shows the function's name.
 [[noreturn]] void the_inverse_is_not_shown(std::string_view operation, const Layout& a);
-[[noreturn]] void the_inverse_is_not_decided(std::string_view operation, const StaticLayout& a,
-                                             std::uint64_t budget);
+[[noreturn]] void the_inverse_is_not_decided(std::string_view operation, const StaticLayout& a, std::uint64_t budget);
 [[noreturn]] void two_indices_have_one_value(const StaticLayout& a, std::int64_t i, std::int64_t j);
 [[noreturn]] void a_value_is_negative(const StaticLayout& a, std::int64_t i);
 [[noreturn]] void no_layout_sends_values_back(const StaticLayout& a);
@@ -95,15 +94,13 @@ class RightInverseSearch {
       best_ = leaves_;
     }
     if (q >= reach_) return;
-    for (std::size_t k = first_[static_cast<std::size_t>(q)];
-         k < first_[static_cast<std::size_t>(q) + 1]; ++k) {
+    for (std::size_t k = first_[static_cast<std::size_t>(q)]; k < first_[static_cast<std::size_t>(q) + 1]; ++k) {
       const std::int64_t stride = index_[k];
       if (!leaves_.empty() && continues(leaves_.back(), stride)) continue;  // one longer leaf
       const std::int64_t most = longest(q, stride);
       // the values for the longest leaf start with the values for every shorter leaf
       for (std::int64_t i = q; i < q * most; ++i)
-        inverse_[static_cast<std::size_t>(i)] =
-            inverse_[static_cast<std::size_t>(i % q)] + i / q * stride;
+        inverse_[static_cast<std::size_t>(i)] = inverse_[static_cast<std::size_t>(i % q)] + i / q * stride;
       for (std::int64_t size = most; size > 1; --size) {
         if (budget_ == 0 || best_size_ == reach_) return;
         if (reach_ / (q * size) * (q * size) <= best_size_) continue;
@@ -119,8 +116,7 @@ class RightInverseSearch {
     for (; i < reach_ && budget_ != 0; ++i) {
       --budget_;
       const std::int64_t at = inverse_[static_cast<std::size_t>(i % q)] + i / q * stride;
-      if (at >= static_cast<std::int64_t>(value_.size()) || value_[static_cast<std::size_t>(at)] != i)
-        break;
+      if (at >= static_cast<std::int64_t>(value_.size()) || value_[static_cast<std::size_t>(at)] != i) break;
     }
     return i / q;
   }
@@ -197,8 +193,7 @@ class LeftInverseSearch {
 
   static constexpr std::int64_t at(const Numbers& c, const State& s, std::int64_t a) {
     std::int64_t out = 0;
-    for (std::size_t t = 0; t < c.size(); ++t)
-      out = int_plus(out, int_times(c[t], floor_div(a, s.moduli[t])));
+    for (std::size_t t = 0; t < c.size(); ++t) out = int_plus(out, int_times(c[t], floor_div(a, s.moduli[t])));
     return out;
   }
   static constexpr void add(Numbers& to, const Numbers& from, std::int64_t scale) {
@@ -283,8 +278,7 @@ constexpr std::optional<typename BasicLayout<I>::Leaves> divided_inverse(const P
     sorted.insert_at(at, leaf);
   }
   typename BasicLayout<I>::Leaves out;
-  if (!sorted.empty() && !int_equal(sorted[0].stride, I(1)))
-    out.push_back({sorted[0].stride, I(0)});
+  if (!sorted.empty() && !int_equal(sorted[0].stride, I(1))) out.push_back({sorted[0].stride, I(0)});
   for (std::size_t k = 0; k < sorted.size(); ++k) {
     if (k + 1 == sorted.size()) {
       out.push_back({sorted[k].size, sorted[k].place});
@@ -299,8 +293,7 @@ constexpr std::optional<typename BasicLayout<I>::Leaves> divided_inverse(const P
 
 constexpr StaticLayout search_right_inverse(const StaticLayout& a, std::uint64_t budget) {
   if (static_cast<std::uint64_t>(a.size()) <= budget)
-    if (const auto found = RightInverseSearch(a, budget).run())
-      return coalesce(StaticLayout::flat(*found));
+    if (const auto found = RightInverseSearch(a, budget).run()) return coalesce(StaticLayout::flat(*found));
   the_inverse_is_not_decided("right_inverse", a, budget);
 }
 
@@ -311,8 +304,7 @@ constexpr StaticLayout search_left_inverse(const StaticLayout& a, std::uint64_t 
     if (leaf.size > 1 && leaf.stride < 0) a_value_is_negative(a, place);
     place *= leaf.size;
   }
-  if (static_cast<std::uint64_t>(a.size()) > budget)
-    the_inverse_is_not_decided("left_inverse", a, budget);
+  if (static_cast<std::uint64_t>(a.size()) > budget) the_inverse_is_not_decided("left_inverse", a, budget);
   LeftInverseSearch search(a, budget);
   if (const auto found = search.run()) return coalesce(StaticLayout::flat(*found));
   if (search.left() == 0) the_inverse_is_not_decided("left_inverse", a, budget);
@@ -325,11 +317,9 @@ namespace strata {
 
 template <class I>
 constexpr BasicLayout<I> right_inverse(const BasicLayout<I>& a, std::uint64_t budget) {
-  if (const auto chain = detail::chain_inverse(detail::placed_leaves(a)))
-    return coalesce(BasicLayout<I>::flat(*chain));
+  if (const auto chain = detail::chain_inverse(detail::placed_leaves(a))) return coalesce(BasicLayout<I>::flat(*chain));
   if constexpr (std::is_same_v<I, Int>) {
-    if (const std::optional<StaticLayout> n = numbers(a))
-      return to_layout(detail::search_right_inverse(*n, budget));
+    if (const std::optional<StaticLayout> n = numbers(a)) return to_layout(detail::search_right_inverse(*n, budget));
     detail::the_inverse_is_not_shown("right_inverse", a);
   } else {
     return detail::search_right_inverse(a, budget);
@@ -341,8 +331,7 @@ constexpr BasicLayout<I> left_inverse(const BasicLayout<I>& a, std::uint64_t bud
   if (const auto divided = detail::divided_inverse(detail::placed_leaves(a)))
     return coalesce(BasicLayout<I>::flat(*divided));
   if constexpr (std::is_same_v<I, Int>) {
-    if (const std::optional<StaticLayout> n = numbers(a))
-      return to_layout(detail::search_left_inverse(*n, budget));
+    if (const std::optional<StaticLayout> n = numbers(a)) return to_layout(detail::search_left_inverse(*n, budget));
     detail::the_inverse_is_not_shown("left_inverse", a);
   } else {
     return detail::search_left_inverse(a, budget);

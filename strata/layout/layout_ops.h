@@ -30,8 +30,8 @@ constexpr typename BasicLayout<I>::Leaves coalesced_leaves(const BasicLayout<I>&
 
 /// composition(a, b) in the name of `operation`. Layouts of numbers take the exact StaticLayout path.
 template <class I>
-constexpr BasicLayout<I> compose(std::string_view operation, const BasicLayout<I>& a,
-                                 const BasicLayout<I>& b, std::uint64_t budget) {
+constexpr BasicLayout<I> compose(std::string_view operation, const BasicLayout<I>& a, const BasicLayout<I>& b,
+                                 std::uint64_t budget) {
   if constexpr (std::is_same_v<I, Int>) {
     const std::optional<StaticLayout> x = numbers(a), y = numbers(b);
     if (x && y) return to_layout(Composer<std::int64_t>(operation, *x, *y, budget).run());
@@ -41,18 +41,17 @@ constexpr BasicLayout<I> compose(std::string_view operation, const BasicLayout<I
 
 /// The leaves that matter for a tiling (stride not 0, size not 1), by increasing stride.
 template <class I>
-constexpr typename BasicLayout<I>::Leaves sorted_leaves(std::string_view operation,
-                                                        const BasicLayout<I>& l) {
+constexpr typename BasicLayout<I>::Leaves sorted_leaves(std::string_view operation, const BasicLayout<I>& l) {
   typename BasicLayout<I>::Leaves out;
   for (const auto& leaf : l.leaves()) {
     if (int_equal(leaf.size, I(1)) || int_equal(leaf.stride, I(0))) continue;
-    STRATA_CHECK(int_at_most(I(1), leaf.stride), undefined, "[", operation, "] the stride ",
-                 int_text(leaf.stride), " of ", render(l), " is not positive");
+    STRATA_CHECK(int_at_most(I(1), leaf.stride), undefined, "[", operation, "] the stride ", int_text(leaf.stride),
+                 " of ", render(l), " is not positive");
     std::size_t at = out.size();
     for (; at > 0 && !int_at_most(out[at - 1].stride, leaf.stride); --at)
       STRATA_CHECK(int_at_most(leaf.stride, out[at - 1].stride), undefined, "[", operation,
-                   "] the order of the strides ", int_text(leaf.stride), " and ",
-                   int_text(out[at - 1].stride), " depends on the sizes");
+                   "] the order of the strides ", int_text(leaf.stride), " and ", int_text(out[at - 1].stride),
+                   " depends on the sizes");
     out.insert_at(at, leaf);
   }
   return out;
@@ -60,13 +59,12 @@ constexpr typename BasicLayout<I>::Leaves sorted_leaves(std::string_view operati
 
 // In a constant expression the compiler shows this function's name.
 template <class I>
-[[noreturn]] void the_layout_has_no_complement(std::string_view operation, const BasicLayout<I>& a,
-                                               const I& stride, const std::optional<I>& period) {
-  throw Error(
-      ErrorKind::undefined,
-      message("[", operation, "] ", render(a), " has no complement: its stride ", int_text(stride),
-              " is not a multiple of ", period ? int_text(*period) : std::string("more than 2^63"),
-              ", the span of the leaves with smaller strides"));
+[[noreturn]] void the_layout_has_no_complement(std::string_view operation, const BasicLayout<I>& a, const I& stride,
+                                               const std::optional<I>& period) {
+  throw Error(ErrorKind::undefined,
+              message("[", operation, "] ", render(a), " has no complement: its stride ", int_text(stride),
+                      " is not a multiple of ", period ? int_text(*period) : std::string("more than 2^63"),
+                      ", the span of the leaves with smaller strides"));
 }
 
 // Divisions and products also need complements; errors then carry the name of that operation.
@@ -88,14 +86,14 @@ constexpr BasicLayout<I> complement_of(std::string_view operation, const BasicLa
 }
 
 template <class I>
-constexpr BasicLayout<I> divide(std::string_view operation, const BasicLayout<I>& a,
-                                const BasicLayout<I>& b, std::uint64_t budget) {
+constexpr BasicLayout<I> divide(std::string_view operation, const BasicLayout<I>& a, const BasicLayout<I>& b,
+                                std::uint64_t budget) {
   return compose(operation, a, make_layout(b, complement_of(operation, b, a.size())), budget);
 }
 
 template <class I>
-constexpr BasicLayout<I> multiply(std::string_view operation, const BasicLayout<I>& a,
-                                  const BasicLayout<I>& b, std::uint64_t budget) {
+constexpr BasicLayout<I> multiply(std::string_view operation, const BasicLayout<I>& a, const BasicLayout<I>& b,
+                                  std::uint64_t budget) {
   const BasicLayout<I> rest = complement_of(operation, a, int_times(a.size(), b.cosize()));
   return make_layout(a, compose(operation, rest, b, budget));
 }
@@ -145,8 +143,8 @@ constexpr BasicLayout<I> padded(const BasicLayout<I>& l, std::size_t rank) {
 }
 
 template <class I>
-constexpr BasicLayout<I> zipped(std::string_view operation, const BasicLayout<I>& a,
-                                const BasicLayout<I>& b, bool raked, std::uint64_t budget) {
+constexpr BasicLayout<I> zipped(std::string_view operation, const BasicLayout<I>& a, const BasicLayout<I>& b,
+                                bool raked, std::uint64_t budget) {
   const std::size_t rank = a.rank() > b.rank() ? a.rank() : b.rank();
   const BasicLayout<I> block = padded(a, rank);
   const BasicLayout<I> pair = multiply(operation, block, padded(b, rank), budget);
@@ -154,8 +152,7 @@ constexpr BasicLayout<I> zipped(std::string_view operation, const BasicLayout<I>
   const BasicLayout<I> copies = pair.mode(1);
   ModeList<I> out;
   for (std::size_t k = 0; k < rank; ++k)
-    out.add(raked ? make_layout(copies.mode(k), block.mode(k))
-                  : make_layout(block.mode(k), copies.mode(k)));
+    out.add(raked ? make_layout(copies.mode(k), block.mode(k)) : make_layout(block.mode(k), copies.mode(k)));
   return out.layout();
 }
 
@@ -172,8 +169,7 @@ constexpr BasicLayout<I> flatten(const BasicLayout<I>& l) {
 }
 
 template <class I>
-constexpr BasicLayout<I> composition(const BasicLayout<I>& a,
-                                     const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> composition(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                      std::uint64_t budget) {
   return detail::compose("composition", a, b, budget);
 }
@@ -184,63 +180,53 @@ constexpr BasicLayout<I> complement(const BasicLayout<I>& a, const std::type_ide
 }
 
 template <class I>
-constexpr BasicLayout<I> logical_divide(const BasicLayout<I>& a,
-                                        const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> logical_divide(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                         std::uint64_t budget) {
   return detail::divide("logical_divide", a, b, budget);
 }
 template <class I>
-constexpr BasicLayout<I> zipped_divide(const BasicLayout<I>& a,
-                                       const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> zipped_divide(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                        std::uint64_t budget) {
   return detail::divide("zipped_divide", a, b, budget);
 }
 template <class I>
-constexpr BasicLayout<I> tiled_divide(const BasicLayout<I>& a,
-                                      const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> tiled_divide(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                       std::uint64_t budget) {
   return detail::spread_modes(detail::divide("tiled_divide", a, b, budget), false);
 }
 template <class I>
-constexpr BasicLayout<I> flat_divide(const BasicLayout<I>& a,
-                                     const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> flat_divide(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                      std::uint64_t budget) {
   return detail::spread_modes(detail::divide("flat_divide", a, b, budget), true);
 }
 
 template <class I>
-constexpr BasicLayout<I> logical_product(const BasicLayout<I>& a,
-                                         const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> logical_product(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                          std::uint64_t budget) {
   return detail::multiply("logical_product", a, b, budget);
 }
 template <class I>
-constexpr BasicLayout<I> zipped_product(const BasicLayout<I>& a,
-                                        const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> zipped_product(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                         std::uint64_t budget) {
   return detail::multiply("zipped_product", a, b, budget);
 }
 template <class I>
-constexpr BasicLayout<I> tiled_product(const BasicLayout<I>& a,
-                                       const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> tiled_product(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                        std::uint64_t budget) {
   return detail::spread_modes(detail::multiply("tiled_product", a, b, budget), false);
 }
 template <class I>
-constexpr BasicLayout<I> flat_product(const BasicLayout<I>& a,
-                                      const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> flat_product(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                       std::uint64_t budget) {
   return detail::spread_modes(detail::multiply("flat_product", a, b, budget), true);
 }
 template <class I>
-constexpr BasicLayout<I> blocked_product(const BasicLayout<I>& a,
-                                         const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> blocked_product(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                          std::uint64_t budget) {
   return detail::zipped("blocked_product", a, b, false, budget);
 }
 template <class I>
-constexpr BasicLayout<I> raked_product(const BasicLayout<I>& a,
-                                       const std::type_identity_t<BasicLayout<I>>& b,
+constexpr BasicLayout<I> raked_product(const BasicLayout<I>& a, const std::type_identity_t<BasicLayout<I>>& b,
                                        std::uint64_t budget) {
   return detail::zipped("raked_product", a, b, true, budget);
 }
@@ -250,8 +236,7 @@ constexpr BasicLayout<I> nullspace(const BasicLayout<I>& a) {
   typename BasicLayout<I>::Leaves out;
   I place = 1;
   for (const auto& leaf : a.leaves()) {
-    if (detail::int_equal(leaf.stride, I(0)) && !detail::int_equal(leaf.size, I(1)))
-      out.push_back({leaf.size, place});
+    if (detail::int_equal(leaf.stride, I(0)) && !detail::int_equal(leaf.size, I(1))) out.push_back({leaf.size, place});
     place = detail::int_times(place, leaf.size);
   }
   return BasicLayout<I>::flat(out);

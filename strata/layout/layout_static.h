@@ -49,9 +49,7 @@ class LayoutConstant {
   static constexpr std::int64_t size() { return kForm.size; }
   static constexpr std::int64_t cosize() { return value().cosize(); }
   /// The layout as a value that the algebra works on.
-  static constexpr StaticLayout value() {
-    return detail::to_layout(detail::read_layout(Text.view()));
-  }
+  static constexpr StaticLayout value() { return detail::to_layout(detail::read_layout(Text.view())); }
   constexpr operator StaticLayout() const { return value(); }
 
   template <std::integral... C>
@@ -114,13 +112,11 @@ class LayoutConstant {
       return times(index, kForm.strides[First]);
     } else {
       constexpr std::int64_t size = kForm.sizes[First];
-      return plus(times(floor_mod(index, size), kForm.strides[First]),
-                  digits<First + 1, Last>(floor_div(index, size)));
+      return plus(times(floor_mod(index, size), kForm.strides[First]), digits<First + 1, Last>(floor_div(index, size)));
     }
   }
   template <std::size_t... M, class... C>
-  [[gnu::always_inline]] static constexpr std::int64_t modes(std::index_sequence<M...>,
-                                                             C... coordinates) {
+  [[gnu::always_inline]] static constexpr std::int64_t modes(std::index_sequence<M...>, C... coordinates) {
     std::int64_t out = 0;
     ((out = plus(out, digits<kForm.first[M], kForm.first[M + 1]>(coordinates))), ...);
     return out;

@@ -28,8 +28,7 @@ constexpr LayoutFault read_number(std::string_view text, std::size_t& at, std::i
   const std::size_t start = at;
   const bool negative = text[at] == '-';
   if (text[at] == '-' || text[at] == '+') ++at;
-  if (at == text.size() || !is_decimal(text[at]))
-    return {ErrorKind::parse, "a number is missing here", at + 1};
+  if (at == text.size() || !is_decimal(text[at])) return {ErrorKind::parse, "a number is missing here", at + 1};
   out = 0;
   for (; at < text.size() && is_decimal(text[at]); ++at) {
     const std::int64_t digit = text[at] - '0';
@@ -123,8 +122,7 @@ struct LayoutText {
 /// Reads `sizes:strides` to the end of the text, by the `leaf` and `is_tuple` of a LayoutReader. Tuples
 /// of one child are dropped from the sizes' tree, which to_layout uses.
 template <class I, class ReadLeaf, class IsTuple>
-constexpr LayoutText<I> read_layout(std::string_view text, const ReadLeaf& leaf,
-                                    const IsTuple& is_tuple) {
+constexpr LayoutText<I> read_layout(std::string_view text, const ReadLeaf& leaf, const IsTuple& is_tuple) {
   LayoutText<I> out;
   LayoutReader<I, ReadLeaf, IsTuple> reader(text, leaf, is_tuple);
   out.fault = reader.read_tree(out.sizes);

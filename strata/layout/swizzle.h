@@ -19,11 +19,11 @@ class Swizzle {
   constexpr Swizzle(std::int64_t bits, std::int64_t base, std::int64_t shift) {
     STRATA_CHECK(bits >= 0 && base >= 0, domain, "[swizzle] ", bits, " bits from base ", base,
                  ": both must be at least 0");
-    STRATA_CHECK(bits <= 62 && base <= 62 && shift >= -62 && shift <= 62, overflow, "[swizzle] [",
-                 bits, ", ", base, ", ", shift, "] needs more than 62 bits");
+    STRATA_CHECK(bits <= 62 && base <= 62 && shift >= -62 && shift <= 62, overflow, "[swizzle] [", bits, ", ", base,
+                 ", ", shift, "] needs more than 62 bits");
     const std::int64_t distance = shift < 0 ? -shift : shift;
-    STRATA_CHECK(bits + base + distance <= 62, overflow, "[swizzle] [", bits, ", ", base, ", ",
-                 shift, "] needs more than 62 bits");
+    STRATA_CHECK(bits + base + distance <= 62, overflow, "[swizzle] [", bits, ", ", base, ", ", shift,
+                 "] needs more than 62 bits");
     STRATA_CHECK(distance >= bits, undefined, "[swizzle] ", bits, " bits shifted by ", shift,
                  " overlap with themselves");
     size_ = std::int64_t{1} << (bits + base + distance);

@@ -31,8 +31,8 @@ class Compiler {
       : counters_(counters), f_(box(counters)), order_(postorder(roots)) {
     if (order_.size() > kMostNodes) throw Refusal{"it has more than 2048 operations"};
     for (std::size_t j = 0; j < counters.size(); ++j)
-      STRATA_CHECK(coordinate_.emplace(counters[j].node(), j).second, domain,
-                   "[pieces] the counter ", counters[j].name(), " is given twice");
+      STRATA_CHECK(coordinate_.emplace(counters[j].node(), j).second, domain, "[pieces] the counter ",
+                   counters[j].name(), " is given twice");
     for (const Node* n : order_) {
       if (n->is(Op::Var) && !coordinate_.contains(n))
         throw Refusal{detail::message("the variable ", n->variable().name, " is not a counter")};
@@ -64,8 +64,8 @@ class Compiler {
     return {lo, extent};
   }
 
-  /// Calls f for the sources that need registers. Constant operands of // % < == != are part of the step, and variables are part
-  /// of a sum.
+  /// Calls f for the sources that need registers. Constant operands of // % < == != are part of the step, and variables
+  /// are part of a sum.
   template <class F>
   static void for_each_operand(const Node* n, F&& f) {
     switch (n->op) {
@@ -169,8 +169,8 @@ class Compiler {
   std::uint32_t emit_division(const Node* n) {
     const Node* by = n->src(1);
     if (!by->is(Op::Const))
-      throw Refusal{detail::message("the divisor ", Expr::share(by).render(), " of ",
-                                    Expr::share(n).render(), " is not a number")};
+      throw Refusal{detail::message("the divisor ", Expr::share(by).render(), " of ", Expr::share(n).render(),
+                                    " is not a number")};
     const std::uint32_t rest = take(n->src(0)), quotient = fresh();
     f_.digit(rest, by->value(), quotient, 1);
     give_back(n->is(Op::Div) ? rest : quotient);
@@ -303,8 +303,7 @@ struct Within {
 };
 Within within(const Expr& condition) {
   const Node* n = condition.node();
-  if (n->is(Op::Lt) && n->src(1)->value() != kNegInf)
-    return {Expr::share(n->src(0)), kNegInf, n->src(1)->value() - 1};
+  if (n->is(Op::Lt) && n->src(1)->value() != kNegInf) return {Expr::share(n->src(0)), kNegInf, n->src(1)->value() - 1};
   if (n->is(Op::Eq)) return {Expr::share(n->src(0)), n->src(1)->value(), n->src(1)->value()};
   if (n->is_boolean()) return {condition, 1, 1};
   return {condition != 0, 1, 1};
@@ -319,13 +318,12 @@ ExprPieces refusing(F&& compile) {
   }
 }
 
-/// Adds the address of the top view at the registers `indices` to `address`, and restricts the indices to the view's mask.
-void append_top(Piecewise& f, const Strided& top, std::span<const std::uint32_t> indices,
-                std::uint32_t address) {
+/// Adds the address of the top view at the registers `indices` to `address`, and restricts the indices to the view's
+/// mask.
+void append_top(Piecewise& f, const Strided& top, std::span<const std::uint32_t> indices, std::uint32_t address) {
   for (std::size_t t = 0; t < indices.size(); ++t) {
     if (top.end[t] <= top.begin[t]) return f.nowhere();
-    if (top.begin[t] != 0 || top.end[t] != top.shape[t])
-      f.within(indices[t], top.begin[t], top.end[t] - 1);
+    if (top.begin[t] != 0 || top.end[t] != top.shape[t]) f.within(indices[t], top.begin[t], top.end[t] - 1);
     f.add(address, indices[t], top.stride[t]);
   }
 }

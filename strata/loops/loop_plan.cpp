@@ -1,4 +1,5 @@
-// LoopPlan: reads the expressions, checks that indices stay inside the shape, and collects the pieces. PointWalk, the fallback.
+// LoopPlan: reads the expressions, checks that indices stay inside the shape, and collects the pieces. PointWalk, the
+// fallback.
 #include "strata/loops/loop_plan.h"
 
 #include <algorithm>
@@ -29,8 +30,7 @@ auto reading(std::size_t k, std::string_view text, F&& f) {
   try {
     return f();
   } catch (const Error& e) {
-    throw Error(e.kind(), message("[complexLoops] expression ", k, ", ", text, ": ", e.what()),
-                e.column());
+    throw Error(e.kind(), message("[complexLoops] expression ", k, ", ", text, ": ", e.what()), e.column());
   }
 }
 
@@ -38,15 +38,14 @@ bool is_empty(const Index& shape) {
   return std::any_of(shape.begin(), shape.end(), [](std::int64_t n) { return n == 0; });
 }
 
-[[noreturn]] void refuse_offset(std::size_t k, std::string_view text, std::int64_t value,
-                                const Index& at, std::int64_t size) {
-  throw Error(ErrorKind::shape,
-              message("[complexLoops] expression ", k, ", ", text, ", is ", value, " at counters ",
-                      render(at), ": outside of dimension ", k, ", of size ", size));
+[[noreturn]] void refuse_offset(std::size_t k, std::string_view text, std::int64_t value, const Index& at,
+                                std::int64_t size) {
+  throw Error(ErrorKind::shape, message("[complexLoops] expression ", k, ", ", text, ", is ", value, " at counters ",
+                                        render(at), ": outside of dimension ", k, ", of size ", size));
 }
 
-/// f(); a default value when the engine's arithmetic overflows. Points are then evaluated one by one, which shows whether a
-/// value itself overflows.
+/// f(); a default value when the engine's arithmetic overflows. Points are then evaluated one by one, which shows
+/// whether a value itself overflows.
 template <class T, class F>
 T unless_overflow(F&& f) {
   try {
@@ -59,21 +58,18 @@ T unless_overflow(F&& f) {
 
 }  // namespace
 
-LoopPlan::LoopPlan(std::span<const Strided> views, std::span<const std::string_view> texts,
-                   bool with_offsets)
+LoopPlan::LoopPlan(std::span<const Strided> views, std::span<const std::string_view> texts, bool with_offsets)
     : views_(views.begin(), views.end()),
       texts_(texts.begin(), texts.end()),
       shape_(views.back().shape),
       rank_(shape_.size()),
       with_offsets_(with_offsets),
       width_(3 * rank_ + 1 + (with_offsets ? rank_ * (rank_ + 1) : 0)) {
-  STRATA_CHECK(texts.size() == rank_, shape, "[complexLoops] ", texts.size(),
-               " expressions for a tensor of shape ", render(shape_), ", which has ", rank_,
-               " dimensions");
+  STRATA_CHECK(texts.size() == rank_, shape, "[complexLoops] ", texts.size(), " expressions for a tensor of shape ",
+               render(shape_), ", which has ", rank_, " dimensions");
   if (is_empty(shape_)) {
     const std::vector<std::string> names = counter_names(rank_);
-    for (std::size_t k = 0; k < rank_; ++k)
-      reading(k, texts_[k], [&] { return compile(texts_[k], names); });
+    for (std::size_t k = 0; k < rank_; ++k) reading(k, texts_[k], [&] { return compile(texts_[k], names); });
     return;
   }
   std::vector<Variable> counters;
@@ -87,16 +83,14 @@ LoopPlan::LoopPlan(std::span<const Strided> views, std::span<const std::string_v
 }
 
 // Three attempts: the bounds of the algebra, the exact range by pieces, and the evaluation of every point.
-void LoopPlan::check_offsets(std::span<const Expr> expressions,
-                             std::span<const Variable> counters) const {
+void LoopPlan::check_offsets(std::span<const Expr> expressions, std::span<const Variable> counters) const {
   std::vector<std::size_t> open;
   for (std::size_t k = 0; k < rank_; ++k) {
     const Facts facts = expressions[k].facts();
     if (facts.min >= 0 && facts.max < shape_[k]) continue;
     const ExprPieces pieces = expr_pieces(expressions[k], counters);
-    const RangeResult values = unless_overflow<RangeResult>([&] {
-      return pieces.function ? range(*pieces.function, plan_budget(product(shape_))) : RangeResult{};
-    });
+    const RangeResult values = unless_overflow<RangeResult>(
+        [&] { return pieces.function ? range(*pieces.function, plan_budget(product(shape_))) : RangeResult{}; });
     if (!values.complete) {
       open.push_back(k);
       continue;
@@ -109,8 +103,7 @@ void LoopPlan::check_offsets(std::span<const Expr> expressions,
   for (PointWalk walk(*this); walk.next();)
     for (const std::size_t k : open) {
       const std::int64_t value = walk.value(k);
-      if (value < 0 || value >= shape_[k])
-        refuse_offset(k, texts_[k], value, walk.counters(), shape_[k]);
+      if (value < 0 || value >= shape_[k]) refuse_offset(k, texts_[k], value, walk.counters(), shape_[k]);
     }
 }
 
@@ -128,9 +121,7 @@ bool LoopPlan::collect(std::span<const Expr> expressions, std::span<const Variab
 
 // On a piece of the address every expression is affine, too: its slopes are differences to the piece's lower corner.
 void LoopPlan::append_piece(const Piece& p, std::span<const Piecewise> functions) {
-  const auto append = [&](const Index& values) {
-    pieces_.insert(pieces_.end(), values.begin(), values.end());
-  };
+  const auto append = [&](const Index& values) { pieces_.insert(pieces_.end(), values.begin(), values.end()); };
   append(p.lo);
   append(p.extent);
   pieces_.push_back(p.base);

@@ -1,9 +1,9 @@
-// The plan of a loop over a tensor, made before the loop runs: the part of tiled.h that need not be a template. Internal to
-// loops/.
+// The plan of a loop over a tensor, made before the loop runs: the part of tiled.h that need not be a template.
+// Internal to loops/.
 //
-// A LoopPlan holds index expressions, seen through a stack of views, as pieces: boxes of counters on which the address and
-// the expressions are affine. A LoopWalk yields blocks that together visit the counters in row-major order. A RowPlan lists
-// the contiguous rows of a tensor for parallelLoops.
+// A LoopPlan holds index expressions, seen through a stack of views, as pieces: boxes of counters on which the address
+// and the expressions are affine. A LoopWalk yields blocks that together visit the counters in row-major order. A
+// RowPlan lists the contiguous rows of a tensor for parallelLoops.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@
 
 namespace strata::detail {
 
-/// Elements in the order of their visits: for each index i of a box, in row-major order, the same list of runs, moved by the
-/// sum over j of i[j] * step[j]. A box without dimensions has one index. E.g. extent (2), step (100), and one run (3, 7, 1)
-/// visit the addresses 7, 8, 9, 107, 108, 109.
+/// Elements in the order of their visits: for each index i of a box, in row-major order, the same list of runs, moved
+/// by the sum over j of i[j] * step[j]. A box without dimensions has one index. E.g. extent (2), step (100), and one
+/// run (3, 7, 1) visit the addresses 7, 8, 9, 107, 108, 109.
 struct LoopBlock {
-  Index extent, step;  ///< the box, and the change of the address along each of its dimensions
+  Index extent, step;                ///< the box, and the change of the address along each of its dimensions
   SmallVec<std::int64_t, 24> slope;  ///< the change of expression k along dimension j: slope[k * extent.size() + j]
-  /// One row for each run: number of elements, first address, address step; with offsets also each expression's first value
-  /// and each expression's step. First values are those at the box's lower corner.
+  /// One row for each run: number of elements, first address, address step; with offsets also each expression's first
+  /// value and each expression's step. First values are those at the box's lower corner.
   std::vector<std::int64_t> runs;
 };
 /// The number of entries in a row of LoopBlock::runs.
@@ -35,10 +35,10 @@ constexpr std::size_t run_width(std::size_t expressions) { return 3 + 2 * expres
 
 class LoopPlan {
  public:
-  /// Plans one expression for each dimension of the top view, over counters _0, _1, ... that run over its shape. Without
-  /// `with_offsets` blocks leave out the expressions' values, which allows longer runs.
-  /// Where the pieces do not decide whether an expression stays inside its dimension, the expression is evaluated at every
-  /// point, in time linear in the number of points. For an empty shape the texts are only compiled.
+  /// Plans one expression for each dimension of the top view, over counters _0, _1, ... that run over its shape.
+  /// Without `with_offsets` blocks leave out the expressions' values, which allows longer runs. Where the pieces do not
+  /// decide whether an expression stays inside its dimension, the expression is evaluated at every point, in time
+  /// linear in the number of points. For an empty shape the texts are only compiled.
   /// @pre views is not empty, and valid indices have addresses inside the storage
   /// @throws Error (shape) when the number of expressions is not the rank, or when an expression leaves its dimension;
   ///   (parse, domain, overflow) for a text, as `parse`, with the column inside that text.
@@ -90,7 +90,8 @@ class LoopWalk {
   bool next(LoopBlock& out);
 
  private:
-  /// One level of the sweep: the pieces that contain the fixed values of the counters before `depth`, swept along counter `depth`.
+  /// One level of the sweep: the pieces that contain the fixed values of the counters before `depth`, swept along
+  /// counter `depth`.
   struct Frame {
     std::vector<std::size_t> pieces;  // by lower bound along the counter
     std::vector<std::int64_t> cuts;   // the counter values at which a piece begins or ends
@@ -99,9 +100,7 @@ class LoopWalk {
     std::int64_t value = 0, end = 0;
     bool striped = false;  // the active pieces differ along the last counter alone: one block
   };
-  const std::int64_t* row(std::size_t piece) const {
-    return plan_.pieces_.data() + piece * plan_.width_;
-  }
+  const std::int64_t* row(std::size_t piece) const { return plan_.pieces_.data() + piece * plan_.width_; }
   void prepare(std::size_t depth, const std::vector<std::size_t>& pieces);
   void restart(std::size_t depth);
   bool next_interval(std::size_t depth);
@@ -121,21 +120,22 @@ class LoopWalk {
   std::optional<Piecewise> stack_;  // for the fallback, where there are several views
 };
 
-/// The rows over the dimensions after `last`: one row for each valid index of the dimensions up to `last`, the outer ones. Row
-/// number r belongs to the r-th outer index of the box lo + [0, extent), in row-major order.
+/// The rows over the dimensions after `last`: one row for each valid index of the dimensions up to `last`, the outer
+/// ones. Row number r belongs to the r-th outer index of the box lo + [0, extent), in row-major order.
 struct RowPlan {
-  Index lo, extent;           ///< the outer indices: lo + [0, extent)
-  std::int64_t rows = 0;      ///< product of extent; 0 when no index is valid
-  std::int64_t row_size = 0;  ///< number of elements in a row
-  std::int64_t base = 0;      ///< address of the row at lo
-  Index step;                 ///< change of a row's address along each outer dimension
+  Index lo, extent;                 ///< the outer indices: lo + [0, extent)
+  std::int64_t rows = 0;            ///< product of extent; 0 when no index is valid
+  std::int64_t row_size = 0;        ///< number of elements in a row
+  std::int64_t base = 0;            ///< address of the row at lo
+  Index step;                       ///< change of a row's address along each outer dimension
   std::vector<std::int64_t> table;  ///< if rows have no common `step`: the address of each row, -1 for no row
 
   /// The number of rows, at least 1, that one task takes when `threads` threads share the work.
   std::int64_t grain(std::int64_t threads) const;
 };
 /// Rows with a common step cover the valid outer indices alone; a table covers all outer indices.
-/// @throws Error (shape) when `last` is not a dimension, or when a later dimension is not contiguous or only partly valid in
+/// @throws Error (shape) when `last` is not a dimension, or when a later dimension is not contiguous or only partly
+/// valid in
 ///   some row; (budget) when this takes too long to decide, or above 2^26 rows without a common step.
 RowPlan plan_rows(std::span<const Strided> views, std::int64_t last);
 
@@ -145,10 +145,9 @@ class RowCursor {
   RowCursor(const RowPlan& plan, std::int64_t row);
   /// The outer index of the current row: plan.lo is the first one.
   const Index& outer() const { return at_; }
-  /// The address of the current row; -1 when its outer index has no valid element. @pre advance() has not left the last row
-  std::int64_t address() const {
-    return plan_.table.empty() ? address_ : plan_.table[static_cast<std::size_t>(row_)];
-  }
+  /// The address of the current row; -1 when its outer index has no valid element. @pre advance() has not left the last
+  /// row
+  std::int64_t address() const { return plan_.table.empty() ? address_ : plan_.table[static_cast<std::size_t>(row_)]; }
   void advance() {
     ++row_;
     for (std::size_t j = at_.size(); j-- > 0;) {

@@ -53,8 +53,7 @@ constexpr TextFault loop_text_fault(std::string_view all) {
     out.token = {};
     for (const TextName& name : read.names)
       if (out.column == 0 && !is_counter(name.text, count))
-        out = {
-            Fault::syntax, false, "the counters are _0, _1, ..., one for each expression", {}, name.column};
+        out = {Fault::syntax, false, "the counters are _0, _1, ..., one for each expression", {}, name.column};
     if (out.column != 0) out.column += begin;
   });
   return out;

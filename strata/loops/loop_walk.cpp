@@ -1,9 +1,9 @@
 // LoopWalk: blocks in row-major order, by a sweep over the pieces of a LoopPlan.
 //
-// Along each counter the pieces begin and end at cuts. Between two cuts there may be a single piece, or several pieces that
-// differ along the last counter alone (stripes): their part is one block, with one run for each piece. Otherwise the counter
-// is fixed to each of its values, and the sweep continues with the next counter. Pieces are disjoint, so at the last counter
-// they are always stripes.
+// Along each counter the pieces begin and end at cuts. Between two cuts there may be a single piece, or several pieces
+// that differ along the last counter alone (stripes): their part is one block, with one run for each piece. Otherwise
+// the counter is fixed to each of its values, and the sweep continues with the next counter. Pieces are disjoint, so at
+// the last counter they are always stripes.
 
 #include <algorithm>
 
@@ -64,8 +64,7 @@ void LoopWalk::prepare(std::size_t depth, const std::vector<std::size_t>& pieces
   f.pieces = pieces;
   f.cuts.clear();
   const auto lo = [&](std::size_t p) { return row(p)[depth]; };
-  std::sort(f.pieces.begin(), f.pieces.end(),
-            [&](std::size_t a, std::size_t b) { return lo(a) < lo(b); });
+  std::sort(f.pieces.begin(), f.pieces.end(), [&](std::size_t a, std::size_t b) { return lo(a) < lo(b); });
   for (const std::size_t p : f.pieces) {
     f.cuts.push_back(lo(p));
     f.cuts.push_back(lo(p) + row(p)[plan_.rank_ + depth]);
@@ -89,9 +88,7 @@ bool LoopWalk::next_interval(std::size_t depth) {
   while (f.cut + 1 < f.cuts.size()) {
     f.value = f.cuts[f.cut++];
     f.end = f.cuts[f.cut];
-    std::erase_if(f.active, [&](std::size_t p) {
-      return row(p)[depth] + row(p)[plan_.rank_ + depth] <= f.value;
-    });
+    std::erase_if(f.active, [&](std::size_t p) { return row(p)[depth] + row(p)[plan_.rank_ + depth] <= f.value; });
     for (; f.first < f.pieces.size() && row(f.pieces[f.first])[depth] < f.end; ++f.first)
       f.active.push_back(f.pieces[f.first]);
     if (f.active.empty()) continue;
@@ -105,8 +102,7 @@ bool LoopWalk::next_interval(std::size_t depth) {
 // True when the pieces are stripes. Sorts them along the last counter.
 bool LoopWalk::are_stripes(std::vector<std::size_t>& pieces, std::size_t depth) const {
   const std::size_t rank = plan_.rank_, last = rank - 1;
-  std::sort(pieces.begin(), pieces.end(),
-            [&](std::size_t a, std::size_t b) { return row(a)[last] < row(b)[last]; });
+  std::sort(pieces.begin(), pieces.end(), [&](std::size_t a, std::size_t b) { return row(a)[last] < row(b)[last]; });
   if (depth == last) return true;
   const std::int64_t* first = row(pieces[0]);
   return std::all_of(pieces.begin() + 1, pieces.end(), [&](std::size_t p) {
@@ -115,8 +111,7 @@ bool LoopWalk::are_stripes(std::vector<std::size_t>& pieces, std::size_t depth) 
       return std::equal(first + from, first + to, other + from);
     };
     if (!same(depth + 1, last) || !same(rank + depth + 1, rank + last)) return false;
-    for (std::size_t at = 2 * rank; at < plan_.width_;
-         at += rank + 1)  // slopes: of the address, of expressions
+    for (std::size_t at = 2 * rank; at < plan_.width_; at += rank + 1)  // slopes: of the address, of expressions
       if (!same(at + 1 + depth, at + 1 + last)) return false;
     return true;
   });
@@ -145,8 +140,7 @@ void LoopWalk::emit(const std::vector<std::size_t>& pieces, std::size_t depth, L
     out.step.push_back(step);
   }
   for (std::size_t k = 0; k < expressions_; ++k)
-    for (const std::size_t j : axes)
-      out.slope.push_back(first[2 * rank + (k + 1) * (rank + 1) + 1 + j]);
+    for (const std::size_t j : axes) out.slope.push_back(first[2 * rank + (k + 1) * (rank + 1) + 1 + j]);
   for (const std::size_t p : pieces) append_run(p, depth, out);
   const bool joins = expressions_ == 0 && pieces.size() == 1 && !out.step.empty();
   if (joins && (out.runs[0] == 1 || out.step.back() == out.runs[2] * out.runs[0])) {
@@ -169,10 +163,8 @@ void LoopWalk::append_run(std::size_t piece, std::size_t depth, LoopBlock& out) 
   const std::int64_t* address = lo + 2 * rank;
   const std::int64_t* expressions = address + rank + 1;
   out.runs.insert(out.runs.end(), {lo[rank + last], moved(address), address[1 + last]});
-  for (std::size_t k = 0; k < expressions_; ++k)
-    out.runs.push_back(moved(expressions + k * (rank + 1)));
-  for (std::size_t k = 0; k < expressions_; ++k)
-    out.runs.push_back(expressions[k * (rank + 1) + 1 + last]);
+  for (std::size_t k = 0; k < expressions_; ++k) out.runs.push_back(moved(expressions + k * (rank + 1)));
+  for (std::size_t k = 0; k < expressions_; ++k) out.runs.push_back(expressions[k * (rank + 1) + 1 + last]);
 }
 
 bool LoopWalk::next_points(LoopBlock& out) {

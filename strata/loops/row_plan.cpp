@@ -1,4 +1,5 @@
-// plan_rows: the contiguous rows of a tensor, as one box where the row's address is affine, otherwise as a table of addresses.
+// plan_rows: the contiguous rows of a tensor, as one box where the row's address is affine, otherwise as a table of
+// addresses.
 
 #include <algorithm>
 #include <utility>
@@ -16,8 +17,7 @@ constexpr std::int64_t kChunk = std::int64_t{1} << 15;  // the least number of e
 /// Checks the rows of a tensor of `shape`: the elements of the dimensions after `last`.
 class RowCheck {
  public:
-  RowCheck(const Index& shape, std::size_t last)
-      : shape_(shape), outer_(last + 1), stride_(shape.size(), 0) {
+  RowCheck(const Index& shape, std::size_t last) : shape_(shape), outer_(last + 1), stride_(shape.size(), 0) {
     for (std::size_t j = shape.size(); j-- > outer_;) {
       stride_[j] = size_;
       size_ *= shape[j];
@@ -29,15 +29,14 @@ class RowCheck {
   /// @throws Error (shape) unless the piece's rows are whole and in order.
   void check(const Piece& p) const {
     for (std::size_t j = outer_; j < shape_.size(); ++j) {
-      STRATA_CHECK(p.extent[j] == shape_[j], shape, "[parallelLoops] dimension ", j, " of size ",
-                   shape_[j], " is not one run: only [", p.lo[j], ", ", p.lo[j] + p.extent[j],
-                   ") is valid");
+      STRATA_CHECK(p.extent[j] == shape_[j], shape, "[parallelLoops] dimension ", j, " of size ", shape_[j],
+                   " is not one run: only [", p.lo[j], ", ", p.lo[j] + p.extent[j], ") is valid");
       check_stride(p, j);
     }
   }
   void check_stride(const Piece& p, std::size_t j) const {
-    STRATA_CHECK(p.extent[j] <= 1 || p.slope[j] == stride_[j], shape, "[parallelLoops] dimension ",
-                 j, " is not contiguous: its stride is ", p.slope[j], ", not ", stride_[j]);
+    STRATA_CHECK(p.extent[j] <= 1 || p.slope[j] == stride_[j], shape, "[parallelLoops] dimension ", j,
+                 " is not contiguous: its stride is ", p.slope[j], ", not ", stride_[j]);
   }
   /// The first dimension after `last` along which the piece does not cover everything.
   std::size_t cut(const Piece& p) const {
@@ -48,8 +47,7 @@ class RowCheck {
   /// The address at which the row of the piece begins; -1 when that is not an address.
   std::int64_t row_start(const Piece& p) const {
     Int128 start = p.base;
-    for (std::size_t j = outer_; j < shape_.size(); ++j)
-      start -= static_cast<Int128>(stride_[j]) * p.lo[j];
+    for (std::size_t j = outer_; j < shape_.size(); ++j) start -= static_cast<Int128>(stride_[j]) * p.lo[j];
     return start < 0 || start > kPosInf ? -1 : static_cast<std::int64_t>(start);
   }
 
@@ -115,17 +113,16 @@ void plan_table(const Piecewise& f, const Index& shape, const RowCheck& check, R
   }
   STRATA_CHECK(pieces.complete(), budget, "[parallelLoops] the search for the rows takes too long");
   for (std::size_t row = 0; row < covered.size(); ++row)
-    STRATA_CHECK(covered[row] == 0 || covered[row] == check.size(), shape,
-                 "[parallelLoops] dimension ", cut, " of size ", shape[cut],
-                 " is not one run: row ", row, " is valid in part");
+    STRATA_CHECK(covered[row] == 0 || covered[row] == check.size(), shape, "[parallelLoops] dimension ", cut,
+                 " of size ", shape[cut], " is not one run: row ", row, " is valid in part");
 }
 
 }  // namespace
 
 RowPlan plan_rows(std::span<const Strided> views, std::int64_t last) {
   const Index& shape = views.back().shape;
-  STRATA_CHECK(last >= 0 && std::cmp_less(last, shape.size()), shape,
-               "[parallelLoops] there is no dimension ", last, " in shape ", render(shape));
+  STRATA_CHECK(last >= 0 && std::cmp_less(last, shape.size()), shape, "[parallelLoops] there is no dimension ", last,
+               " in shape ", render(shape));
   RowPlan out;
   for (const std::int64_t n : shape)
     if (n == 0) return out;

@@ -16,8 +16,6 @@ bool has_zlib() { return false; }
 
 std::uint32_t crc32(std::span<const std::byte>, std::uint32_t) { refuse(); }
 
-std::vector<std::byte> inflate(const ByteSource&, std::span<const std::byte>, std::uint64_t) {
-  refuse();
-}
+std::vector<std::byte> inflate(const ByteSource&, std::span<const std::byte>, std::uint64_t) { refuse(); }
 
 }  // namespace strata

@@ -30,15 +30,14 @@ std::string shape_text(std::span<const std::int64_t> shape) {
 }
 
 Buffer checked_elements(std::string_view operation, std::string_view name, const HostArray& array) {
-  STRATA_CHECK(array.data.dtype() == array.dtype, domain, "[", operation, "] ", name,
-               " is declared as ", array.dtype.name(), ", but the elements are ",
-               array.data.dtype().name());
-  STRATA_CHECK(array.shape.size() <= kMostDimensions, shape, "[", operation, "] ", name, " has ",
-               array.shape.size(), " dimensions; a file has ", kMostDimensions, " at most");
+  STRATA_CHECK(array.data.dtype() == array.dtype, domain, "[", operation, "] ", name, " is declared as ",
+               array.dtype.name(), ", but the elements are ", array.data.dtype().name());
+  STRATA_CHECK(array.shape.size() <= kMostDimensions, shape, "[", operation, "] ", name, " has ", array.shape.size(),
+               " dimensions; a file has ", kMostDimensions, " at most");
   std::int64_t count = 0;
   const bool fits = try_count(array.dtype, array.shape, count) && count == array.data.size();
-  STRATA_CHECK(fits, shape, "[", operation, "] ", name, " of shape ", shape_text(array.shape),
-               " has ", array.data.size(), " elements");
+  STRATA_CHECK(fits, shape, "[", operation, "] ", name, " of shape ", shape_text(array.shape), " has ",
+               array.data.size(), " elements");
   return array.data.toCPU();
 }
 
@@ -54,14 +53,12 @@ bool is_utf8(std::string_view text) {
 void check_names(std::string_view operation, const NamedArrays& arrays) {
   std::vector<std::string_view> names;
   for (const auto& [name, array] : arrays) {
-    STRATA_CHECK(is_utf8(name), domain, "[", operation, "] the name ", in_quotes(name),
-                 " is not UTF-8");
+    STRATA_CHECK(is_utf8(name), domain, "[", operation, "] the name ", in_quotes(name), " is not UTF-8");
     names.emplace_back(name);
   }
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
-  STRATA_CHECK(twice == names.end(), domain, "[", operation, "] the name ", in_quotes(*twice),
-               " is given twice");
+  STRATA_CHECK(twice == names.end(), domain, "[", operation, "] the name ", in_quotes(*twice), " is given twice");
 }
 
 std::int64_t bad_boolean(const Buffer& elements) {

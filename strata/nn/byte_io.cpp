@@ -18,23 +18,20 @@
 namespace strata {
 namespace {
 
-bool is_path(const std::string& text) {
-  return !text.empty() && text.find('\0') == std::string::npos;
-}
+bool is_path(const std::string& text) { return !text.empty() && text.find('\0') == std::string::npos; }
 /// The name of a file in messages: in quotes, escaped, if it is not a legal path, because a NUL would end the message.
 std::string shown(const std::string& path) { return is_path(path) ? path : in_quotes(path); }
 
 template <class T>
 void swap_each(std::span<std::byte> bytes) {
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(T))
-    std::reverse(&bytes[at], &bytes[at] + sizeof(T));
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) std::reverse(&bytes[at], &bytes[at] + sizeof(T));
 }
 
-/// A temporary file in the folder of its target, which finish() renames to the target. Without finish() the destructor deletes it.
+/// A temporary file in the folder of its target, which finish() renames to the target. Without finish() the destructor
+/// deletes it.
 class Replacement {
  public:
-  Replacement(std::string_view operation, const std::string& path)
-      : operation_(operation), path_(path) {
+  Replacement(std::string_view operation, const std::string& path) : operation_(operation), path_(path) {
     refuse_unless(is_path(path), "it is not a path");
     find_target();
     const std::filesystem::path folder = std::filesystem::path(target_).parent_path();
@@ -51,9 +48,7 @@ class Replacement {
     if (file_) unlink(temporary_.c_str());
   }
 
-  void write(std::span<const std::byte> bytes) {
-    check(write_all(file_.get(), bytes.data(), bytes.size()));
-  }
+  void write(std::span<const std::byte> bytes) { check(write_all(file_.get(), bytes.data(), bytes.size())); }
   /// Synchronizes the file and renames it to the target. Some file systems report a full disk only here.
   void finish() {
     if (mode_) check(fchmod(file_.get(), *mode_) == 0);
@@ -70,7 +65,8 @@ class Replacement {
   void check(bool holds) const {
     if (!holds) refuse_unless(false, last_error_text());
   }
-  /// Sets target_: the file that a symbolic link points to, so that the link stays; else the path. Refuses devices and folders.
+  /// Sets target_: the file that a symbolic link points to, so that the link stays; else the path. Refuses devices and
+  /// folders.
   void find_target() {
     std::error_code error;
     target_ = path_;
@@ -112,8 +108,7 @@ ByteSource ByteSource::file(std::string_view operation, const std::string& path)
   // O_NONBLOCK: opening a pipe without a writer must not block; it is refused below.
   out.file_ = Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};
-  if (!out.file_ || fstat(out.file_.get(), &status) != 0)
-    out.fail("cannot read it: ", last_error_text());
+  if (!out.file_ || fstat(out.file_.get(), &status) != 0) out.fail("cannot read it: ", last_error_text());
   if (!S_ISREG(status.st_mode)) out.fail("it is not a regular file");
   out.size_ = static_cast<std::uint64_t>(status.st_size);
   return out;
@@ -127,8 +122,8 @@ void ByteSource::read(std::uint64_t at, std::span<std::byte> to) const {
     std::memcpy(to.data(), bytes_.data() + at, to.size());
     return;
   }
-  const bool there = lseek(file_.get(), static_cast<off_t>(at), SEEK_SET) >= 0 &&
-                     read_exactly(file_.get(), to.data(), to.size());
+  const bool there =
+      lseek(file_.get(), static_cast<off_t>(at), SEEK_SET) >= 0 && read_exactly(file_.get(), to.data(), to.size());
   if (!there) fail("cannot read it: ", errno == 0 ? "it has become shorter" : last_error_text());
 }
 
@@ -172,8 +167,7 @@ std::vector<std::span<const std::byte>> BytePieces::spans() const {
 std::vector<std::byte> BytePieces::join() const {
   std::vector<std::byte> out;
   out.reserve(size());
-  for (const std::span<const std::byte> bytes : spans())
-    out.insert(out.end(), bytes.begin(), bytes.end());
+  for (const std::span<const std::byte> bytes : spans()) out.insert(out.end(), bytes.begin(), bytes.end());
   return out;
 }
 

@@ -1,5 +1,6 @@
-// The input and output of the array formats. A ByteSource reads bytes at any position of a file or of a span; BytePieces collects texts
-// and buffers, and writes them as one file atomically. npy.h, zip.h and safetensors.h parse from the first and write through the second.
+// The input and output of the array formats. A ByteSource reads bytes at any position of a file or of a span;
+// BytePieces collects texts and buffers, and writes them as one file atomically. npy.h, zip.h and safetensors.h parse
+// from the first and write through the second.
 #pragma once
 
 #include <bit>
@@ -45,24 +46,26 @@ void swap_bytes(const Buffer& elements);
 /// True on a big-endian machine: elements need swap_bytes() on the way to and from a little-endian file.
 inline constexpr bool kSwapsLittle = std::endian::native != std::endian::little;
 
-/// Bytes to be parsed: a span, or a regular file that is read on demand. Every error message begins with "[operation] name: ", e.g.
+/// Bytes to be parsed: a span, or a regular file that is read on demand. Every error message begins with "[operation]
+/// name: ", e.g.
 /// "[npy] weights.npy: ".
 class ByteSource {
  public:
   /// @pre the bytes outlive the source
-  ByteSource(std::string_view operation, std::span<const std::byte> bytes,
-             std::string name = "the bytes")
+  ByteSource(std::string_view operation, std::span<const std::byte> bytes, std::string name = "the bytes")
       : operation_(operation), name_(std::move(name)), bytes_(bytes), size_(bytes.size()) {}
   /// Opens `path`. @throws Error (parse) with the system's reason if `path` is not a regular file or cannot be opened
   static ByteSource file(std::string_view operation, const std::string& path);
 
   const std::string& name() const { return name_; }
   std::uint64_t size() const { return size_; }
-  /// Copies to.size() bytes, beginning with byte `at`. @throws Error (parse) if the source ends before, or the read fails
+  /// Copies to.size() bytes, beginning with byte `at`. @throws Error (parse) if the source ends before, or the read
+  /// fails
   void read(std::uint64_t at, std::span<std::byte> to) const;
   std::vector<std::byte> read(std::uint64_t at, std::uint64_t count) const;
-  /// Maps the whole file copy-on-write: a write to the pages stays in this process. Returns null for a span, for an empty file, and if
-  /// the system refuses. NOTE: if another process truncates the file, reading a lost page raises SIGBUS.
+  /// Maps the whole file copy-on-write: a write to the pages stays in this process. Returns null for a span, for an
+  /// empty file, and if the system refuses. NOTE: if another process truncates the file, reading a lost page raises
+  /// SIGBUS.
   std::shared_ptr<std::byte> map() const;
 
   /// Always throws Error (parse). Its message is the prefix of the class, then the parts.
@@ -73,8 +76,7 @@ class ByteSource {
   /// The same, and Error::column() is `column`: the 1-based place of the fault in the text.
   template <class... Parts>
   [[noreturn]] void fail_at(std::size_t column, const Parts&... parts) const {
-    throw Error(ErrorKind::parse, detail::message("[", operation_, "] ", name_, ": ", parts...),
-                column);
+    throw Error(ErrorKind::parse, detail::message("[", operation_, "] ", name_, ": ", parts...), column);
   }
 
  private:
@@ -95,8 +97,9 @@ class BytePieces {
   std::uint64_t size() const;
   std::vector<std::span<const std::byte>> spans() const;  ///< valid until the next add()
   std::vector<std::byte> join() const;
-  /// Writes the file `path` atomically: a temporary file in the same folder is written, synchronized, then renamed to `path`. A reader
-  /// sees the old file or the complete new one. If `path` is a symbolic link, the file that it points to is replaced.
+  /// Writes the file `path` atomically: a temporary file in the same folder is written, synchronized, then renamed to
+  /// `path`. A reader sees the old file or the complete new one. If `path` is a symbolic link, the file that it points
+  /// to is replaced.
   /// @throws Error (budget) with the system's reason if that fails; the old file is then unchanged
   void write(std::string_view operation, const std::string& path) const;
 

@@ -9,12 +9,10 @@
 namespace strata::nn {
 
 std::pair<double, double> fans(const Ints& shape) {
-  STRATA_CHECK(shape.size() >= 2, shape, "[fans] a weight of shape ", render(shape),
-               " has no inputs and outputs");
+  STRATA_CHECK(shape.size() >= 2, shape, "[fans] a weight of shape ", render(shape), " has no inputs and outputs");
   double places = 1;
   for (std::size_t k = 2; k < shape.size(); ++k) places *= static_cast<double>(shape[k].value());
-  return {static_cast<double>(shape[1].value()) * places,
-          static_cast<double>(shape[0].value()) * places};
+  return {static_cast<double>(shape[1].value()) * places, static_cast<double>(shape[0].value()) * places};
 }
 
 Tensor uniform(const Ints& shape, double low, double high, DType dtype, At at) {
@@ -25,8 +23,7 @@ Tensor uniform(const Ints& shape, double low, double high, DType dtype, At at) {
 }
 Tensor normal(const Ints& shape, double mean, double deviation, DType dtype, At at) {
   const OriginScope scope("normal", at);
-  STRATA_CHECK(deviation >= 0, domain, "[normal] the deviation is ", deviation,
-               "; 0 or more is expected");
+  STRATA_CHECK(deviation >= 0, domain, "[normal] the deviation is ", deviation, "; 0 or more is expected");
   if (NoInitialValues::is_active()) return Tensor::empty(shape, dtype);
   return randn(shape, dtype) * deviation + mean;
 }

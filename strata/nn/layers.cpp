@@ -15,10 +15,9 @@ Tensor within(const Ints& shape, double inputs) {
   return uniform(shape, -most, most);
 }
 
-Ints weight_shape(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel,
-                  std::int64_t groups) {
-  STRATA_CHECK(groups > 0 && in % groups == 0 && out % groups == 0, domain, "[Conv] ", in,
-               " channels to ", out, " in ", groups, " groups");
+Ints weight_shape(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel, std::int64_t groups) {
+  STRATA_CHECK(groups > 0 && in % groups == 0 && out % groups == 0, domain, "[Conv] ", in, " channels to ", out, " in ",
+               groups, " groups");
   Ints shape = {out, in / groups};
   for (const std::int64_t size : kernel) shape.push_back(size);
   return shape;
@@ -32,17 +31,14 @@ Tensor at_time(const Tensor& x, std::int64_t t) {
   return x.shrink({{0, x.size(0)}, {t, t + 1}, {0, x.size(2)}}).squeeze(1);
 }
 std::int64_t length_of(const Tensor& x, const char* name) {
-  STRATA_CHECK(x.ndim() == 3, shape, "[", name, "] takes (batch, length, features), not ",
-               render(x.shape()));
-  STRATA_CHECK(x.size(1).is_number(), shape, "[", name, "] the length ", x.size(1).render(),
-               " is symbolic");
+  STRATA_CHECK(x.ndim() == 3, shape, "[", name, "] takes (batch, length, features), not ", render(x.shape()));
+  STRATA_CHECK(x.size(1).is_number(), shape, "[", name, "] the length ", x.size(1).render(), " is symbolic");
   return x.size(1).value();
 }
 
 }  // namespace
 
-Linear::Linear(std::int64_t in, std::int64_t out, bool has_bias)
-    : weight(within({out, in}, static_cast<double>(in))) {
+Linear::Linear(std::int64_t in, std::int64_t out, bool has_bias) : weight(within({out, in}, static_cast<double>(in))) {
   if (has_bias) bias = within({out}, static_cast<double>(in));
   add_member("weight", weight);
   add_member("bias", bias, {out});
@@ -52,10 +48,8 @@ Tensor Linear::operator()(const Tensor& x, At at) const {
   return linear(x, weight, bias);
 }
 
-Conv::Conv(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel,
-           ConvOptions o, bool has_bias)
-    : weight(kaiming_uniform(weight_shape(in, out, kernel, o.groups), std::sqrt(5.0))),
-      options(std::move(o)) {
+Conv::Conv(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel, ConvOptions o, bool has_bias)
+    : weight(kaiming_uniform(weight_shape(in, out, kernel, o.groups), std::sqrt(5.0))), options(std::move(o)) {
   if (has_bias) bias = within({out}, fans(weight.shape()).first);
   add_member("weight", weight);
   add_member("bias", bias, {out});
@@ -66,8 +60,7 @@ Tensor Conv::operator()(const Tensor& x, At at) const {
 }
 
 Embedding::Embedding(std::int64_t count, std::int64_t features)
-    : weight(NoInitialValues::is_active() ? Tensor::empty({count, features})
-                                          : randn({count, features})) {
+    : weight(NoInitialValues::is_active() ? Tensor::empty({count, features}) : randn({count, features})) {
   add_member("weight", weight);
 }
 Tensor Embedding::operator()(const Tensor& indices, At at) const {
@@ -115,8 +108,7 @@ Tensor InstanceNorm::operator()(const Tensor& x, At at) const {
   const OriginScope scope("InstanceNorm", at);
   return instance_norm(x, weight, bias, eps);
 }
-RMSNorm::RMSNorm(Ints s, std::optional<double> e)
-    : shape(std::move(s)), weight(Tensor::ones(shape)), eps(e) {
+RMSNorm::RMSNorm(Ints s, std::optional<double> e) : shape(std::move(s)), weight(Tensor::ones(shape)), eps(e) {
   add_member("weight", weight);
 }
 Tensor RMSNorm::operator()(const Tensor& x, At at) const {
@@ -135,29 +127,26 @@ MultiheadAttention::MultiheadAttention(std::int64_t features, std::int64_t h, bo
       key(features, features, bias),
       value(features, features, bias),
       out(features, features, bias) {
-  STRATA_CHECK(h > 0 && features % h == 0, domain, "[MultiheadAttention] ", features,
-               " features for ", h, " heads");
+  STRATA_CHECK(h > 0 && features % h == 0, domain, "[MultiheadAttention] ", features, " features for ", h, " heads");
   add("query", query), add("key", key), add("value", value), add("out", out);
 }
 Tensor MultiheadAttention::operator()(const Tensor& q, const Tensor& k, const Tensor& v,
                                       const AttentionOptions& options, At at) const {
   const OriginScope scope("MultiheadAttention", at);
   const auto split = [&](const Tensor& x) { return x.unflatten(-1, {heads, -1}).transpose(1, 2); };
-  const Tensor seen =
-      scaled_dot_product_attention(split(query(q)), split(key(k)), split(value(v)), options);
+  const Tensor seen = scaled_dot_product_attention(split(query(q)), split(key(k)), split(value(v)), options);
   return out(seen.transpose(1, 2).flatten(2));
 }
 
-TransformerBlock::TransformerBlock(std::int64_t features, std::int64_t heads, std::int64_t hidden,
-                                   double p)
+TransformerBlock::TransformerBlock(std::int64_t features, std::int64_t heads, std::int64_t hidden, double p)
     : norm1({features}),
       norm2({features}),
       attention(features, heads),
       up(features, hidden),
       down(hidden, features),
       drop(p) {
-  add("norm1", norm1), add("norm2", norm2), add("attention", attention), add("up", up),
-      add("down", down), add("drop", drop);
+  add("norm1", norm1), add("norm2", norm2), add("attention", attention), add("up", up), add("down", down),
+      add("drop", drop);
 }
 Tensor TransformerBlock::operator()(const Tensor& x, const AttentionOptions& options, At at) const {
   const OriginScope scope("TransformerBlock", at);
@@ -174,8 +163,7 @@ LSTM::LSTM(std::int64_t in, std::int64_t f)
   add_member("weight_ih_l0", weight_ih), add_member("weight_hh_l0", weight_hh);
   add_member("bias_ih_l0", bias_ih), add_member("bias_hh_l0", bias_hh);
 }
-LSTM::Result LSTM::operator()(const Tensor& x,
-                              const std::optional<std::pair<Tensor, Tensor>>& state, At at) const {
+LSTM::Result LSTM::operator()(const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state, At at) const {
   const OriginScope scope("LSTM", at);
   const std::int64_t length = length_of(x, "LSTM");
   const Tensor zero = Tensor::zeros({x.size(0), features}, x.dtype()).to(x.device());
@@ -189,9 +177,8 @@ LSTM::Result LSTM::operator()(const Tensor& x,
     h = part(3).sigmoid() * c.tanh();
     outputs.push_back(h);
   }
-  return {outputs.empty()
-              ? x.shrink({{0, x.size(0)}, {0, 0}, {0, 0}}).reshape({x.size(0), 0, features})
-              : Tensor::stack(outputs, 1),
+  return {outputs.empty() ? x.shrink({{0, x.size(0)}, {0, 0}, {0, 0}}).reshape({x.size(0), 0, features})
+                          : Tensor::stack(outputs, 1),
           h, c};
 }
 
@@ -204,8 +191,7 @@ GRU::GRU(std::int64_t in, std::int64_t f)
   add_member("weight_ih_l0", weight_ih), add_member("weight_hh_l0", weight_hh);
   add_member("bias_ih_l0", bias_ih), add_member("bias_hh_l0", bias_hh);
 }
-std::pair<Tensor, Tensor> GRU::operator()(const Tensor& x, const std::optional<Tensor>& state,
-                                          At at) const {
+std::pair<Tensor, Tensor> GRU::operator()(const Tensor& x, const std::optional<Tensor>& state, At at) const {
   const OriginScope scope("GRU", at);
   const std::int64_t length = length_of(x, "GRU");
   Tensor h = state ? *state : Tensor::zeros({x.size(0), features}, x.dtype()).to(x.device());
@@ -219,9 +205,8 @@ std::pair<Tensor, Tensor> GRU::operator()(const Tensor& x, const std::optional<T
     h = next + update * (h - next);
     outputs.push_back(h);
   }
-  return {outputs.empty()
-              ? x.shrink({{0, x.size(0)}, {0, 0}, {0, 0}}).reshape({x.size(0), 0, features})
-              : Tensor::stack(outputs, 1),
+  return {outputs.empty() ? x.shrink({{0, x.size(0)}, {0, 0}, {0, 0}}).reshape({x.size(0), 0, features})
+                          : Tensor::stack(outputs, 1),
           h};
 }
 

@@ -1,13 +1,15 @@
-// The layers of a network: each is a Module with one function, operator(), and has the name, the formula and the initial values of its
-// PyTorch counterpart (docs/coming-from.md lists the differences). The header also declares the initialisers (uniform, kaiming_normal,
+// The layers of a network: each is a Module with one function, operator(), and has the name, the formula and the
+// initial values of its PyTorch counterpart (docs/coming-from.md lists the differences). The header also declares the
+// initialisers (uniform, kaiming_normal,
 // ...).
 //
 //   nn::Linear layer(64, 10);
 //   Tensor y = layer(x);                       // (batch, 64) to (batch, 10)
 //
-// Inputs have the shape (batch, channels, sizes...) for convolutions and normalisations, (batch, length, features) for attention and
-// recurrent layers, (..., features) for Linear. The parameters are public members: `layer.weight = w` makes w the parameter, unchecked;
-// layer.set("weight", w) checks dtype, shape and device (Module::set()). Errors name the line of the call: `at` is its place in the source.
+// Inputs have the shape (batch, channels, sizes...) for convolutions and normalisations, (batch, length, features) for
+// attention and recurrent layers, (..., features) for Linear. The parameters are public members: `layer.weight = w`
+// makes w the parameter, unchecked; layer.set("weight", w) checks dtype, shape and device (Module::set()). Errors name
+// the line of the call: `at` is its place in the source.
 #pragma once
 
 #include <functional>
@@ -28,13 +30,13 @@ class Linear : public Module {
   std::optional<Tensor> bias;  ///< (out,)
 };
 
-/// Convolution over kernel.size() spatial axes, as conv_nd(): (batch, in, sizes...) to (batch, out, sizes...). The weight begins as
-/// kaiming_uniform(shape, sqrt(5)), the bias uniform in +-1/sqrt(in / groups * product(kernel)).
-/// The constructor throws Error (domain) unless options.groups divides `in` and `out`.
+/// Convolution over kernel.size() spatial axes, as conv_nd(): (batch, in, sizes...) to (batch, out, sizes...). The
+/// weight begins as kaiming_uniform(shape, sqrt(5)), the bias uniform in +-1/sqrt(in / groups * product(kernel)). The
+/// constructor throws Error (domain) unless options.groups divides `in` and `out`.
 class Conv : public Module {
  public:
-  Conv(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel,
-       ConvOptions options = {}, bool bias = true);
+  Conv(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel, ConvOptions options = {},
+       bool bias = true);
   Tensor operator()(const Tensor& x, At at = At::current()) const;
   Tensor weight;               ///< (out, in / groups, kernel...)
   std::optional<Tensor> bias;  ///< (out,)
@@ -42,25 +44,22 @@ class Conv : public Module {
 };
 /// Conv over one spatial axis: (batch, in, length).
 struct Conv1d : Conv {
-  Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {},
-         bool has_bias = true)
+  Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {}, bool has_bias = true)
       : Conv(in, out, {kernel}, std::move(how), has_bias) {}
 };
 /// Conv over two spatial axes, with a kernel of `kernel` x `kernel`: (batch, in, height, width).
 struct Conv2d : Conv {
-  Conv2d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {},
-         bool has_bias = true)
+  Conv2d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {}, bool has_bias = true)
       : Conv(in, out, {kernel, kernel}, std::move(how), has_bias) {}
 };
 /// Conv over three spatial axes, with a kernel of `kernel` x `kernel` x `kernel`: (batch, in, depth, height, width).
 struct Conv3d : Conv {
-  Conv3d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {},
-         bool has_bias = true)
+  Conv3d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {}, bool has_bias = true)
       : Conv(in, out, {kernel, kernel, kernel}, std::move(how), has_bias) {}
 };
 
-/// Looks up a row of the weight for each index: integers of shape (...) to (..., features). The weight begins normal, with mean 0 and
-/// deviation 1. An index outside [0, count) gives a row of NaN (embedding()).
+/// Looks up a row of the weight for each index: integers of shape (...) to (..., features). The weight begins normal,
+/// with mean 0 and deviation 1. An index outside [0, count) gives a row of NaN (embedding()).
 class Embedding : public Module {
  public:
   Embedding(std::int64_t count, std::int64_t features);
@@ -68,8 +67,8 @@ class Embedding : public Module {
   Tensor weight;  ///< (count, features)
 };
 
-/// Normalises each channel over the batch and the sizes, then scales by `weight` and adds `bias`: (x - mean) / sqrt(var + eps) * w + b.
-/// In training, mean and variance are those of the batch, and each call assigns
+/// Normalises each channel over the batch and the sizes, then scales by `weight` and adds `bias`: (x - mean) / sqrt(var
+/// + eps) * w + b. In training, mean and variance are those of the batch, and each call assigns
 ///   running = (1 - momentum) * running + momentum * batch      (the running variance takes the batch's unbiased one)
 /// to running_mean and running_var. In eval() they are the running ones.
 class BatchNorm : public Module {
@@ -79,7 +78,8 @@ class BatchNorm : public Module {
   Tensor weight, bias, running_mean, running_var;
   double eps, momentum;
 };
-/// Normalises over the last shape.size() axes, whose sizes must be `shape`, then scales and shifts each element; see layer_norm().
+/// Normalises over the last shape.size() axes, whose sizes must be `shape`, then scales and shifts each element; see
+/// layer_norm().
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(Ints shape, double eps = 1e-5);
@@ -105,7 +105,8 @@ class InstanceNorm : public Module {
   Tensor weight, bias;
   double eps;
 };
-/// Divides by the root mean square over the last shape.size() axes, whose sizes must be `shape`, then scales by `weight`; see rms_norm().
+/// Divides by the root mean square over the last shape.size() axes, whose sizes must be `shape`, then scales by
+/// `weight`; see rms_norm().
 class RMSNorm : public Module {
  public:
   explicit RMSNorm(Ints shape, std::optional<double> eps = {});
@@ -115,8 +116,8 @@ class RMSNorm : public Module {
   std::optional<double> eps;
 };
 
-/// In training, sets each element to 0 with probability `p` and scales the others by 1 / (1 - p), which keeps the expected value. In
-/// eval(), returns x.
+/// In training, sets each element to 0 with probability `p` and scales the others by 1 / (1 - p), which keeps the
+/// expected value. In eval(), returns x.
 class Dropout : public Module {
  public:
   explicit Dropout(double probability = 0.5) : p(probability) {}
@@ -124,14 +125,14 @@ class Dropout : public Module {
   double p;
 };
 
-/// Scaled dot product attention in `heads` heads of features / heads features each: (batch, length, features) to the same shape. Query, key
-/// and value are projected by a Linear each, and the joined heads by `out`; the second operator() is self-attention.
-/// The constructor throws Error (domain) unless `heads` divides `features`.
+/// Scaled dot product attention in `heads` heads of features / heads features each: (batch, length, features) to the
+/// same shape. Query, key and value are projected by a Linear each, and the joined heads by `out`; the second
+/// operator() is self-attention. The constructor throws Error (domain) unless `heads` divides `features`.
 class MultiheadAttention : public Module {
  public:
   MultiheadAttention(std::int64_t features, std::int64_t heads, bool bias = true);
-  Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value,
-                    const AttentionOptions& options = {}, At at = At::current()) const;
+  Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionOptions& options = {},
+                    At at = At::current()) const;
   Tensor operator()(const Tensor& x, const AttentionOptions& options = {}, At at = At::current()) const {
     return (*this)(x, x, x, options, at);
   }
@@ -139,8 +140,8 @@ class MultiheadAttention : public Module {
   Linear query, key, value, out;
 };
 
-/// A transformer block that normalises before each part: y = x + drop(attention(norm1(x))), then y + drop(down(gelu(up(norm2(y))))).
-/// `hidden` is the width between `up` and `down`.
+/// A transformer block that normalises before each part: y = x + drop(attention(norm1(x))), then y +
+/// drop(down(gelu(up(norm2(y))))). `hidden` is the width between `up` and `down`.
 class TransformerBlock : public Module {
  public:
   TransformerBlock(std::int64_t features, std::int64_t heads, std::int64_t hidden, double dropout = 0);
@@ -151,13 +152,14 @@ class TransformerBlock : public Module {
   Dropout drop;
 };
 
-/// One LSTM layer over a sequence: (batch, length, in) to (batch, length, features), with the last state. The steps are unrolled, so the
-/// length must be a number; a symbolic one throws Error (shape). In state_dict() the tensors have the names of PyTorch's first layer:
-/// weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0.
+/// One LSTM layer over a sequence: (batch, length, in) to (batch, length, features), with the last state. The steps are
+/// unrolled, so the length must be a number; a symbolic one throws Error (shape). In state_dict() the tensors have the
+/// names of PyTorch's first layer: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0.
 class LSTM : public Module {
  public:
   LSTM(std::int64_t in, std::int64_t features);
-  /// `output` (batch, length, features) is the hidden state after each step; `hidden` and `cell` (batch, features) are the last state.
+  /// `output` (batch, length, features) is the hidden state after each step; `hidden` and `cell` (batch, features) are
+  /// the last state.
   struct Result {
     Tensor output, hidden, cell;
   };
@@ -165,12 +167,12 @@ class LSTM : public Module {
   Result operator()(const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state = {},
                     At at = At::current()) const;
   std::int64_t features;
-  /// weight_ih (4 * features, in), weight_hh (4 * features, features), biases (4 * features,): the gates input, forget, cell, output are
-  /// stacked on axis 0.
+  /// weight_ih (4 * features, in), weight_hh (4 * features, features), biases (4 * features,): the gates input, forget,
+  /// cell, output are stacked on axis 0.
   Tensor weight_ih, weight_hh, bias_ih, bias_hh;
 };
-/// One GRU layer over a sequence: (batch, length, in) to (batch, length, features), with the last state. The steps are unrolled, as those
-/// of LSTM, and the tensors have the same names in state_dict().
+/// One GRU layer over a sequence: (batch, length, in) to (batch, length, features), with the last state. The steps are
+/// unrolled, as those of LSTM, and the tensors have the same names in state_dict().
 class GRU : public Module {
  public:
   GRU(std::int64_t in, std::int64_t features);
@@ -185,28 +187,24 @@ class GRU : public Module {
 
 // --- initial values (init.cpp) ---
 
-// Each of the following is a tensor of random values from the default generator. Under NoInitialValues the values are undefined instead.
+// Each of the following is a tensor of random values from the default generator. Under NoInitialValues the values are
+// undefined instead.
 
-/// The fan-in and fan-out of a weight of shape (out, in, sizes...): in * product(sizes) and out * product(sizes), e.g. (18, 36) for
-/// (4, 2, 3, 3). @throws Error (shape) below two dimensions
+/// The fan-in and fan-out of a weight of shape (out, in, sizes...): in * product(sizes) and out * product(sizes), e.g.
+/// (18, 36) for (4, 2, 3, 3). @throws Error (shape) below two dimensions
 std::pair<double, double> fans(const Ints& shape);
 /// Uniform in [low, high). @throws Error (domain) if low > high
-Tensor uniform(const Ints& shape, double low, double high, DType dtype = dtypes::float32,
-               At at = At::current());
+Tensor uniform(const Ints& shape, double low, double high, DType dtype = dtypes::float32, At at = At::current());
 /// Normal with the given mean and standard deviation. @throws Error (domain) for a negative deviation
-Tensor normal(const Ints& shape, double mean, double deviation, DType dtype = dtypes::float32,
-              At at = At::current());
-/// He et al., 2015, for a leaky ReLU of that negative slope: uniform in +-sqrt(6 / ((1 + slope^2) * fan-in)). @throws as fans()
-Tensor kaiming_uniform(const Ints& shape, double slope = 0, DType dtype = dtypes::float32,
-                       At at = At::current());
+Tensor normal(const Ints& shape, double mean, double deviation, DType dtype = dtypes::float32, At at = At::current());
+/// He et al., 2015, for a leaky ReLU of that negative slope: uniform in +-sqrt(6 / ((1 + slope^2) * fan-in)). @throws
+/// as fans()
+Tensor kaiming_uniform(const Ints& shape, double slope = 0, DType dtype = dtypes::float32, At at = At::current());
 /// The same variance, normal: mean 0, deviation sqrt(2 / ((1 + slope^2) * fan-in)). @throws as fans()
-Tensor kaiming_normal(const Ints& shape, double slope = 0, DType dtype = dtypes::float32,
-                      At at = At::current());
+Tensor kaiming_normal(const Ints& shape, double slope = 0, DType dtype = dtypes::float32, At at = At::current());
 /// Glorot and Bengio, 2010: uniform in +-gain * sqrt(6 / (fan-in + fan-out)). @throws as fans()
-Tensor xavier_uniform(const Ints& shape, double gain = 1, DType dtype = dtypes::float32,
-                      At at = At::current());
+Tensor xavier_uniform(const Ints& shape, double gain = 1, DType dtype = dtypes::float32, At at = At::current());
 /// The same variance, normal: mean 0, deviation gain * sqrt(2 / (fan-in + fan-out)). @throws as fans()
-Tensor xavier_normal(const Ints& shape, double gain = 1, DType dtype = dtypes::float32,
-                     At at = At::current());
+Tensor xavier_normal(const Ints& shape, double gain = 1, DType dtype = dtypes::float32, At at = At::current());
 
 }  // namespace strata::nn

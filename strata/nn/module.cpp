@@ -9,8 +9,7 @@
 namespace strata::nn {
 
 void Module::check_name(const std::string& name) const {
-  for (const Entry& e : entries_)
-    STRATA_CHECK(e.name != name, domain, "[Module] ", name, " is given twice");
+  for (const Entry& e : entries_) STRATA_CHECK(e.name != name, domain, "[Module] ", name, " is given twice");
 }
 
 namespace {
@@ -29,8 +28,7 @@ Tensor as_buffer(Tensor tensor) {
 /// Keeps each tensor once, under its first name.
 NamedTensors each_once(NamedTensors all) {
   std::unordered_set<const TensorState*> seen;
-  std::erase_if(
-      all, [&](const auto& e) { return !seen.insert(TensorAccess::state(e.second).get()).second; });
+  std::erase_if(all, [&](const auto& e) { return !seen.insert(TensorAccess::state(e.second).get()).second; });
   return all;
 }
 
@@ -63,12 +61,10 @@ void Module::add(const std::string& name, Module& inner) {
   entries_.push_back({.name = name, .module = &inner});
 }
 std::vector<Tensor> Module::add_list(const std::string& name, std::vector<Tensor> parameters) {
-  for (std::size_t k = 0; k < parameters.size(); ++k)
-    parameters[k] = add(detail::message(name, ".", k), parameters[k]);
+  for (std::size_t k = 0; k < parameters.size(); ++k) parameters[k] = add(detail::message(name, ".", k), parameters[k]);
   return parameters;
 }
-std::map<std::string, Tensor> Module::add_map(const std::string& name,
-                                              std::map<std::string, Tensor> parameters) {
+std::map<std::string, Tensor> Module::add_map(const std::string& name, std::map<std::string, Tensor> parameters) {
   for (auto& [key, tensor] : parameters) tensor = add(detail::message(name, ".", key), tensor);
   return parameters;
 }
@@ -94,12 +90,12 @@ void Module::add_member(const std::string& name, std::optional<Tensor>& paramete
                       .dtype = parameter ? parameter->dtype() : dtypes::float32});
 }
 
-/// Finds a tensor's entry, also by "inner.name" in an inner module. A name with dots may also be a name of this module (add_list()).
+/// Finds a tensor's entry, also by "inner.name" in an inner module. A name with dots may also be a name of this module
+/// (add_list()).
 const Module::Entry* Module::find(std::string_view name) const {
   for (const Entry& e : entries_) {
     if (e.module == nullptr && e.name == name) return &e;
-    if (e.module == nullptr || !name.starts_with(e.name) || name.size() <= e.name.size() ||
-        name[e.name.size()] != '.')
+    if (e.module == nullptr || !name.starts_with(e.name) || name.size() <= e.name.size() || name[e.name.size()] != '.')
       continue;
     if (const Entry* inner = e.module->find(name.substr(e.name.size() + 1))) return inner;
   }
@@ -119,12 +115,12 @@ void Module::set(std::string_view name, const std::optional<Tensor>& tensor, boo
   const Tensor* const before = e->tensor();
   const Ints& shape = before != nullptr ? before->shape() : e->shape;
   const DType dtype = before != nullptr ? before->dtype() : e->dtype;
-  STRATA_CHECK(tensor->shape() == shape, shape, "[Module] ", name, " is of shape ", render(shape),
-               ", not ", render(tensor->shape()));
-  STRATA_CHECK(tensor->dtype() == dtype, domain, "[Module] ", name, " is of ", dtype.name(),
-               ", not ", tensor->dtype().name());
-  STRATA_CHECK(before == nullptr || &tensor->device() == &before->device(), domain, "[Module] ",
-               name, " is on ", before->device().name(), ", not on ", tensor->device().name());
+  STRATA_CHECK(tensor->shape() == shape, shape, "[Module] ", name, " is of shape ", render(shape), ", not ",
+               render(tensor->shape()));
+  STRATA_CHECK(tensor->dtype() == dtype, domain, "[Module] ", name, " is of ", dtype.name(), ", not ",
+               tensor->dtype().name());
+  STRATA_CHECK(before == nullptr || &tensor->device() == &before->device(), domain, "[Module] ", name, " is on ",
+               before->device().name(), ", not on ", tensor->device().name());
   const bool is_leaf = TensorAccess::state(*tensor)->slot != nullptr || !tensor->requires_grad();
   STRATA_CHECK(is_leaf, domain, "[Module] ", name,
                " cannot be the result of a computation with gradients: detach() the tensor");
@@ -178,12 +174,10 @@ void check_state(const NamedTensors& mine, const NamedTensors& given) {
     if (place_of_name(given, name) != given.end()) found.insert(TensorAccess::state(tensor).get());
   for (const auto& [name, tensor] : mine) {
     const auto it = place_of_name(given, name);
-    STRATA_CHECK(found.contains(TensorAccess::state(tensor).get()), domain, "[load_state_dict] ",
-                 name, " is missing");
+    STRATA_CHECK(found.contains(TensorAccess::state(tensor).get()), domain, "[load_state_dict] ", name, " is missing");
     if (it == given.end()) continue;  // given under another of its names
-    STRATA_CHECK(it->second.shape() == tensor.shape(), shape, "[load_state_dict] ", name,
-                 " has shape ", render(tensor.shape()), ", but the given tensor has shape ",
-                 render(it->second.shape()));
+    STRATA_CHECK(it->second.shape() == tensor.shape(), shape, "[load_state_dict] ", name, " has shape ",
+                 render(tensor.shape()), ", but the given tensor has shape ", render(it->second.shape()));
   }
 }
 
@@ -211,8 +205,7 @@ void Module::zero_grad() const {
 
 void save(const Module& module, const std::string& path) {
   SafeTensors file;
-  for (const auto& [name, tensor] : module.state_dict())
-    file.tensors.emplace_back(name, to_array(tensor));
+  for (const auto& [name, tensor] : module.state_dict()) file.tensors.emplace_back(name, to_array(tensor));
   write_safetensors(path, file);
 }
 
@@ -231,8 +224,7 @@ Tensor from_array(const HostArray& array) {
 
 HostArray to_array(const Tensor& tensor) {
   const std::optional<Index> sizes = numbers(tensor.shape());
-  STRATA_CHECK(sizes.has_value(), shape, "[to_array] the shape ", render(tensor.shape()),
-               " is symbolic");
+  STRATA_CHECK(sizes.has_value(), shape, "[to_array] the shape ", render(tensor.shape()), " is symbolic");
   return {tensor.dtype(), {sizes->begin(), sizes->end()}, tensor.buffer().toCPU()};
 }
 

@@ -1,6 +1,6 @@
-// Module: the base class of layers and networks. A module registers its parameters, buffers and inner modules by name in its constructor;
-// in return it lists them for an optimiser (parameters()), saves and loads them (state_dict(), save(), load()), and switches between
-// training and evaluation (train(), eval()).
+// Module: the base class of layers and networks. A module registers its parameters, buffers and inner modules by name
+// in its constructor; in return it lists them for an optimiser (parameters()), saves and loads them (state_dict(),
+// save(), load()), and switches between training and evaluation (train(), eval()).
 //
 //   struct Net : nn::Module {
 //     nn::Linear hidden{64, 32}, out{32, 10};
@@ -11,9 +11,9 @@
 //   nn::Adam optimizer(net.parameters());
 //   nn::save(net, "net.safetensors");
 //
-// A module registers a tensor of its own in one of two ways. add_member() registers a member of the class: another tensor may be assigned
-// to the member later, and the module sees it. add(), add_list() and add_map() keep a handle on the tensor: its values can change, but
-// the module keeps the tensor.
+// A module registers a tensor of its own in one of two ways. add_member() registers a member of the class: another
+// tensor may be assigned to the member later, and the module sees it. add(), add_list() and add_map() keep a handle on
+// the tensor: its values can change, but the module keeps the tensor.
 //
 //   struct Scaled : nn::Module {
 //     Tensor scale = Tensor::ones({1});
@@ -36,8 +36,8 @@
 
 namespace strata::nn {
 
-/// Whether `name` is PyTorch's counter of batches ("num_batches_tracked"). PyTorch's batch norms save it; BatchNorm has no such tensor, so
-/// loading passes over the name.
+/// Whether `name` is PyTorch's counter of batches ("num_batches_tracked"). PyTorch's batch norms save it; BatchNorm has
+/// no such tensor, so loading passes over the name.
 inline bool is_batch_count(std::string_view name) {
   return name == "num_batches_tracked" || name.ends_with(".num_batches_tracked");
 }
@@ -45,8 +45,9 @@ inline bool is_batch_count(std::string_view name) {
 /// Pairs of name and tensor, in the order in which the module registered them.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-/// Checks that `given` can be loaded into `mine`. Every tensor of `mine` needs a value of its shape; a tensor with several names (a shared
-/// weight) needs a value under one of them. Names that `mine` lacks are refused, except those of is_batch_count().
+/// Checks that `given` can be loaded into `mine`. Every tensor of `mine` needs a value of its shape; a tensor with
+/// several names (a shared weight) needs a value under one of them. Names that `mine` lacks are refused, except those
+/// of is_batch_count().
 /// @throws Error (domain) naming the missing or unknown name, (shape) if shapes differ
 void check_state(const NamedTensors& mine, const NamedTensors& given);
 /// The tensor of that name. @pre `state` has the name
@@ -60,28 +61,30 @@ class Module {
   Module& operator=(const Module&) = delete;
   virtual ~Module() = default;
 
-  /// The parameters of this module and of its inner modules, in the order of registration. A tensor with several names (a shared weight)
-  /// occurs once, so that an optimiser steps it once.
+  /// The parameters of this module and of its inner modules, in the order of registration. A tensor with several names
+  /// (a shared weight) occurs once, so that an optimiser steps it once.
   std::vector<Tensor> parameters() const;
-  /// parameters() with their names, e.g. "hidden.weight" for the weight of the inner module "hidden"; a shared one has its first name.
+  /// parameters() with their names, e.g. "hidden.weight" for the weight of the inner module "hidden"; a shared one has
+  /// its first name.
   NamedTensors named_parameters() const;
-  /// Parameters and buffers, inner ones as "inner.name". A tensor with several names occurs under each of them. The tensors are handles on
-  /// the module's own, not copies: after a step of an optimiser they have the new values.
+  /// Parameters and buffers, inner ones as "inner.name". A tensor with several names occurs under each of them. The
+  /// tensors are handles on the module's own, not copies: after a step of an optimiser they have the new values.
   NamedTensors state_dict() const;
-  /// Makes `tensor` the member of that name ("weight", or "inner.weight" of an inner module), like a checked assignment to the member. An
-  /// optimiser that already exists keeps the old tensor. A parameter is realized and requires gradients, unless `as_it_is`. std::nullopt
-  /// removes an optional member, such as a bias.
-  /// @throws Error (domain) if the module has no such member, the member cannot be absent, the dtype or the device differs, the tensor was
-  ///   computed from tensors that require gradients, or the member is a buffer and the tensor requires gradients; (shape) if the shape
-  ///   differs. The module is then unchanged.
+  /// Makes `tensor` the member of that name ("weight", or "inner.weight" of an inner module), like a checked assignment
+  /// to the member. An optimiser that already exists keeps the old tensor. A parameter is realized and requires
+  /// gradients, unless `as_it_is`. std::nullopt removes an optional member, such as a bias.
+  /// @throws Error (domain) if the module has no such member, the member cannot be absent, the dtype or the device
+  /// differs, the tensor was
+  ///   computed from tensors that require gradients, or the member is a buffer and the tensor requires gradients;
+  ///   (shape) if the shape differs. The module is then unchanged.
   void set(std::string_view name, const std::optional<Tensor>& tensor, bool as_it_is = false);
-  /// Assigns the values of `state` to the tensors of the same names, each cast to the dtype and moved to the device of its target. Computes
-  /// nothing. Values that need no cast and no move are shared, not copied.
+  /// Assigns the values of `state` to the tensors of the same names, each cast to the dtype and moved to the device of
+  /// its target. Computes nothing. Values that need no cast and no move are shared, not copied.
   /// @throws as check_state(); the module is then unchanged
   void load_state_dict(const NamedTensors& state) const;
 
-  /// Switches this module and all inner ones to training or to evaluation. In training Dropout drops elements and BatchNorm uses the
-  /// statistics of the batch. A new module is in training.
+  /// Switches this module and all inner ones to training or to evaluation. In training Dropout drops elements and
+  /// BatchNorm uses the statistics of the batch. A new module is in training.
   void train(bool on = true);
   void eval() { train(false); }
   bool is_training() const { return is_training_; }
@@ -89,8 +92,8 @@ class Module {
   void zero_grad() const;
 
  protected:
-  // All of these throw Error (domain) if the module already has the name. A tensor that they register is realized; a parameter
-  // requires gradients from then on.
+  // All of these throw Error (domain) if the module already has the name. A tensor that they register is realized; a
+  // parameter requires gradients from then on.
 
   /// Registers a parameter, and returns it.
   Tensor add(const std::string& name, Tensor parameter);
@@ -101,13 +104,14 @@ class Module {
   /// Registers the parameters as "name.0", "name.1", ...
   std::vector<Tensor> add_list(const std::string& name, std::vector<Tensor> parameters);
   /// Registers each parameter as "name.key".
-  std::map<std::string, Tensor> add_map(const std::string& name,
-                                        std::map<std::string, Tensor> parameters);
-  /// Registers a member of the derived class, by reference: a tensor that is assigned to the member later is the parameter.
+  std::map<std::string, Tensor> add_map(const std::string& name, std::map<std::string, Tensor> parameters);
+  /// Registers a member of the derived class, by reference: a tensor that is assigned to the member later is the
+  /// parameter.
   /// @pre the member lives as long as the module
   void add_member(const std::string& name, Tensor& parameter);
   void add_buffer_member(const std::string& name, Tensor& buffer);
-  /// Registers a member that may be absent, e.g. a bias. `shape` is its required shape. @throws Error (shape) if a tensor has another one
+  /// Registers a member that may be absent, e.g. a bias. `shape` is its required shape. @throws Error (shape) if a
+  /// tensor has another one
   void add_member(const std::string& name, std::optional<Tensor>& parameter, Ints shape);
 
  private:
@@ -132,8 +136,9 @@ class Module {
   bool is_training_ = true;
 };
 
-/// While an object of this class lives, initialisers on this thread return tensors with undefined values and draw no random numbers. Meant
-/// for a network whose values are loaded next: initial values would cost time and move the random generator.
+/// While an object of this class lives, initialisers on this thread return tensors with undefined values and draw no
+/// random numbers. Meant for a network whose values are loaded next: initial values would cost time and move the random
+/// generator.
 class NoInitialValues {
  public:
   NoInitialValues();
@@ -150,7 +155,8 @@ void load(const Module& module, const std::string& path);
 
 /// A tensor on the elements of `array`, which are shared, not copied. @pre nobody writes to the elements afterwards
 Tensor from_array(const HostArray& array);
-/// The elements of a tensor, in the memory of the host: the tensor's own memory if the host sees it, else a copy. Realizes the tensor.
+/// The elements of a tensor, in the memory of the host: the tensor's own memory if the host sees it, else a copy.
+/// Realizes the tensor.
 /// @throws Error (shape) if its shape is symbolic
 HostArray to_array(const Tensor& tensor);
 

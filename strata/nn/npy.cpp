@@ -5,7 +5,8 @@
 namespace strata {
 namespace {
 
-/// Copies elements in Fortran order, where the first axis is contiguous, to row-major order. @pre there is at least one element
+/// Copies elements in Fortran order, where the first axis is contiguous, to row-major order. @pre there is at least one
+/// element
 template <class T>
 void to_row_major(const T* from, T* to, std::span<const std::int64_t> all_sizes) {
   std::vector<std::int64_t> sizes, strides;  // of the axes with a size above 1: at most 63
@@ -51,8 +52,7 @@ HostArray npy_from(const ByteSource& source) {
   NpyHeader header = read_npy_header(source);
   std::int64_t count = 0;
   if (!try_count(header.dtype, header.shape, count))
-    source.fail("the bytes of ", header.dtype.name(), " of shape ", shape_text(header.shape),
-                " do not fit in 64 bits");
+    source.fail("the bytes of ", header.dtype.name(), " of shape ", shape_text(header.shape), " do not fit in 64 bits");
   const std::uint64_t expected = static_cast<std::uint64_t>(count) * header.dtype.itemsize();
   const std::uint64_t found = source.size() - header.length;
   if (expected != found)
@@ -62,11 +62,9 @@ HostArray npy_from(const ByteSource& source) {
   source.read(header.length, bytes_of(data));
   if (const std::int64_t bad = bad_boolean(data); bad >= 0)
     source.fail("element ", bad, " of bool is the byte ",
-                static_cast<int>(bytes_of(data)[static_cast<std::size_t>(bad)]),
-                ", neither 0 nor 1");
+                static_cast<int>(bytes_of(data)[static_cast<std::size_t>(bad)]), ", neither 0 nor 1");
   if (header.swapped) swap_bytes(data);
-  if (header.fortran_order && header.shape.size() > 1 && count != 0)
-    data = row_major(data, header.shape);
+  if (header.fortran_order && header.shape.size() > 1 && count != 0) data = row_major(data, header.shape);
   return {header.dtype, std::move(header.shape), std::move(data)};
 }
 
@@ -82,12 +80,8 @@ HostArray read_npy(const std::string& path) { return npy_from(ByteSource::file("
 
 HostArray parse_npy(std::span<const std::byte> bytes) { return npy_from(ByteSource("npy", bytes)); }
 
-void write_npy(const std::string& path, const HostArray& array) {
-  npy_pieces("the array", array).write("npy", path);
-}
+void write_npy(const std::string& path, const HostArray& array) { npy_pieces("the array", array).write("npy", path); }
 
-std::vector<std::byte> to_npy(const HostArray& array) {
-  return npy_pieces("the array", array).join();
-}
+std::vector<std::byte> to_npy(const HostArray& array) { return npy_pieces("the array", array).join(); }
 
 }  // namespace strata

@@ -48,8 +48,8 @@ constexpr RefusedRow kRefused[] = {
 };
 // clang-format on
 
-/// Parses the dictionary: exactly the three keys, each once, with literals of the right type. Other Python syntax (escapes, prefixes,
-/// underscores in numbers, comments), which no writer of arrays uses, is refused.
+/// Parses the dictionary: exactly the three keys, each once, with literals of the right type. Other Python syntax
+/// (escapes, prefixes, underscores in numbers, comments), which no writer of arrays uses, is refused.
 class DictReader {
  public:
   /// `longs`: sizes may end in L, as Python 2 wrote them.
@@ -80,16 +80,13 @@ class DictReader {
     source_.fail_at(at + 1, "column ", at + 1, " of the header: ", parts...);
   }
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  std::string found() const {
-    return at_ < text_.size() ? in_quotes(character_at(text_, at_)) : "its end";
-  }
+  std::string found() const { return at_ < text_.size() ? in_quotes(character_at(text_, at_)) : "its end"; }
   void skip_space() {
     while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != text_.npos) ++at_;
   }
   void expect(char c) {
     skip_space();
-    if (at_ >= text_.size() || text_[at_] != c)
-      fail(at_, "expected '", std::string_view(&c, 1), "', found ", found());
+    if (at_ >= text_.size() || text_[at_] != c) fail(at_, "expected '", std::string_view(&c, 1), "', found ", found());
     ++at_;
   }
 
@@ -97,8 +94,7 @@ class DictReader {
     const std::size_t begin = at_;
     const std::string_view key = read_string("a key in quotes");
     const auto row = std::find(kKeys.begin(), kKeys.end(), key);
-    if (row == kKeys.end())
-      fail(begin, "expected one of descr, fortran_order, shape, found ", in_quotes(key));
+    if (row == kKeys.end()) fail(begin, "expected one of descr, fortran_order, shape, found ", in_quotes(key));
     bool& seen = seen_[static_cast<std::size_t>(row - kKeys.begin())];
     if (seen) fail(begin, "the key ", in_quotes(key), " is given twice");
     seen = true;
@@ -144,8 +140,7 @@ class DictReader {
       out_.dtype = row.dtype;
       if (row.dtype.itemsize() == 1) return;
       if (name[0] == '|')
-        fail(begin, "dtype ", in_quotes(name),
-             ": elements of several bytes need a byte order, '<' or '>'");
+        fail(begin, "dtype ", in_quotes(name), ": elements of several bytes need a byte order, '<' or '>'");
       out_.swapped = name[0] == (kIsBig ? '<' : '>');
       return;
     }
@@ -166,8 +161,7 @@ class DictReader {
       if (comma) ++at_;
     }
     if (out_.shape.size() > kMostDimensions)
-      fail(begin, "expected a shape of ", kMostDimensions, " dimensions at most, found ",
-           out_.shape.size());
+      fail(begin, "expected a shape of ", kMostDimensions, " dimensions at most, found ", out_.shape.size());
     if (out_.shape.size() == 1 && !comma)
       fail(at_, "expected ',' (one size in brackets is a number, not a tuple), found ", found());
     ++at_;
@@ -216,8 +210,7 @@ NpyHeader read_npy_header(const ByteSource& source) {
                 start.empty() ? "nothing" : in_quotes(text_of(start).substr(0, kMagic.size())));
   if (start.size() < 10) source.fail("the file ends within the first ", start.size(), " bytes");
   const auto major = static_cast<int>(start[6]), minor = static_cast<int>(start[7]);
-  if (major < 1 || major > 3 || minor != 0)
-    source.fail("expected version 1.0, 2.0 or 3.0, found ", major, ".", minor);
+  if (major < 1 || major > 3 || minor != 0) source.fail("expected version 1.0, 2.0 or 3.0, found ", major, ".", minor);
   const std::size_t begin = major == 1 ? 10 : 12;
   if (start.size() < begin) source.fail("the file ends within the first ", start.size(), " bytes");
   const std::uint64_t length =
@@ -232,8 +225,7 @@ NpyHeader read_npy_header(const ByteSource& source) {
 
 std::string npy_header_text(DType dtype, std::span<const std::int64_t> shape) {
   std::string dict =
-      detail::message("{'descr': '", npy_name(dtype),
-                      "', 'fortran_order': False, 'shape': ", shape_text(shape), ", }");
+      detail::message("{'descr': '", npy_name(dtype), "', 'fortran_order': False, 'shape': ", shape_text(shape), ", }");
   if (!shape.empty()) dict.append(kRoomToGrow - std::to_string(shape[0]).size(), ' ');
   const std::size_t begin = kMagic.size() + 4;  // version and length
   const std::size_t end = (begin + dict.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;

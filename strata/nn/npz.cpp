@@ -30,8 +30,8 @@ BytePieces archive(const NamedArrays& arrays) {
   for (const auto& [name, array] : arrays) {
     STRATA_CHECK(name.find('\0') == std::string::npos, domain, "[npz] the name ", in_quotes(name),
                  " has a NUL, and readers of zip archives end a name at a NUL");
-    STRATA_CHECK(name.size() + kEnding.size() <= kLongestName, domain, "[npz] the name ",
-                 in_quotes(name), " has ", name.size(), " bytes, which is too long");
+    STRATA_CHECK(name.size() + kEnding.size() <= kLongestName, domain, "[npz] the name ", in_quotes(name), " has ",
+                 name.size(), " bytes, which is too long");
     zip.add(detail::message(name, kEnding), npy_pieces(in_quotes(name), array));
   }
   return std::move(zip).finish();
@@ -41,13 +41,9 @@ BytePieces archive(const NamedArrays& arrays) {
 
 NamedArrays read_npz(const std::string& path) { return arrays_from(ByteSource::file("npz", path)); }
 
-NamedArrays parse_npz(std::span<const std::byte> bytes) {
-  return arrays_from(ByteSource("npz", bytes));
-}
+NamedArrays parse_npz(std::span<const std::byte> bytes) { return arrays_from(ByteSource("npz", bytes)); }
 
-void write_npz(const std::string& path, const NamedArrays& arrays) {
-  archive(arrays).write("npz", path);
-}
+void write_npz(const std::string& path, const NamedArrays& arrays) { archive(arrays).write("npz", path); }
 
 std::vector<std::byte> to_npz(const NamedArrays& arrays) { return archive(arrays).join(); }
 

@@ -21,9 +21,7 @@ Tensor joined(const std::vector<Tensor>& parts) {
   return TensorAccess::of(LazyOp::concatenated(nodes), parts[0]);
 }
 
-std::string state_name(std::size_t parameter, std::size_t k) {
-  return detail::message("state.", parameter, ".", k);
-}
+std::string state_name(std::size_t parameter, std::size_t k) { return detail::message("state.", parameter, ".", k); }
 
 /// The part of a flat tensor that begins at `begin`, with the shape `shape`.
 Tensor part_of(const Tensor& flat, const Int& begin, const Ints& shape) {
@@ -42,9 +40,8 @@ namespace {
 /// @throws Error (domain) unless 0 <= value, and value < end
 void check_option(const char* optimizer, const char* option, double value,
                   double end = std::numeric_limits<double>::infinity()) {
-  STRATA_CHECK(
-      value >= 0 && value < end, domain, "[", optimizer, "] ", option, " is ", value,
-      std::isfinite(end) ? "; 0 or more and less than 1 is expected" : "; 0 or more is expected");
+  STRATA_CHECK(value >= 0 && value < end, domain, "[", optimizer, "] ", option, " is ", value,
+               std::isfinite(end) ? "; 0 or more and less than 1 is expected" : "; 0 or more is expected");
 }
 void check_options(const char* optimizer, const AdamOptions& o) {
   check_option(optimizer, "lr", o.lr);
@@ -55,19 +52,16 @@ void check_options(const char* optimizer, const AdamOptions& o) {
 }
 }  // namespace
 
-Optimizer::Optimizer(std::vector<Tensor> parameters, double lr, std::size_t states,
-                     Corrections corrections)
-    : parameters_(std::move(parameters)),
-      scalars_(std::make_shared<Scalars>(Scalars{lr, 0, std::move(corrections)})) {
+Optimizer::Optimizer(std::vector<Tensor> parameters, double lr, std::size_t states, Corrections corrections)
+    : parameters_(std::move(parameters)), scalars_(std::make_shared<Scalars>(Scalars{lr, 0, std::move(corrections)})) {
   STRATA_CHECK(!parameters_.empty(), domain, "[Optimizer] no parameters are given");
   for (const Tensor& p : parameters_) {
-    STRATA_CHECK(TensorAccess::state(p)->slot != nullptr, domain, "[Optimizer] a tensor of shape ",
-                 render(p.shape()), " takes no gradient: call requires_grad(true)");
-    STRATA_CHECK(&p.device() == &parameters_[0].device(), domain,
-                 "[Optimizer] parameters are on two devices, ", parameters_[0].device().name(),
-                 " and ", p.device().name());
-    const auto known = std::find_if(groups_.begin(), groups_.end(),
-                                    [&](const Group& g) { return g.flat.dtype() == p.dtype(); });
+    STRATA_CHECK(TensorAccess::state(p)->slot != nullptr, domain, "[Optimizer] a tensor of shape ", render(p.shape()),
+                 " takes no gradient: call requires_grad(true)");
+    STRATA_CHECK(&p.device() == &parameters_[0].device(), domain, "[Optimizer] parameters are on two devices, ",
+                 parameters_[0].device().name(), " and ", p.device().name());
+    const auto known =
+        std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.flat.dtype() == p.dtype(); });
     Group& group = known != groups_.end() ? *known : groups_.emplace_back(Group{p, {}, {}, {}, {}});
     group.numbers.push_back(static_cast<std::size_t>(&p - parameters_.data()));
     group.members.push_back(p);
@@ -121,18 +115,17 @@ void Optimizer::keep_without_gradient(const Group& group, std::vector<Tensor>& r
 void Optimizer::step(At at) {
   const OriginScope scope("step", at);
   const NoGrad none;
-  STRATA_CHECK(std::any_of(parameters_.begin(), parameters_.end(),
-                           [](const Tensor& p) { return p.grad().has_value(); }),
-               domain, "[step] no parameter has a gradient: call backward() first");
+  STRATA_CHECK(
+      std::any_of(parameters_.begin(), parameters_.end(), [](const Tensor& p) { return p.grad().has_value(); }), domain,
+      "[step] no parameter has a gradient: call backward() first");
   const std::size_t count = 1 + (scalars_->corrections ? scalars_->corrections(1).size() : 0);
-  const LazyOp fed =
-      feed(dtypes::float32, static_cast<std::int64_t>(count), [scalars = scalars_](void* elements) {
-        auto* to = static_cast<float*>(elements);
-        *to++ = static_cast<float>(scalars->lr);
-        ++scalars->steps;
-        if (!scalars->corrections) return;
-        for (const double c : scalars->corrections(scalars->steps)) *to++ = static_cast<float>(c);
-      });
+  const LazyOp fed = feed(dtypes::float32, static_cast<std::int64_t>(count), [scalars = scalars_](void* elements) {
+    auto* to = static_cast<float*>(elements);
+    *to++ = static_cast<float>(scalars->lr);
+    ++scalars->steps;
+    if (!scalars->corrections) return;
+    for (const double c : scalars->corrections(scalars->steps)) *to++ = static_cast<float>(c);
+  });
   std::vector<Tensor> all;
   std::vector<std::vector<Tensor>> results;
   for (Group& group : groups_) {
@@ -144,8 +137,8 @@ void Optimizer::step(At at) {
     std::vector<Tensor> numbers;
     for (std::size_t k = 0; k < count; ++k) {
       const auto place = static_cast<std::int64_t>(k);
-      numbers.push_back(TensorAccess::of(fed.shrink({{place, place + 1}}).reshape({}), group.flat)
-                            .cast(group.flat.dtype()));
+      numbers.push_back(
+          TensorAccess::of(fed.shrink({{place, place + 1}}).reshape({}), group.flat).cast(group.flat.dtype()));
     }
     results.push_back(updated(group, gradient_of(group), numbers));
     keep_without_gradient(group, results.back());
@@ -155,8 +148,7 @@ void Optimizer::step(At at) {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     for (const Tensor& t : results[g]) t.realize();  // already computed; drops the graph behind it
     groups_[g].flat.assign(results[g][0]);
-    for (std::size_t k = 0; k < groups_[g].states.size(); ++k)
-      groups_[g].states[k].assign(results[g][k + 1]);
+    for (std::size_t k = 0; k < groups_[g].states.size(); ++k) groups_[g].states[k].assign(results[g][k + 1]);
     point_members(groups_[g]);
   }
 }
@@ -187,8 +179,7 @@ void Optimizer::load_state_dict(const NamedTensors& state) {
     for (std::size_t k = 0; k < group.states.size(); ++k) {
       std::vector<Tensor> parts;
       for (const std::size_t number : group.numbers)
-        parts.push_back(
-            tensor_named(state, state_name(number, k)).to(group.flat.device()).cast(group.flat.dtype()));
+        parts.push_back(tensor_named(state, state_name(number, k)).to(group.flat.device()).cast(group.flat.dtype()));
       group.states[k].assign(joined(parts));
       group.states[k].realize();
     }
@@ -201,15 +192,12 @@ void Optimizer::load_state_dict(const NamedTensors& state) {
 namespace {
 /// At the first step the velocity is the undamped gradient, as PyTorch's.
 std::function<std::vector<double>(std::int64_t)> first_undamped(double dampening) {
-  return [dampening](std::int64_t step) -> std::vector<double> {
-    return {step == 1 ? 1 : 1 - dampening};
-  };
+  return [dampening](std::int64_t step) -> std::vector<double> { return {step == 1 ? 1 : 1 - dampening}; };
 }
 }  // namespace
 
 SGD::SGD(std::vector<Tensor> parameters, SgdOptions options)
-    : Optimizer(std::move(parameters), options.lr, options.momentum != 0 ? 1 : 0,
-                first_undamped(options.dampening)),
+    : Optimizer(std::move(parameters), options.lr, options.momentum != 0 ? 1 : 0, first_undamped(options.dampening)),
       options_(options) {
   check_option("SGD", "lr", options.lr);
   check_option("SGD", "momentum", options.momentum);
@@ -217,10 +205,8 @@ SGD::SGD(std::vector<Tensor> parameters, SgdOptions options)
   STRATA_CHECK(!options.nesterov || (options.momentum > 0 && options.dampening == 0), domain,
                "[SGD] Nesterov's momentum needs a momentum above 0 and no dampening");
 }
-std::vector<Tensor> SGD::updated(const Group& group, const Tensor& gradient,
-                                 const std::vector<Tensor>& numbers) const {
-  const Tensor g =
-      options_.weight_decay != 0 ? gradient + group.flat * options_.weight_decay : gradient;
+std::vector<Tensor> SGD::updated(const Group& group, const Tensor& gradient, const std::vector<Tensor>& numbers) const {
+  const Tensor g = options_.weight_decay != 0 ? gradient + group.flat * options_.weight_decay : gradient;
   if (options_.momentum == 0) return {group.flat - numbers[0] * g};
   const Tensor v = group.states[0] * options_.momentum + numbers[1] * g;
   return {group.flat - numbers[0] * (options_.nesterov ? g + v * options_.momentum : v), v};
@@ -259,8 +245,7 @@ std::vector<Tensor> Adam::updated(const Group& group, const Tensor& gradient,
                                   const std::vector<Tensor>& numbers) const {
   const bool decays = options_.weight_decay != 0;
   const Tensor g = decays && !decoupled_ ? gradient + group.flat * options_.weight_decay : gradient;
-  const Tensor w =
-      decays && decoupled_ ? group.flat * (1 - numbers[0] * options_.weight_decay) : group.flat;
+  const Tensor w = decays && decoupled_ ? group.flat * (1 - numbers[0] * options_.weight_decay) : group.flat;
   const Moments next = moments(options_, group.states[0], group.states[1], g, numbers);
   return {w - numbers[0] * next.direction, next.m, next.v};
 }
@@ -277,8 +262,7 @@ RMSprop::RMSprop(std::vector<Tensor> parameters, RmspropOptions options)
 }
 std::vector<Tensor> RMSprop::updated(const Group& group, const Tensor& gradient,
                                      const std::vector<Tensor>& numbers) const {
-  const Tensor g =
-      options_.weight_decay != 0 ? gradient + group.flat * options_.weight_decay : gradient;
+  const Tensor g = options_.weight_decay != 0 ? gradient + group.flat * options_.weight_decay : gradient;
   const Tensor square = group.states[0] * options_.alpha + g * g * (1 - options_.alpha);
   const Tensor direction = g / (square.sqrt() + options_.eps);
   if (options_.momentum == 0) return {group.flat - numbers[0] * direction, square};
@@ -299,8 +283,7 @@ std::vector<Tensor> LAMB::updated(const Group& group, const Tensor& gradient,
   std::vector<Tensor> parts;
   Int begin = 0;
   for (const Tensor& p : group.members) {
-    const Tensor w = part_of(group.flat, begin, {p.numel()}),
-                 d = part_of(direction, begin, {p.numel()});
+    const Tensor w = part_of(group.flat, begin, {p.numel()}), d = part_of(direction, begin, {p.numel()});
     const Tensor size = w.norm(), length = d.norm();
     const Tensor ratio = (size.gt(0) & length.gt(0)).where(size / length, 1);
     parts.push_back(w - numbers[0] * ratio * d);
@@ -320,8 +303,7 @@ Tensor clip_grad_norm(std::span<const Tensor> parameters, double most, At at) {
   STRATA_CHECK(!squares.empty(), domain, "[clip_grad_norm] no parameter has a gradient");
   Tensor total = squares[0];
   for (std::size_t k = 1; k < squares.size(); ++k) total = total + squares[k];
-  const Tensor norm = total.sqrt().contiguous(),
-               factor = (most / (norm + 1e-6)).minimum(1).contiguous();
+  const Tensor norm = total.sqrt().contiguous(), factor = (most / (norm + 1e-6)).minimum(1).contiguous();
   for (const Tensor& p : parameters)
     if (p.grad()) p.set_grad(*p.grad() * factor);
   return norm;
@@ -330,8 +312,7 @@ Tensor clip_grad_norm(std::span<const Tensor> parameters, double most, At at) {
 void clip_grad_value(std::span<const Tensor> parameters, double most, At at) {
   const OriginScope scope("clip_grad_value", at);
   const NoGrad none;
-  STRATA_CHECK(most >= 0, domain, "[clip_grad_value] the largest value is ", most,
-               "; 0 or more is expected");
+  STRATA_CHECK(most >= 0, domain, "[clip_grad_value] the largest value is ", most, "; 0 or more is expected");
   for (const Tensor& p : parameters)
     if (p.grad()) p.set_grad(p.grad()->clip(-most, most));
 }
@@ -339,8 +320,7 @@ void clip_grad_value(std::span<const Tensor> parameters, double most, At at) {
 // --- learning rates ---
 
 double step_schedule(double lr, std::int64_t step, std::int64_t every, double factor) {
-  STRATA_CHECK(every > 0, domain, "[step_schedule] every is ", every,
-               " steps; 1 or more is expected");
+  STRATA_CHECK(every > 0, domain, "[step_schedule] every is ", every, " steps; 1 or more is expected");
   const std::int64_t drops = step / every;
   return lr * std::pow(factor, static_cast<double>(drops));
 }
@@ -348,8 +328,7 @@ double exponential_schedule(double lr, std::int64_t step, double factor) {
   return lr * std::pow(factor, static_cast<double>(step));
 }
 double cosine_schedule(double lr, std::int64_t step, std::int64_t steps, double last) {
-  const double t =
-      steps > 0 ? std::clamp(static_cast<double>(step) / static_cast<double>(steps), 0.0, 1.0) : 1;
+  const double t = steps > 0 ? std::clamp(static_cast<double>(step) / static_cast<double>(steps), 0.0, 1.0) : 1;
   return last + (lr - last) * 0.5 * (1 + std::cos(std::numbers::pi * t));
 }
 double warmup_cosine_schedule(double lr, std::int64_t step, std::int64_t warmup, std::int64_t steps) {

@@ -12,10 +12,10 @@
 namespace strata {
 namespace {
 
-/// The elements of `row`, at byte `at` of the source: in the mapped pages if possible, else a copy. A copy is needed without pages, for
-/// unaligned elements, and on a big-endian machine.
-Buffer elements_of(const ByteSource& source, const std::shared_ptr<std::byte>& pages,
-                   const TensorRow& row, std::uint64_t at) {
+/// The elements of `row`, at byte `at` of the source: in the mapped pages if possible, else a copy. A copy is needed
+/// without pages, for unaligned elements, and on a big-endian machine.
+Buffer elements_of(const ByteSource& source, const std::shared_ptr<std::byte>& pages, const TensorRow& row,
+                   std::uint64_t at) {
   const std::size_t itemsize = row.dtype.itemsize();
   const auto count = static_cast<std::int64_t>((row.end - row.begin) / itemsize);
   if (pages != nullptr && at % itemsize == 0 && count != 0 && !kSwapsLittle)
@@ -34,10 +34,8 @@ SafeTensors tensors_from(const ByteSource& source, Placement placement) {
   for (TensorRow& row : header.tensors) {
     Buffer data = elements_of(source, pages, row, header.length + row.begin);
     if (const std::int64_t bad = bad_boolean(data); bad >= 0)
-      source.fail("element ", bad, " of ", in_quotes(row.name),
-                  ", which is BOOL, is neither 0 nor 1");
-    out.tensors.emplace_back(std::move(row.name),
-                             HostArray{row.dtype, std::move(row.shape), std::move(data)});
+      source.fail("element ", bad, " of ", in_quotes(row.name), ", which is BOOL, is neither 0 nor 1");
+    out.tensors.emplace_back(std::move(row.name), HostArray{row.dtype, std::move(row.shape), std::move(data)});
   }
   return out;
 }
@@ -45,17 +43,15 @@ SafeTensors tensors_from(const ByteSource& source, Placement placement) {
 void check_metadata(const SafeTensors& file) {
   std::vector<std::string_view> keys;
   for (const auto& [key, value] : file.metadata) {
-    STRATA_CHECK(is_utf8(key) && is_utf8(value), domain, "[safetensors] the metadata ",
-                 in_quotes(key), ": ", in_quotes(value), " is not UTF-8");
+    STRATA_CHECK(is_utf8(key) && is_utf8(value), domain, "[safetensors] the metadata ", in_quotes(key), ": ",
+                 in_quotes(value), " is not UTF-8");
     keys.emplace_back(key);
   }
   std::sort(keys.begin(), keys.end());
   const auto twice = std::adjacent_find(keys.begin(), keys.end());
-  STRATA_CHECK(twice == keys.end(), domain, "[safetensors] the metadata ", in_quotes(*twice),
-               " is given twice");
+  STRATA_CHECK(twice == keys.end(), domain, "[safetensors] the metadata ", in_quotes(*twice), " is given twice");
   for (const auto& [name, tensor] : file.tensors)
-    STRATA_CHECK(name != "__metadata__", domain,
-                 "[safetensors] a tensor cannot have the name '__metadata__'");
+    STRATA_CHECK(name != "__metadata__", domain, "[safetensors] a tensor cannot have the name '__metadata__'");
 }
 
 /// The elements in little-endian order, as in the file.
@@ -72,8 +68,7 @@ BytePieces file_pieces(const SafeTensors& file) {
   check_metadata(file);
   std::vector<const NamedArrays::value_type*> order;
   for (const auto& tensor : file.tensors) order.push_back(&tensor);
-  for (const auto& [name, tensor] : file.tensors)
-    checked_elements("safetensors", in_quotes(name), tensor);
+  for (const auto& [name, tensor] : file.tensors) checked_elements("safetensors", in_quotes(name), tensor);
   std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return std::tuple(safetensors_rank(b->second.dtype), std::string_view(a->first)) <
            std::tuple(safetensors_rank(a->second.dtype), std::string_view(b->first));

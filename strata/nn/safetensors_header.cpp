@@ -40,8 +40,7 @@ constexpr SafeTensorsDtype kSafeTensorsDtypes[] = {
 
 std::string dtype_names() {
   std::string out;
-  for (const SafeTensorsDtype& row : kSafeTensorsDtypes)
-    out += detail::message(out.empty() ? "" : ", ", row.name);
+  for (const SafeTensorsDtype& row : kSafeTensorsDtypes) out += detail::message(out.empty() ? "" : ", ", row.name);
   return out;
 }
 
@@ -79,8 +78,7 @@ class HeaderReader {
     source_.fail_at(column, "column ", column, " of the header: ", parts...);
   }
   void expect(const JsonValue& value, JsonKind kind, std::string_view what) const {
-    if (!value.is(kind))
-      fail(value.column(), what, " is ", describe(value.kind()), ", not ", describe(kind));
+    if (!value.is(kind)) fail(value.column(), what, " is ", describe(value.kind()), ", not ", describe(kind));
   }
 
   void read_metadata(const JsonValue& value, SafeTensorsHeader& out) const {
@@ -109,8 +107,7 @@ class HeaderReader {
         has_offsets = true;
         read_offsets(member.value, name, out);
       } else {
-        fail(member.column, "expected dtype, shape or data_offsets of ", name, ", found ",
-             in_quotes(member.key));
+        fail(member.column, "expected dtype, shape or data_offsets of ", name, ", found ", in_quotes(member.key));
       }
     }
     if (out.dtype.is_none() || !has_shape || !has_offsets)
@@ -127,8 +124,7 @@ class HeaderReader {
     const std::string_view text = value.as_string("the dtype");
     for (const SafeTensorsDtype& row : kSafeTensorsDtypes)
       if (row.name == text) return row.dtype;
-    fail(value.column(), "the dtype of ", name, " is ", in_quotes(text), ", not one of ",
-         dtype_names());
+    fail(value.column(), "the dtype of ", name, " is ", in_quotes(text), ", not one of ", dtype_names());
   }
 
   std::vector<std::uint64_t> read_numbers(const JsonValue& value, const std::string& name) const {
@@ -138,11 +134,9 @@ class HeaderReader {
       expect(item, JsonKind::integer, name);
       const std::string text = item.raw();
       std::int64_t number = 0;
-      const bool fits =
-          std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc();
+      const bool fits = std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc();
       if (!fits || text.starts_with('-'))
-        fail(item.column(), "expected a number from 0 to 2**63 - 1 of ", name, ", found ",
-             in_quotes(text));
+        fail(item.column(), "expected a number from 0 to 2**63 - 1 of ", name, ", found ", in_quotes(text));
       out.push_back(static_cast<std::uint64_t>(number));
     }
     return out;
@@ -152,28 +146,25 @@ class HeaderReader {
     expect(shape, JsonKind::array, name);
     const std::size_t rank = shape.as_array(name).size();
     if (rank > kMostDimensions)
-      fail(shape.column(), "expected a shape of ", kMostDimensions, " dimensions at most of ", name,
-           ", found ", rank);
+      fail(shape.column(), "expected a shape of ", kMostDimensions, " dimensions at most of ", name, ", found ", rank);
   }
 
   void read_offsets(const JsonValue& value, const std::string& name, TensorRow& out) const {
     const std::vector<std::uint64_t> numbers = read_numbers(value, name);
-    if (numbers.size() != 2)
-      fail(value.column(), "expected two data_offsets of ", name, ", found ", numbers.size());
+    if (numbers.size() != 2) fail(value.column(), "expected two data_offsets of ", name, ", found ", numbers.size());
     out.begin = numbers[0], out.end = numbers[1];
-    if (out.begin > out.end)
-      fail(value.column(), "the data_offsets of ", name, " end before they begin");
+    if (out.begin > out.end) fail(value.column(), "the data_offsets of ", name, " end before they begin");
   }
 
   void check_size(const TensorRow& row, std::size_t column) const {
     std::int64_t count = 0;
     if (!try_count(row.dtype, row.shape, count))
-      fail(column, "the bytes of ", in_quotes(row.name), ", ", row.dtype.name(), " of shape ",
-           shape_text(row.shape), ", do not fit in 64 bits");
+      fail(column, "the bytes of ", in_quotes(row.name), ", ", row.dtype.name(), " of shape ", shape_text(row.shape),
+           ", do not fit in 64 bits");
     const std::uint64_t bytes = static_cast<std::uint64_t>(count) * row.dtype.itemsize();
     if (bytes != row.end - row.begin)
-      fail(column, "expected ", bytes, " bytes of ", in_quotes(row.name), ", ", row.dtype.name(),
-           " of shape ", shape_text(row.shape), ", found ", row.end - row.begin);
+      fail(column, "expected ", bytes, " bytes of ", in_quotes(row.name), ", ", row.dtype.name(), " of shape ",
+           shape_text(row.shape), ", found ", row.end - row.begin);
   }
 
   const ByteSource& source_;
@@ -188,8 +179,8 @@ void check_tiling(const ByteSource& source, SafeTensorsHeader& header) {
   std::uint64_t at = 0;
   for (const TensorRow& row : header.tensors) {
     if (row.begin != at)
-      source.fail("expected a tensor from byte ", at, " of the elements on, found ",
-                  in_quotes(row.name), " from ", row.begin);
+      source.fail("expected a tensor from byte ", at, " of the elements on, found ", in_quotes(row.name), " from ",
+                  row.begin);
     at = row.end;
   }
   const std::uint64_t found = source.size() - header.length;
@@ -212,8 +203,7 @@ std::uint64_t texts_size(const SafeTensorsHeader& header) {
 }  // namespace
 
 SafeTensorsHeader read_safetensors_header(const ByteSource& source) {
-  if (source.size() < kLengthSize)
-    source.fail("expected a safetensors file, found ", source.size(), " bytes");
+  if (source.size() < kLengthSize) source.fail("expected a safetensors file, found ", source.size(), " bytes");
   const auto length = load_little<std::uint64_t>(source.read(0, kLengthSize).data());
   const std::uint64_t room = source.size() - kLengthSize;
   if (length > kMostHeader || length > room)

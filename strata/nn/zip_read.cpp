@@ -20,9 +20,7 @@ struct Directory {
   std::uint64_t at = 0, size = 0, count = 0;
 };
 
-bool has_mark(std::span<const std::byte> bytes, std::string_view mark) {
-  return text_of(bytes).starts_with(mark);
-}
+bool has_mark(std::span<const std::byte> bytes, std::string_view mark) { return text_of(bytes).starts_with(mark); }
 
 /// The directory by the zip64 end record; nothing if there is none in front of the end record at `end`.
 std::optional<Directory> wide_directory(const ByteSource& source, std::uint64_t end) {
@@ -34,18 +32,16 @@ std::optional<Directory> wide_directory(const ByteSource& source, std::uint64_t 
   if (record_at > locator_at || locator_at - record_at < kWideEndSize)
     source.fail("expected the zip64 end record in front of byte ", locator_at, ", found ", record_at);
   const std::vector<std::byte> record = source.read(record_at, kWideEndSize);
-  const bool is_whole = has_mark(record, "PK\6\6") &&
-                        load_little<std::uint64_t>(&record[4]) == locator_at - record_at - 12;
+  const bool is_whole =
+      has_mark(record, "PK\6\6") && load_little<std::uint64_t>(&record[4]) == locator_at - record_at - 12;
   if (!is_whole) source.fail("the zip64 end record at byte ", record_at, " is damaged");
   const auto disk = load_little<std::uint32_t>(&record[16]);
   const auto here = load_little<std::uint64_t>(&record[24]);
-  const Directory out = {load_little<std::uint64_t>(&record[48]),
-                         load_little<std::uint64_t>(&record[40]),
+  const Directory out = {load_little<std::uint64_t>(&record[48]), load_little<std::uint64_t>(&record[40]),
                          load_little<std::uint64_t>(&record[32])};
   if (disk != 0 || here != out.count) source.fail("the archive is split over several files");
   if (out.size > record_at || out.at != record_at - out.size)
-    source.fail("expected the directory in front of byte ", record_at, ", found ", out.size,
-                " bytes at ", out.at);
+    source.fail("expected the directory in front of byte ", record_at, ", found ", out.size, " bytes at ", out.at);
   return out;
 }
 
@@ -54,21 +50,19 @@ Directory find_directory(const ByteSource& source) {
   const std::vector<std::byte> tail = source.read(source.size() - tail_size, tail_size);
   for (std::size_t at = tail.size() < kEndSize ? 0 : tail.size() - kEndSize + 1; at-- > 0;) {
     const std::span<const std::byte> record = std::span(tail).subspan(at);
-    const bool is_end = has_mark(record, "PK\5\6") &&
-                        load_little<std::uint16_t>(&record[20]) == record.size() - kEndSize;
+    const bool is_end =
+        has_mark(record, "PK\5\6") && load_little<std::uint16_t>(&record[20]) == record.size() - kEndSize;
     if (!is_end) continue;
     const std::uint64_t end = source.size() - record.size();
-    const Directory out = {load_little<std::uint32_t>(&record[16]),
-                           load_little<std::uint32_t>(&record[12]),
+    const Directory out = {load_little<std::uint32_t>(&record[16]), load_little<std::uint32_t>(&record[12]),
                            load_little<std::uint16_t>(&record[10])};
     if (out.count == kZipMost16 || out.size == kZipMost32 || out.at == kZipMost32)
       if (const auto wide = wide_directory(source, end)) return *wide;
-    const bool is_one = load_little<std::uint16_t>(&record[4]) == 0 &&
-                        load_little<std::uint16_t>(&record[8]) == out.count;
+    const bool is_one =
+        load_little<std::uint16_t>(&record[4]) == 0 && load_little<std::uint16_t>(&record[8]) == out.count;
     if (!is_one) source.fail("the archive is split over several files");
     if (out.size > end || out.at != end - out.size)
-      source.fail("expected the directory in front of byte ", end, ", found ", out.size,
-                  " bytes at ", out.at);
+      source.fail("expected the directory in front of byte ", end, ", found ", out.size, " bytes at ", out.at);
     return out;
   }
   source.fail("expected a zip archive, found no end record in ", source.size(), " bytes");
@@ -109,8 +103,7 @@ class WideFields {
 ZipEntry read_entry(const ByteSource& source, std::span<const std::byte>& left) {
   if (left.size() < kEntrySize || !has_mark(left, "PK\1\2"))
     source.fail("expected an entry of the directory ", left.size(), " bytes before its end");
-  const std::size_t name = load_little<std::uint16_t>(&left[28]),
-                    extra = load_little<std::uint16_t>(&left[30]),
+  const std::size_t name = load_little<std::uint16_t>(&left[28]), extra = load_little<std::uint16_t>(&left[30]),
                     comment = load_little<std::uint16_t>(&left[32]);
   if (name + extra + comment > left.size() - kEntrySize)
     source.fail("an entry of ", kEntrySize + name + extra + comment, " bytes begins ", left.size(),
@@ -123,8 +116,7 @@ ZipEntry read_entry(const ByteSource& source, std::span<const std::byte>& left) 
     source.fail("entry ", in_quotes(out.name), " is encrypted");
   const auto method = load_little<std::uint16_t>(&left[10]);
   if (method != kStored && method != kDeflated)
-    source.fail("entry ", in_quotes(out.name),
-                ": expected method 0 (stored) or 8 (deflated), found ", method);
+    source.fail("entry ", in_quotes(out.name), ": expected method 0 (stored) or 8 (deflated), found ", method);
   out.is_deflated = method == kDeflated;
   out.crc = load_little<std::uint32_t>(&left[16]);
   WideFields wide(source, out.name, left.subspan(kEntrySize + name, extra));
@@ -132,25 +124,24 @@ ZipEntry read_entry(const ByteSource& source, std::span<const std::byte>& left) 
   out.packed_size = wide.next(load_little<std::uint32_t>(&left[20]));
   out.header_at = wide.next(load_little<std::uint32_t>(&left[42]));
   if (!out.is_deflated && out.size != out.packed_size)
-    source.fail("entry ", in_quotes(out.name), " is stored with ", out.size, " bytes, but takes ",
-                out.packed_size, " bytes");
+    source.fail("entry ", in_quotes(out.name), " is stored with ", out.size, " bytes, but takes ", out.packed_size,
+                " bytes");
   left = left.subspan(kEntrySize + name + extra + comment);
   return out;
 }
 
-/// Sets entry.data_at, the position behind the local header. Header and bytes must be in front of `end`, and the names must agree.
+/// Sets entry.data_at, the position behind the local header. Header and bytes must be in front of `end`, and the names
+/// must agree.
 void locate(const ByteSource& source, ZipEntry& entry, std::uint64_t end) {
   const auto fail = [&] {
-    source.fail("entry ", in_quotes(entry.name), ": expected its header and ", entry.packed_size,
-                " bytes at byte ", entry.header_at, ", in front of the directory at ", end);
+    source.fail("entry ", in_quotes(entry.name), ": expected its header and ", entry.packed_size, " bytes at byte ",
+                entry.header_at, ", in front of the directory at ", end);
   };
   if (entry.header_at > end || end - entry.header_at < kLocalSize) fail();
   const std::vector<std::byte> header = source.read(entry.header_at, kLocalSize);
-  const std::size_t name = load_little<std::uint16_t>(&header[26]),
-                    extra = load_little<std::uint16_t>(&header[28]);
+  const std::size_t name = load_little<std::uint16_t>(&header[26]), extra = load_little<std::uint16_t>(&header[28]);
   const std::uint64_t room = end - entry.header_at - kLocalSize;
-  if (!has_mark(header, "PK\3\4") || name + extra > room || entry.packed_size > room - name - extra)
-    fail();
+  if (!has_mark(header, "PK\3\4") || name + extra > room || entry.packed_size > room - name - extra) fail();
   const std::vector<std::byte> local_name = source.read(entry.header_at + kLocalSize, name);
   if (text_of(local_name) != entry.name)
     source.fail("entry ", in_quotes(entry.name), " has the name ", in_quotes(text_of(local_name)),
@@ -158,19 +149,18 @@ void locate(const ByteSource& source, ZipEntry& entry, std::uint64_t end) {
   entry.data_at = entry.header_at + kLocalSize + name + extra;
 }
 
-/// Checks that no name occurs twice, and that no bytes belong to two entries: a small file could claim huge contents otherwise.
+/// Checks that no name occurs twice, and that no bytes belong to two entries: a small file could claim huge contents
+/// otherwise.
 void check_apart(const ByteSource& source, const std::vector<ZipEntry>& entries) {
   std::vector<const ZipEntry*> order;
   for (const ZipEntry& entry : entries) order.push_back(&entry);
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->name < b->name; });
   for (std::size_t k = 1; k < order.size(); ++k)
-    if (order[k]->name == order[k - 1]->name)
-      source.fail("entry ", in_quotes(order[k]->name), " is given twice");
+    if (order[k]->name == order[k - 1]->name) source.fail("entry ", in_quotes(order[k]->name), " is given twice");
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->header_at < b->header_at; });
   for (std::size_t k = 1; k < order.size(); ++k)
     if (order[k]->header_at < order[k - 1]->data_at + order[k - 1]->packed_size)
-      source.fail("entries ", in_quotes(order[k - 1]->name), " and ", in_quotes(order[k]->name),
-                  " overlap");
+      source.fail("entries ", in_quotes(order[k - 1]->name), " and ", in_quotes(order[k]->name), " overlap");
 }
 
 }  // namespace
@@ -178,8 +168,7 @@ void check_apart(const ByteSource& source, const std::vector<ZipEntry>& entries)
 std::vector<ZipEntry> zip_entries(const ByteSource& source) {
   const Directory directory = find_directory(source);
   if (directory.count > directory.size / kEntrySize)
-    source.fail("expected ", directory.count, " entries, the directory has ", directory.size,
-                " bytes");
+    source.fail("expected ", directory.count, " entries, the directory has ", directory.size, " bytes");
   const std::vector<std::byte> bytes = source.read(directory.at, directory.size);
   std::span<const std::byte> left = bytes;
   std::vector<ZipEntry> out;
@@ -188,8 +177,7 @@ std::vector<ZipEntry> zip_entries(const ByteSource& source) {
     locate(source, out.back(), directory.at);
   }
   if (!left.empty())
-    source.fail("expected ", directory.count, " entries, ", left.size(),
-                " bytes of the directory are left");
+    source.fail("expected ", directory.count, " entries, ", left.size(), " bytes of the directory are left");
   check_apart(source, out);
   return out;
 }
@@ -197,13 +185,11 @@ std::vector<ZipEntry> zip_entries(const ByteSource& source) {
 std::vector<std::byte> zip_contents(const ByteSource& source, const ZipEntry& entry) {
   std::vector<std::byte> out = source.read(entry.data_at, entry.packed_size);
   if (entry.is_deflated) {
-    const ByteSource packed("npz", out,
-                            detail::message(source.name(), ": entry ", in_quotes(entry.name)));
+    const ByteSource packed("npz", out, detail::message(source.name(), ": entry ", in_quotes(entry.name)));
     out = inflate(packed, out, entry.size);
   }
   if (const std::uint32_t crc = crc32(out); crc != entry.crc)
-    source.fail("entry ", in_quotes(entry.name), ": expected the check sum ", entry.crc, ", found ",
-                crc);
+    source.fail("entry ", in_quotes(entry.name), ": expected the check sum ", entry.crc, ", found ", crc);
   return out;
 }
 

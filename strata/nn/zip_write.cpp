@@ -25,11 +25,9 @@ std::uint32_t u32(std::uint64_t number) { return static_cast<std::uint32_t>(numb
 
 /// The fields that the local header and the directory entry have in common: from the flags to the length of the name.
 std::string common_fields(const std::string& name, std::uint32_t crc, std::uint32_t size) {
-  const bool ascii = std::all_of(name.begin(), name.end(),
-                                 [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  const bool ascii = std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   constexpr std::uint16_t stored = 0, time = 0;
-  return fields(ascii ? std::uint16_t{0} : kUtf8Names, stored, time, kDate, crc, size, size,
-                u16(name.size()));
+  return fields(ascii ? std::uint16_t{0} : kUtf8Names, stored, time, kDate, crc, size, size, u16(name.size()));
 }
 
 }  // namespace
@@ -58,8 +56,7 @@ void ZipWriter::add(const std::string& name, BytePieces contents) {
   constexpr std::uint16_t comment = 0, disk = 0, internal = 0;
   directory_ += detail::message(
       "PK\1\2", fields(u16(kUnix | version), version), common,
-      fields(u16(extra.size()), comment, disk, internal, kFileMode, is_far ? kZipMost32 : u32(at)),
-      name, extra);
+      fields(u16(extra.size()), comment, disk, internal, kFileMode, is_far ? kZipMost32 : u32(at)), name, extra);
   ++count_;
 }
 
@@ -71,13 +68,11 @@ BytePieces ZipWriter::finish() && {
   constexpr std::uint64_t rest = 44;  // the size of the zip64 end record behind this field
   if (is_wide)
     directory_ += detail::message(
-        "PK\6\6",
-        fields(rest, u16(kUnix | kWideVersion), kWideVersion, disk, disk, count_, count_, size, at),
-        "PK\6\7", fields(disk, at + size, disks));
+        "PK\6\6", fields(rest, u16(kUnix | kWideVersion), kWideVersion, disk, disk, count_, count_, size, at), "PK\6\7",
+        fields(disk, at + size, disks));
   const std::uint16_t count16 = is_wide ? kZipMost16 : u16(count_);
-  directory_ += detail::message(
-      "PK\5\6", fields(disk16, disk16, count16, count16, is_wide ? kZipMost32 : u32(size),
-                       is_wide ? kZipMost32 : u32(at), comment));
+  directory_ += detail::message("PK\5\6", fields(disk16, disk16, count16, count16, is_wide ? kZipMost32 : u32(size),
+                                                 is_wide ? kZipMost32 : u32(at), comment));
   out_.add(std::move(directory_));
   return std::move(out_);
 }

@@ -47,12 +47,10 @@ bool has_zlib() { return true; }
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
   // NOTE: for a null pointer, which empty bytes may have, zlib returns the initial checksum instead of `before`.
   if (bytes.empty()) return before;
-  return static_cast<std::uint32_t>(
-      crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+  return static_cast<std::uint32_t>(crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-std::vector<std::byte> inflate(const ByteSource& source, std::span<const std::byte> packed,
-                               std::uint64_t size) {
+std::vector<std::byte> inflate(const ByteSource& source, std::span<const std::byte> packed, std::uint64_t size) {
   Inflater inflater(source);
   std::vector<std::byte> out;
   std::uint64_t done = 0;

@@ -38,7 +38,8 @@ struct HostElements {
   }
 };
 
-/// The elements of `x` if they are in host memory or constant; null where they would have to be computed or copied. Runs nothing.
+/// The elements of `x` if they are in host memory or constant; null where they would have to be computed or copied.
+/// Runs nothing.
 std::unique_ptr<HostElements> elements_at_hand(const Value& x) {
   auto out = std::make_unique<HostElements>();
   out->dtype = x.dtype();
@@ -79,11 +80,9 @@ void for_each_at_hand(const HostElements& b, const F& f) {
 
 void check_draws(const Index& row, std::int64_t above, std::int64_t draws, bool replacement) {
   const std::string where = row.empty() ? std::string() : detail::message(" of row ", render(row));
-  STRATA_CHECK(above > 0, domain, "[multinomial] the weights", where,
-               " are all 0: nothing can be drawn");
+  STRATA_CHECK(above > 0, domain, "[multinomial] the weights", where, " are all 0: nothing can be drawn");
   STRATA_CHECK(replacement || above >= draws, domain, "[multinomial] ", draws,
-               " draws without replacement are more than the ", above, " weights", where,
-               " that are above 0");
+               " draws without replacement are more than the ", above, " weights", where, " that are above 0");
 }
 
 }  // namespace
@@ -100,8 +99,7 @@ std::optional<std::vector<std::int64_t>> integers_at_hand(const Value& integers)
   if (!b) return std::nullopt;
   std::vector<std::int64_t> out;
   for_each_at_hand(*b, [&](const Scalar& v, const Index&) {
-    const bool fits =
-        !integers.dtype().is_unsigned() || v.bits() <= static_cast<std::uint64_t>(kPosInf);
+    const bool fits = !integers.dtype().is_unsigned() || v.bits() <= static_cast<std::uint64_t>(kPosInf);
     out.push_back(fits ? v.as_int() : kPosInf);
     return true;
   });
@@ -114,8 +112,8 @@ void check_weights_at_hand(const Value& weights, std::int64_t draws, bool replac
   std::int64_t above = 0;
   for_each_at_hand(*b, [&](const Scalar& v, const Index& place) {
     const double w = v.as_double();
-    STRATA_CHECK(w >= 0 && std::isfinite(w), domain, "[multinomial] weight ", v.text(), " at ",
-                 render(place), " is negative or not finite");
+    STRATA_CHECK(w >= 0 && std::isfinite(w), domain, "[multinomial] weight ", v.text(), " at ", render(place),
+                 " is negative or not finite");
     above += w > 0 ? 1 : 0;
     if (place.back() + 1 < b->shape.back()) return true;
     Index row = place;

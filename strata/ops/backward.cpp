@@ -29,8 +29,7 @@ class FormulaGradient final : public GradientFunction {
 Value with_gradient(const Value& value, std::span<const Value> inputs, Backward backward, Saved saved) {
   std::vector<LazyOp> nodes;
   for (const Value& x : inputs) nodes.push_back(x.node());
-  return value.node().with_gradient(
-      nodes, std::make_shared<const FormulaGradient>(backward, std::move(saved)));
+  return value.node().with_gradient(nodes, std::make_shared<const FormulaGradient>(backward, std::move(saved)));
 }
 
 std::vector<Value> gradients(const Value& y, std::span<const Value> xs, const Value& dy) {
@@ -45,9 +44,7 @@ std::vector<Value> gradients(const Value& y, std::span<const Value> xs, const Va
 
 Value flat_in(const Value& value, const std::vector<Value>& inputs) {
   const auto takes = [](const Value& x) { return x.is_tracked(); };
-  if (!kTakesGradients || !value.dtype().is_float() ||
-      std::none_of(inputs.begin(), inputs.end(), takes))
-    return value;
+  if (!kTakesGradients || !value.dtype().is_float() || std::none_of(inputs.begin(), inputs.end(), takes)) return value;
   const auto backward = [](const Value&, const Saved& saved) {
     std::vector<Value> zeros;
     for (std::size_t k = 0; k < saved.size(); ++k) zeros.push_back(saved[k].zeros_like());

@@ -1,5 +1,5 @@
-// Custom gradients for formulas: with_gradient() replaces the gradient that would follow from the ops of a formula, where that one
-// would be slow or inexact. (tensor/custom_gradient.h is the form for users.)
+// Custom gradients for formulas: with_gradient() replaces the gradient that would follow from the ops of a formula,
+// where that one would be slow or inexact. (tensor/custom_gradient.h is the form for users.)
 #pragma once
 
 #include <span>
@@ -11,7 +11,8 @@
 
 namespace strata::ops {
 
-/// False in builds that never take gradients: the WebAssembly engine of the web page (viz/) is smaller without gradient formulas.
+/// False in builds that never take gradients: the WebAssembly engine of the web page (viz/) is smaller without gradient
+/// formulas.
 #ifdef STRATA_WITHOUT_GRADIENTS
 inline constexpr bool kTakesGradients = false;
 #else
@@ -33,17 +34,16 @@ class Saved {
   Ints numbers_;
 };
 
-/// A gradient function: (dy, saved) -> gradients by the inputs, in order. A lambda without captures: all operands of a gradient are in
-/// Saved, so that nothing is kept alive or used unseen.
+/// A gradient function: (dy, saved) -> gradients by the inputs, in order. A lambda without captures: all operands of a
+/// gradient are in Saved, so that nothing is kept alive or used unseen.
 class Backward {
  public:
   using Function = std::vector<Value>(const Value& dy, const Saved& saved);
   template <class F>
   Backward(F f) : f_(nullptr) {  // NOTE: implicit, a lambda is given where a Backward is expected
     constexpr bool kCapturesNothing = std::is_convertible_v<F, Function*>;
-    static_assert(
-        kCapturesNothing,
-        "backward captures nothing: save the tensors and numbers that backward needs in Saved");
+    static_assert(kCapturesNothing,
+                  "backward captures nothing: save the tensors and numbers that backward needs in Saved");
     if constexpr (kCapturesNothing) f_ = f;
   }
   std::vector<Value> operator()(const Value& dy, const Saved& saved) const { return f_(dy, saved); }
@@ -52,19 +52,20 @@ class Backward {
   Function* f_;
 };
 
-/// The elements of `value`, with the gradients backward(dy, saved) by `inputs`, where dy is the gradient by the result. Each gradient
-/// has the shape and dtype of its input. @throws Error (shape) otherwise, when gradients are taken
+/// The elements of `value`, with the gradients backward(dy, saved) by `inputs`, where dy is the gradient by the result.
+/// Each gradient has the shape and dtype of its input. @throws Error (shape) otherwise, when gradients are taken
 Value with_gradient(const Value& value, std::span<const Value> inputs, Backward backward, Saved saved);
 
-/// For each x of `xs` the gradient of y by x, times `dy`; zeros for an x on which y does not depend. @pre dy has y's shape and dtype
+/// For each x of `xs` the gradient of y by x, times `dy`; zeros for an x on which y does not depend. @pre dy has y's
+/// shape and dtype
 std::vector<Value> gradients(const Value& y, std::span<const Value> xs, const Value& dy);
 
-/// `value`, a function of `inputs` with derivative 0 (e.g. a rounding): the result is tracked and its gradients are zeros, so that
-/// taking gradients of it is no error.
+/// `value`, a function of `inputs` with derivative 0 (e.g. a rounding): the result is tracked and its gradients are
+/// zeros, so that taking gradients of it is no error.
 Value flat_in(const Value& value, const std::vector<Value>& inputs);
 
-/// `y`, a function of x, with the derivative Slope{}(x, y). NOTE: saves y, not the result: the result owns Saved, and saving it would be
-/// a reference cycle.
+/// `y`, a function of x, with the derivative Slope{}(x, y). NOTE: saves y, not the result: the result owns Saved, and
+/// saving it would be a reference cycle.
 template <class Slope>
 Value with_slope_by_both(const Value& y, const Value& x, Slope) {
   if constexpr (kTakesGradients) {

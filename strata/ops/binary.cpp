@@ -47,15 +47,14 @@ std::pair<Value, Value> both(const char* name, const Operand& a, const Operand& 
 }
 
 /// f(a, b) in the promoted float dtype; 16-bit floats are computed in f32 and rounded once.
-Value compound_of(const char* name, const Operand& a, const Operand& b,
-                  Value (*f)(const Value& x, const Value& y)) {
+Value compound_of(const char* name, const Operand& a, const Operand& b, Value (*f)(const Value& x, const Value& y)) {
   const DType d = real_dtype_of(a, b);
   const auto [x, y] = both(name, a, b, d.itemsize() == 2 ? dtypes::float32 : d);
   return f(x, y).cast(d);
 }
 
-/// floor(a / b) for floats, as ((a - a mod b) / b), an almost whole number that is rounded: a / b itself may be rounded up across a whole
-/// number.
+/// floor(a / b) for floats, as ((a - a mod b) / b), an almost whole number that is rounded: a / b itself may be rounded
+/// up across a whole number.
 Value float_floor_quotient(const Operand& a, const Operand& b, DType d) {
   const Value rest = apply("floor_divide", Ops::MOD, a, b, d).detach();
   const auto [x, y] = both("floor_divide", a, b, d);
@@ -89,8 +88,7 @@ Value exact_power(const Value& x) {
 }
 template <int n>
 Value exact_power_with_slope(const Value& x) {
-  return differentiated(x, exact_power<n>,
-                        [](const Value& a, const Value&) { return a.pow(n - 1) * n; });
+  return differentiated(x, exact_power<n>, [](const Value& a, const Value&) { return a.pow(n - 1) * n; });
 }
 constexpr int kLeastExact = 4, kMostExact = 16;
 /// @pre kLeastExact <= exponent <= kMostExact
@@ -103,8 +101,7 @@ Value any_exact_power(const Value& x, int exponent, std::integer_sequence<int, n
 /// x^exponent for floats and a whole exponent >= 0. @pre exponent <= kMostExact
 Value float_power_of(const Value& x, int exponent) {
   if (exponent >= kLeastExact)
-    return any_exact_power(x, exponent,
-                           std::make_integer_sequence<int, kMostExact - kLeastExact + 1>());
+    return any_exact_power(x, exponent, std::make_integer_sequence<int, kMostExact - kLeastExact + 1>());
   if (exponent < 3 || x.itemsize() > 2) return whole_power(x, exponent);
   return whole_power(x.cast(dtypes::float32), exponent).cast(x.dtype());
 }
@@ -135,7 +132,8 @@ Operand as_bound(const Operand& bound, DType d) {
   if (side == 0) return bound;
   return Operand(Number(identity_of(side < 0 ? Ops::REDUCE_MAX : Ops::REDUCE_MIN, d)));
 }
-/// Both operands in their promoted dtype; numbers out of its range are clamped, which does not change a minimum or maximum.
+/// Both operands in their promoted dtype; numbers out of its range are clamped, which does not change a minimum or
+/// maximum.
 std::pair<Value, Value> bounds(const char* name, const Operand& a, const Operand& b) {
   const DType d = dtype_of(a, b);
   return both(name, as_bound(a, d), as_bound(b, d), d);
@@ -153,7 +151,8 @@ Value hypotenuse_of(const Value& x, const Value& y) {
   const Value out = ((x * down).square() + (y * down).square()).sqrt() * scale(-1);
   return (x.isinf() | y.isinf()).where(std::numeric_limits<double>::infinity(), out);
 }
-/// `out` = log(b^x + b^y) to the base b = e, or b = 2 with is_of_twos. Its derivatives are the shares of b^x and b^y in the sum.
+/// `out` = log(b^x + b^y) to the base b = e, or b = 2 with is_of_twos. Its derivatives are the shares of b^x and b^y in
+/// the sum.
 template <bool is_of_twos>
 Value with_shares(const Value& out, const Value& x, const Value& y) {
   if (!kTakesGradients || (!x.is_tracked() && !y.is_tracked())) return out;
@@ -184,8 +183,8 @@ Value log2_of_sum_of(const Value& x, const Value& y) {
   return with_shares<true>(x.maximum(y).detach() + (log * high + log * low), x, y);
 }
 
-/// The greatest common divisor by Euclid's algorithm, unrolled for the worst case (Fibonacci numbers). A remainder by 0 is 0, so that
-/// further steps change nothing.
+/// The greatest common divisor by Euclid's algorithm, unrolled for the worst case (Fibonacci numbers). A remainder by 0
+/// is 0, so that further steps change nothing.
 Value divisor_of_both(const Operand& a, const Operand& b, const char* name) {
   const DType d = integer_dtype_of(name, a, b);
   STRATA_CHECK(!d.is_bool(), domain, "[", name, "] of bools");
@@ -211,8 +210,8 @@ DType shift_dtype_of(const char* name, const Operand& a, const Operand& b) {
   return d.is_bool() ? dtypes::int64 : d;
 }
 
-/// The constant result of comparing a tensor with a number out of its dtype's range: `if_below` where the left operand is always less,
-/// `if_above` where it is always greater. Nothing for other comparisons.
+/// The constant result of comparing a tensor with a number out of its dtype's range: `if_below` where the left operand
+/// is always less, `if_above` where it is always greater. Nothing for other comparisons.
 std::optional<Value> decided(const Operand& a, const Operand& b, bool if_below, bool if_above) {
   const Value* const x = a.value() != nullptr ? a.value() : b.value();
   if (x == nullptr || (a.value() != nullptr && b.value() != nullptr)) return std::nullopt;
@@ -225,14 +224,11 @@ std::optional<Value> decided(const Operand& a, const Operand& b, bool if_below, 
 
 Value add(const Operand& a, const Operand& b) { return apply("add", Ops::ADD, a, b); }
 Value sub(const Operand& a, const Operand& b) {
-  STRATA_CHECK(!dtype_of(a, b).is_bool(), domain,
-               "[sub] bools cannot be subtracted: use logical_xor()");
+  STRATA_CHECK(!dtype_of(a, b).is_bool(), domain, "[sub] bools cannot be subtracted: use logical_xor()");
   return apply("sub", Ops::SUB, a, b);
 }
 Value mul(const Operand& a, const Operand& b) { return apply("mul", Ops::MUL, a, b); }
-Value div(const Operand& a, const Operand& b) {
-  return apply("div", Ops::DIV, a, b, real_dtype_of(a, b));
-}
+Value div(const Operand& a, const Operand& b) { return apply("div", Ops::DIV, a, b, real_dtype_of(a, b)); }
 Value floor_divide(const Operand& a, const Operand& b) {
   const DType d = number_dtype_of(a, b);
   if (!d.is_float()) return apply("floor_divide", Ops::FLOORDIV, a, b, d);
@@ -244,9 +240,7 @@ Value trunc_divide(const Operand& a, const Operand& b) {
   const auto [x, y] = both("trunc_divide", a, b, d);
   return flat_in((x.detach() / y.detach()).trunc(), {x, y});  // gradient 0 also for a divisor of 0
 }
-Value fmod(const Operand& a, const Operand& b) {
-  return apply("fmod", Ops::MOD, a, b, number_dtype_of(a, b));
-}
+Value fmod(const Operand& a, const Operand& b) { return apply("fmod", Ops::MOD, a, b, number_dtype_of(a, b)); }
 Value remainder(const Operand& a, const Operand& b) {
   const DType d = number_dtype_of(a, b);
   if (!d.is_float()) return apply("remainder", Ops::FLOORMOD, a, b, d);
@@ -262,8 +256,7 @@ Value pow(const Operand& a, const Operand& b) {
     if (is_whole && e >= 0) {
       const Value x = a.value()->cast(d);
       if (e == 0 && d.is_float()) return flat_in(float_power_of(x, 0), {x});
-      return d.is_float() ? float_power_of(x, static_cast<int>(e))
-                          : whole_power(x, static_cast<std::int64_t>(e));
+      return d.is_float() ? float_power_of(x, static_cast<int>(e)) : whole_power(x, static_cast<std::int64_t>(e));
     }
     if (e == -1 && d.is_float()) return a.value()->reciprocal();
     if (e == 0.5) return a.value()->sqrt();
@@ -290,25 +283,18 @@ Value fmin(const Operand& a, const Operand& b) {
   const auto [x, y] = bounds("fmin", a, b);
   return (x.le(y) | y.isnan()).where(x, y);
 }
-Value atan2(const Operand& a, const Operand& b) {
-  return apply("atan2", Ops::ATAN2, a, b, real_dtype_of(a, b));
-}
-Value hypot(const Operand& a, const Operand& b) {
-  return compound_of("hypot", a, b, hypotenuse_of);
-}
+Value atan2(const Operand& a, const Operand& b) { return apply("atan2", Ops::ATAN2, a, b, real_dtype_of(a, b)); }
+Value hypot(const Operand& a, const Operand& b) { return compound_of("hypot", a, b, hypotenuse_of); }
 /// The gradient at 0 is 0, as that of abs().
 Value copysign(const Operand& a, const Operand& b) {
   const auto [x, y] = both("copysign", a, b, real_dtype_of(a, b));
   const Value out = x.signbit().ne(y.signbit()).where(-x, x);
   return x.is_tracked() ? x.eq(0).where(out.detach(), out) : out;
 }
-Value logaddexp(const Operand& a, const Operand& b) {
-  return compound_of("logaddexp", a, b, log_of_sum_of);
-}
-Value logaddexp2(const Operand& a, const Operand& b) {
-  return compound_of("logaddexp2", a, b, log2_of_sum_of);
-}
-/// NOTE: where x is 0, a logarithm that would not be finite is replaced by log(1); elsewhere the derivative by x is the logarithm.
+Value logaddexp(const Operand& a, const Operand& b) { return compound_of("logaddexp", a, b, log_of_sum_of); }
+Value logaddexp2(const Operand& a, const Operand& b) { return compound_of("logaddexp2", a, b, log2_of_sum_of); }
+/// NOTE: where x is 0, a logarithm that would not be finite is replaced by log(1); elsewhere the derivative by x is the
+/// logarithm.
 Value xlogy(const Operand& a, const Operand& b) {
   return compound_of("xlogy", a, b, [](const Value& x, const Value& y) {
     return x * (x.eq(0) & (y.le(0) | y.isinf())).where(1, y).log();
@@ -329,8 +315,9 @@ Value float_power(const Operand& a, const Operand& b) {
   const auto [x, y] = both("float_power", a, b, dtypes::float64);
   return b.value() == nullptr ? pow(x, b) : pow(x, y);
 }
-/// x * 2^y as a product with three powers of 2 whose exponents sum to y: 2^y alone may be infinite or 0 although the product is not. Two
-/// exponents are whole, so that these powers are exact; they are multiplied first, so that derivatives contain all three.
+/// x * 2^y as a product with three powers of 2 whose exponents sum to y: 2^y alone may be infinite or 0 although the
+/// product is not. Two exponents are whole, so that these powers are exact; they are multiplied first, so that
+/// derivatives contain all three.
 Value ldexp(const Operand& a, const Operand& b) {
   return compound_of("ldexp", a, b, [](const Value& x, const Value& given) {
     const double most = is_wide(x) ? 2400 : 320;  // a larger exponent makes any product infinite or 0
@@ -346,9 +333,7 @@ Value nextafter(const Operand& a, const Operand& b) {
   const DType d = dtype_of(a, b);
   STRATA_CHECK(d.is_float(), domain, "[nextafter] takes floats, not ", d.name());
   const auto [x, y] = both("nextafter", a, b, d);
-  const DType bits = d.itemsize() == 2   ? dtypes::int16
-                     : d.itemsize() == 4 ? dtypes::int32
-                                         : dtypes::int64;
+  const DType bits = d.itemsize() == 2 ? dtypes::int16 : d.itemsize() == 4 ? dtypes::int32 : dtypes::int64;
   const Value pattern = x.bitcast(bits);
   const Value away = y.gt(x).eq(x.gt(0));
   const Value sign = y.bitcast(bits).bitwise_and(Number(identity_of(Ops::REDUCE_MAX, bits)));
@@ -378,15 +363,9 @@ Value lshift(const Operand& a, const Operand& b) {
 Value rshift(const Operand& a, const Operand& b) {
   return apply("rshift", Ops::SHR, a, b, shift_dtype_of("rshift", a, b));
 }
-Value logical_and(const Operand& a, const Operand& b) {
-  return apply("logical_and", Ops::AND, a, b, dtypes::boolean);
-}
-Value logical_or(const Operand& a, const Operand& b) {
-  return apply("logical_or", Ops::OR, a, b, dtypes::boolean);
-}
-Value logical_xor(const Operand& a, const Operand& b) {
-  return apply("logical_xor", Ops::XOR, a, b, dtypes::boolean);
-}
+Value logical_and(const Operand& a, const Operand& b) { return apply("logical_and", Ops::AND, a, b, dtypes::boolean); }
+Value logical_or(const Operand& a, const Operand& b) { return apply("logical_or", Ops::OR, a, b, dtypes::boolean); }
+Value logical_xor(const Operand& a, const Operand& b) { return apply("logical_xor", Ops::XOR, a, b, dtypes::boolean); }
 Value eq(const Operand& a, const Operand& b) {
   if (const auto known = decided(a, b, false, false)) return *known;
   return apply("eq", Ops::CMPEQ, a, b);
@@ -428,7 +407,8 @@ Value Value::masked_fill(const Value& mask, const Operand& value) const {
   return mask.where(Value(number), *this);
 }
 namespace {
-/// f(x...) with all tensors cast to their promoted dtype, if that is a float, so that no intermediate result is rounded to a narrower one.
+/// f(x...) with all tensors cast to their promoted dtype, if that is a float, so that no intermediate result is rounded
+/// to a narrower one.
 template <class F, class... T>
 Value in_promoted_dtype(const F& f, const T&... x) {
   const Operand operands[] = {x...};
@@ -443,8 +423,7 @@ namespace {
 /// x + alpha*other, or x - alpha*other, in their promoted dtype, rounded once.
 Value with_multiple(const Value& x, const Operand& other, const Number& alpha, bool is_difference) {
   const auto number = [&] {
-    return x.dtype().is_float() ? Value::full({}, other.number(), x.dtype())
-                                : Value::full({}, other.number());
+    return x.dtype().is_float() ? Value::full({}, other.number(), x.dtype()) : Value::full({}, other.number());
   };
   const Value more = other.value() != nullptr ? *other.value() : number();
   return rounded_once_of(
@@ -457,12 +436,8 @@ Value with_multiple(const Value& x, const Operand& other, const Number& alpha, b
 }
 }  // namespace
 
-Value Value::add(const Operand& other, const Number& alpha) const {
-  return with_multiple(*this, other, alpha, false);
-}
-Value Value::sub(const Operand& other, const Number& alpha) const {
-  return with_multiple(*this, other, alpha, true);
-}
+Value Value::add(const Operand& other, const Number& alpha) const { return with_multiple(*this, other, alpha, false); }
+Value Value::sub(const Operand& other, const Number& alpha) const { return with_multiple(*this, other, alpha, true); }
 
 /// Computed from the nearer end: a + (b - a)*w or b - (b - a)*(1 - w): exact at w = 0 and w = 1.
 Value Value::lerp(const Value& end, const Operand& weight) const {
@@ -484,17 +459,15 @@ Value Value::lerp(const Value& end, const Operand& weight) const {
       *this, end);
 }
 Value Value::addcmul(const Value& a, const Value& b, const Number& value) const {
-  return in_promoted_dtype(
-      [value](const Value& x, const Value& y, const Value& z) { return x + y * z * value; }, *this,
-      a, b);
+  return in_promoted_dtype([value](const Value& x, const Value& y, const Value& z) { return x + y * z * value; }, *this,
+                           a, b);
 }
 Value Value::addcdiv(const Value& a, const Value& b, const Number& value) const {
   STRATA_CHECK(a.dtype().is_float() || b.dtype().is_float(), domain,
-               "[addcdiv] the dividend and the divisor are integers, ", a.dtype().name(), " and ",
-               b.dtype().name(), ": cast one of them to a float dtype");
-  return in_promoted_dtype(
-      [value](const Value& x, const Value& y, const Value& z) { return x + y / z * value; }, *this,
-      a, b);
+               "[addcdiv] the dividend and the divisor are integers, ", a.dtype().name(), " and ", b.dtype().name(),
+               ": cast one of them to a float dtype");
+  return in_promoted_dtype([value](const Value& x, const Value& y, const Value& z) { return x + y / z * value; }, *this,
+                           a, b);
 }
 Value Value::clip(const std::optional<Operand>& low, const std::optional<Operand>& high) const {
   STRATA_CHECK(low || high, domain, "[clip] neither the lower bound nor the upper bound is given");

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t kMostChoices = std::int64_t{1} << 24;
 
-/// All choices of r of n indices in lexicographic order, row after row. In each row the indices ascend; with_replacement they may repeat.
+/// All choices of r of n indices in lexicographic order, row after row. In each row the indices ascend;
+/// with_replacement they may repeat.
 std::vector<std::int64_t> choices(std::int64_t n, std::int64_t r, bool with_replacement) {
   std::vector<std::int64_t> out, row(static_cast<std::size_t>(r));
   const std::int64_t step = with_replacement ? 0 : 1;
@@ -21,11 +22,9 @@ std::vector<std::int64_t> choices(std::int64_t n, std::int64_t r, bool with_repl
   double count = 1;
   for (std::int64_t k = 1; k <= r && count <= kMostChoices; ++k)
     count *= static_cast<double>(with_replacement ? n + k - 1 : n - r + k) / static_cast<double>(k);
-  STRATA_CHECK(count * static_cast<double>(r) <= kMostChoices, budget, "[combinations] ", r, " of ",
-               n, " elements give more than ", kMostChoices / r, " choices");
-  const auto last_of = [&](std::size_t k) {
-    return n - 1 - static_cast<std::int64_t>(row.size() - 1 - k) * step;
-  };
+  STRATA_CHECK(count * static_cast<double>(r) <= kMostChoices, budget, "[combinations] ", r, " of ", n,
+               " elements give more than ", kMostChoices / r, " choices");
+  const auto last_of = [&](std::size_t k) { return n - 1 - static_cast<std::int64_t>(row.size() - 1 - k) * step; };
   while (true) {
     out.insert(out.end(), row.begin(), row.end());
     std::size_t k = row.size();
@@ -52,18 +51,16 @@ Value Value::cartesian_prod(std::span<const Value> tensors) {
 Value Value::combinations(std::int64_t r, bool with_replacement) const {
   STRATA_CHECK(ndim() == 1, shape, "[combinations] the tensor has shape ", render(shape()),
                "; one dimension is expected");
-  STRATA_CHECK(r >= 0 && r <= kMostChoices, domain, "[combinations] a choice has ", r,
-               " elements; 0 to ", kMostChoices, " are expected");
+  STRATA_CHECK(r >= 0 && r <= kMostChoices, domain, "[combinations] a choice has ", r, " elements; 0 to ", kMostChoices,
+               " are expected");
   if (r == 0) return narrow(0, 0, 0);
-  const std::vector<std::int64_t> places =
-      choices(number_of(size(0), "combinations"), r, with_replacement);
+  const std::vector<std::int64_t> places = choices(number_of(size(0), "combinations"), r, with_replacement);
   const std::int64_t count = std::ssize(places) / r;
   return take(from(places, {count, r}));
 }
 
 Value Value::vander(std::optional<std::int64_t> columns, bool increasing) const {
-  STRATA_CHECK(ndim() == 1, shape, "[vander] the tensor has shape ", render(shape()),
-               "; one dimension is expected");
+  STRATA_CHECK(ndim() == 1, shape, "[vander] the tensor has shape ", render(shape()), "; one dimension is expected");
   const std::int64_t n = columns ? *columns : number_of(size(0), "vander");
   STRATA_CHECK(n >= 0, domain, "[vander] the number of columns is ", n, "; 0 or more is expected");
   const Value x = as_summable(*this);

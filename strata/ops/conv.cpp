@@ -1,5 +1,5 @@
-// Convolutions, as one sum of products over input channels and kernel elements of the input's windows and the weight; transposed
-// convolutions; unfold() and fold().
+// Convolutions, as one sum of products over input channels and kernel elements of the input's windows and the weight;
+// transposed convolutions; unfold() and fold().
 
 #include <algorithm>
 
@@ -13,12 +13,12 @@ namespace strata {
 std::vector<std::int64_t> PerAxis::of(const char* operation, const char* what, std::size_t ndim,
                                       std::int64_t least) const {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  STRATA_CHECK(is_one_ || each_.size() == ndim, shape, "[", operation, "] ", what, " of ",
-               each_.size(), " axes, not ", ndim);
+  STRATA_CHECK(is_one_ || each_.size() == ndim, shape, "[", operation, "] ", what, " of ", each_.size(), " axes, not ",
+               ndim);
   std::vector<std::int64_t> out = is_one_ ? std::vector<std::int64_t>(ndim, each_[0]) : each_;
   for (const std::int64_t n : out)
-    STRATA_CHECK(n >= least && n <= kMost, domain, "[", operation, "] ", what, " ", n, ": ", least,
-                 " to ", kMost, " is expected");
+    STRATA_CHECK(n >= least && n <= kMost, domain, "[", operation, "] ", what, " ", n, ": ", least, " to ", kMost,
+                 " is expected");
   return out;
 }
 
@@ -27,8 +27,7 @@ ConvPadding::Sides ConvPadding::of(const char* operation, const std::vector<std:
   if (word_ == "same") {
     Sides out;
     for (std::size_t k = 0; k < reach.size(); ++k) {
-      STRATA_CHECK(stride[k] == 1, domain, "[", operation,
-                   "] padding \"same\" needs stride 1, not ", stride[k]);
+      STRATA_CHECK(stride[k] == 1, domain, "[", operation, "] padding \"same\" needs stride 1, not ", stride[k]);
       out.emplace_back(reach[k] / 2, reach[k] - reach[k] / 2);
     }
     return out;
@@ -37,8 +36,7 @@ ConvPadding::Sides ConvPadding::of(const char* operation, const std::vector<std:
                "\": \"same\", \"valid\" or numbers are expected");
   if (sides_.empty()) {
     Sides out;
-    for (const std::int64_t n : each_.of(operation, "padding", reach.size(), 0))
-      out.emplace_back(n, n);
+    for (const std::int64_t n : each_.of(operation, "padding", reach.size(), 0)) out.emplace_back(n, n);
     return out;
   }
   Sides out;
@@ -46,8 +44,8 @@ ConvPadding::Sides ConvPadding::of(const char* operation, const std::vector<std:
     const std::vector<std::int64_t> checked = PerAxis({before, after}).of(operation, "padding", 2, 0);
     out.emplace_back(checked[0], checked[1]);
   }
-  STRATA_CHECK(out.size() == reach.size(), shape, "[", operation, "] padding is given for ",
-               out.size(), " axes, not for the ", reach.size(), " spatial axes");
+  STRATA_CHECK(out.size() == reach.size(), shape, "[", operation, "] padding is given for ", out.size(),
+               " axes, not for the ", reach.size(), " spatial axes");
   return out;
 }
 
@@ -57,9 +55,9 @@ namespace strata::ops {
 
 Spatial::Spatial(const char* operation, const Value& x, std::size_t axes) : x_(x) {
   const auto n = static_cast<std::int64_t>(axes);
-  STRATA_CHECK(x.ndim() == n + 2 || x.ndim() == n + 1, shape, "[", operation,
-               "] the input has shape ", render(x.shape()), "; (batch, channels, ", axes,
-               axes == 1 ? " size)" : " sizes)", ", with or without the batch, is expected");
+  STRATA_CHECK(x.ndim() == n + 2 || x.ndim() == n + 1, shape, "[", operation, "] the input has shape ",
+               render(x.shape()), "; (batch, channels, ", axes, axes == 1 ? " size)" : " sizes)",
+               ", with or without the batch, is expected");
   is_one_ = x.ndim() == n + 1;
   if (is_one_) x_ = x.unsqueeze(0);
   for (std::size_t k = 0; k < axes; ++k)
@@ -69,9 +67,8 @@ Spatial::Spatial(const char* operation, const Value& x, std::size_t axes) : x_(x
 Value padded(const Value& x, const ConvPadding::Sides& sides, Number value) {
   Padding padding(x.shape().size() - sides.size(), {0, 0});
   for (const auto& [before, after] : sides) padding.push_back({before, after});
-  const bool is_none = std::all_of(sides.begin(), sides.end(), [](const auto& s) {
-    return s == std::pair<std::int64_t, std::int64_t>();
-  });
+  const bool is_none = std::all_of(sides.begin(), sides.end(),
+                                   [](const auto& s) { return s == std::pair<std::int64_t, std::int64_t>(); });
   return is_none ? x : x.pad(padding, PadMode::constant, value);
 }
 
@@ -87,15 +84,15 @@ struct ConvPlan {
   Numbers counts;
 };
 
-ConvPlan plan(const char* operation, const Numbers& sizes, const Numbers& kernel,
-              const Numbers& stride, const Numbers& dilation, const ConvPadding::Sides& sides) {
+ConvPlan plan(const char* operation, const Numbers& sizes, const Numbers& kernel, const Numbers& stride,
+              const Numbers& dilation, const ConvPadding::Sides& sides) {
   ConvPlan out;
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     const Window w{kernel[k], stride[k], dilation[k]};
     const Int size = Int(sizes[k]) + Int(sides[k].first) + Int(sides[k].second);
-    STRATA_CHECK(w.size >= 1 && w.reach().value() <= size.value(), shape, "[", operation,
-                 "] a kernel that spans ", w.reach().render(), " elements does not fit the ",
-                 size.render(), " elements of spatial axis ", k, " with its padding");
+    STRATA_CHECK(w.size >= 1 && w.reach().value() <= size.value(), shape, "[", operation, "] a kernel that spans ",
+                 w.reach().render(), " elements does not fit the ", size.render(), " elements of spatial axis ", k,
+                 " with its padding");
     out.windows.push_back(w);
     out.counts.push_back((size.value() - w.reach().value()) / w.step + 1);
   }
@@ -104,8 +101,7 @@ ConvPlan plan(const char* operation, const Numbers& sizes, const Numbers& kernel
 
 Numbers kernel_of(const char* operation, const Value& weight) {
   Numbers out;
-  for (std::int64_t k = 2; k < weight.ndim(); ++k)
-    out.push_back(number_of(weight.size(k), operation));
+  for (std::int64_t k = 2; k < weight.ndim(); ++k) out.push_back(number_of(weight.size(k), operation));
   return out;
 }
 Numbers reach_of(const Numbers& kernel, const Numbers& dilation) {
@@ -117,17 +113,15 @@ Numbers reach_of(const Numbers& kernel, const Numbers& dilation) {
 
 Value with_bias(const char* operation, const Value& y, const std::optional<Value>& bias) {
   if (!bias) return y;
-  STRATA_CHECK(bias->ndim() == 1 && bias->size(0) == y.size(1), shape, "[", operation,
-               "] a bias of shape ", render(bias->shape()), " does not match ", y.size(1).render(),
-               " channels");
+  STRATA_CHECK(bias->ndim() == 1 && bias->size(0) == y.size(1), shape, "[", operation, "] a bias of shape ",
+               render(bias->shape()), " does not match ", y.size(1).render(), " channels");
   Ints sizes = {y.size(1)};
   for (std::int64_t k = 2; k < y.ndim(); ++k) sizes.push_back(1);
   return y + bias->reshape(sizes);
 }
 
 /// The convolution of x (batch, channels, padded sizes...) with a weight (out channels, channels / groups, kernel...).
-Value convolved(const char* operation, const Value& x, const Value& weight, const ConvPlan& p,
-                std::int64_t groups) {
+Value convolved(const char* operation, const Value& x, const Value& weight, const ConvPlan& p, std::int64_t groups) {
   const std::size_t n = p.counts.size();
   const Int &batch = x.size(0), &in = weight.size(1);
   const Int out = number_of(weight.size(0), operation) / groups;
@@ -145,41 +139,37 @@ Value convolved(const char* operation, const Value& x, const Value& weight, cons
     input_order.push_back(static_cast<std::int64_t>(4 + n + k));
     summed.push_back(static_cast<std::int64_t>(n + 4 + k));
   }
-  return sum_of_products(operation, seen.reshape(inputs).permute(input_order),
-                         weight.reshape(weights), summed)
+  return sum_of_products(operation, seen.reshape(inputs).permute(input_order), weight.reshape(weights), summed)
       .reshape(result);
 }
 
-void check_channels(const char* operation, const Value& x, const Value& weight, std::int64_t groups,
-                    std::int64_t own, std::int64_t shared) {
+void check_channels(const char* operation, const Value& x, const Value& weight, std::int64_t groups, std::int64_t own,
+                    std::int64_t shared) {
   STRATA_CHECK(groups >= 1 && own % groups == 0, domain, "[", operation, "] ", groups,
                " groups do not divide the channels of a weight of shape ", render(weight.shape()));
-  STRATA_CHECK(x.size(1) == Int(shared), shape, "[", operation, "] the input has ",
-               x.size(1).render(), " channels; a weight of shape ", render(weight.shape()), " and ",
-               groups, groups == 1 ? " group need " : " groups need ", shared);
+  STRATA_CHECK(x.size(1) == Int(shared), shape, "[", operation, "] the input has ", x.size(1).render(),
+               " channels; a weight of shape ", render(weight.shape()), " and ", groups,
+               groups == 1 ? " group need " : " groups need ", shared);
 }
 
-Value conv(const char* operation, const Value& input, const Value& weight,
-           const std::optional<Value>& bias, const ConvOptions& o) {
+Value conv(const char* operation, const Value& input, const Value& weight, const std::optional<Value>& bias,
+           const ConvOptions& o) {
   const Numbers kernel = kernel_of(operation, weight);
   const std::size_t n = kernel.size();
   const Spatial x(operation, input, n);
-  const std::int64_t out = number_of(weight.size(0), operation),
-                     in = number_of(weight.size(1), operation);
+  const std::int64_t out = number_of(weight.size(0), operation), in = number_of(weight.size(1), operation);
   check_channels(operation, x.batched(), weight, o.groups, out, (Int(in) * Int(o.groups)).value());
-  const Numbers stride = o.stride.of(operation, "stride", n, 1),
-                dilation = o.dilation.of(operation, "dilation", n, 1);
+  const Numbers stride = o.stride.of(operation, "stride", n, 1), dilation = o.dilation.of(operation, "dilation", n, 1);
   const ConvPadding::Sides sides = o.padding.of(operation, reach_of(kernel, dilation), stride);
   const ConvPlan p = plan(operation, x.sizes, kernel, stride, dilation, sides);
-  return x.unbatched(with_bias(
-      operation, convolved(operation, padded(x.batched(), sides), weight, p, o.groups), bias));
+  return x.unbatched(with_bias(operation, convolved(operation, padded(x.batched(), sides), weight, p, o.groups), bias));
 }
 
-/// For each element of the input its products with the kernel, summed over input channels: (batch, out channels, sizes..., kernel...).
+/// For each element of the input its products with the kernel, summed over input channels: (batch, out channels,
+/// sizes..., kernel...).
 Value spread_by(const char* operation, const Value& x, const Value& weight, std::int64_t groups) {
   const Int in = number_of(x.size(1), operation) / groups, &out = weight.size(1);
-  Ints inputs = {x.size(0), groups, in, 1}, weights = {groups, in, out},
-       result = {x.size(0), out * Int(groups)};
+  Ints inputs = {x.size(0), groups, in, 1}, weights = {groups, in, out}, result = {x.size(0), out * Int(groups)};
   for (std::int64_t k = 2; k < x.ndim(); ++k)
     inputs.push_back(x.size(k)), weights.push_back(1), result.push_back(x.size(k));
   for (std::int64_t k = 2; k < x.ndim(); ++k)
@@ -188,27 +178,24 @@ Value spread_by(const char* operation, const Value& x, const Value& weight, std:
 }
 
 /// The transposed convolution: spread_by(), and then all overlapping kernels added into the output.
-Value conv_transpose(const char* operation, const Value& input, const Value& weight,
-                     const std::optional<Value>& bias, const ConvTransposeOptions& o) {
+Value conv_transpose(const char* operation, const Value& input, const Value& weight, const std::optional<Value>& bias,
+                     const ConvTransposeOptions& o) {
   const Numbers kernel = kernel_of(operation, weight);
   const std::size_t n = kernel.size();
   const Spatial x(operation, input, n);
   const std::int64_t in = number_of(weight.size(0), operation);
   check_channels(operation, x.batched(), weight, o.groups, in, in);
-  const Numbers stride = o.stride.of(operation, "stride", n, 1),
-                dilation = o.dilation.of(operation, "dilation", n, 1),
+  const Numbers stride = o.stride.of(operation, "stride", n, 1), dilation = o.dilation.of(operation, "dilation", n, 1),
                 padding = o.padding.of(operation, "padding", n, 0),
                 more = o.output_padding.of(operation, "output padding", n, 0);
   std::vector<Window> each;
   std::vector<Int> sizes;
   ConvPadding::Sides sides;
   for (std::size_t k = 0; k < n; ++k) {
-    STRATA_CHECK(more[k] < std::max(stride[k], dilation[k]), domain, "[", operation,
-                 "] output padding ", more[k], " is not less than stride ", stride[k],
-                 " or dilation ", dilation[k]);
-    STRATA_CHECK(x.sizes[k] > 0 && kernel[k] > 0, shape, "[", operation, "] an input of shape ",
-                 render(input.shape()), " or a weight of shape ", render(weight.shape()),
-                 " has an empty spatial axis");
+    STRATA_CHECK(more[k] < std::max(stride[k], dilation[k]), domain, "[", operation, "] output padding ", more[k],
+                 " is not less than stride ", stride[k], " or dilation ", dilation[k]);
+    STRATA_CHECK(x.sizes[k] > 0 && kernel[k] > 0, shape, "[", operation, "] an input of shape ", render(input.shape()),
+                 " or a weight of shape ", render(weight.shape()), " has an empty spatial axis");
     each.push_back({kernel[k], stride[k], dilation[k]});
     sizes.push_back(Int(x.sizes[k] - 1) * Int(stride[k]) + each[k].reach() + Int(more[k]));
     sides.emplace_back(-padding[k], -padding[k]);
@@ -228,8 +215,7 @@ void check_axes(const char* operation, const Value& weight, std::int64_t n) {
 
 }  // namespace
 
-Value conv_nd(const Value& x, const Value& weight, const std::optional<Value>& bias,
-              const ConvOptions& options) {
+Value conv_nd(const Value& x, const Value& weight, const std::optional<Value>& bias, const ConvOptions& options) {
   check_axes("conv_nd", weight, std::max<std::int64_t>(weight.ndim() - 2, 1));
   return conv("conv_nd", x, weight, bias, options);
 }
@@ -239,11 +225,10 @@ Value conv_transpose_nd(const Value& x, const Value& weight, const std::optional
   return conv_transpose("conv_transpose_nd", x, weight, bias, options);
 }
 
-#define STRATA_CONV(name, apply, Options, n)                                        \
-  Value name(const Value& x, const Value& weight, const std::optional<Value>& bias, \
-             const Options& options) {                                              \
-    check_axes(#name, weight, n);                                                   \
-    return apply(#name, x, weight, bias, options);                                  \
+#define STRATA_CONV(name, apply, Options, n)                                                                  \
+  Value name(const Value& x, const Value& weight, const std::optional<Value>& bias, const Options& options) { \
+    check_axes(#name, weight, n);                                                                             \
+    return apply(#name, x, weight, bias, options);                                                            \
   }
 STRATA_CONV(conv1d, conv, ConvOptions, 1)
 STRATA_CONV(conv2d, conv, ConvOptions, 2)
@@ -260,19 +245,15 @@ struct Columns {
   Columns(const char* operation, const PerAxis& kernel, const UnfoldOptions& o, const Numbers& sizes) {
     const Numbers padding = o.padding.of(operation, "padding", 2, 0);
     for (const std::int64_t n : padding) sides.emplace_back(n, n), around.push_back({n, n});
-    p = plan(operation, sizes, kernel.of(operation, "kernel size", 2, 1),
-             o.stride.of(operation, "stride", 2, 1), o.dilation.of(operation, "dilation", 2, 1),
-             sides);
+    p = plan(operation, sizes, kernel.of(operation, "kernel size", 2, 1), o.stride.of(operation, "stride", 2, 1),
+             o.dilation.of(operation, "dilation", 2, 1), sides);
   }
-  std::int64_t elements() const {
-    return (Int(p.windows[0].size) * Int(p.windows[1].size)).value();
-  }
+  std::int64_t elements() const { return (Int(p.windows[0].size) * Int(p.windows[1].size)).value(); }
   /// (batch, channels, height, width) becomes (batch, channels * elements of a window, windows).
   LazyOp of(const LazyOp& image) const {
     const LazyOp seen = windows_of(image.pad(around), p.windows, p.counts);
     return seen.permute({0, 1, 4, 5, 2, 3})
-        .reshape({image.shape()[0], image.shape()[1] * Int(elements()),
-                  Int(p.counts[0]) * Int(p.counts[1])});
+        .reshape({image.shape()[0], image.shape()[1] * Int(elements()), Int(p.counts[0]) * Int(p.counts[1])});
   }
   ConvPadding::Sides sides;
   Padding around = {{0, 0}, {0, 0}};
@@ -287,22 +268,19 @@ Value unfold(const Value& input, const PerAxis& kernel, const UnfoldOptions& opt
   return x.unbatched(Value(columns.of(x.batched().node())));
 }
 
-Value fold(const Value& input, const PerAxis& output_size, const PerAxis& kernel,
-           const UnfoldOptions& options) {
+Value fold(const Value& input, const PerAxis& output_size, const PerAxis& kernel, const UnfoldOptions& options) {
   const Spatial x("fold", input, 1);
   const Numbers to = output_size.of("fold", "output size", 2, 1);
   const Columns columns("fold", kernel, options, to);
   const Ints& shape = x.batched().shape();
   const ConvPlan& p = columns.p;
   const std::int64_t rows = number_of(shape[1], "fold"), elements = columns.elements();
-  STRATA_CHECK(rows % elements == 0, shape, "[fold] columns of ", rows,
-               " elements do not match a kernel of ", elements, " elements");
+  STRATA_CHECK(rows % elements == 0, shape, "[fold] columns of ", rows, " elements do not match a kernel of ", elements,
+               " elements");
   const Int count = Int(p.counts[0]) * Int(p.counts[1]);
   STRATA_CHECK(shape[2] == count, shape, "[fold] columns of shape ", render(input.shape()),
-               " do not match an image of ", to[0], " x ", to[1], ", which has ", count.render(),
-               " windows");
-  const Ints split = {shape[0],          rows / elements, p.windows[0].size,
-                      p.windows[1].size, p.counts[0],     p.counts[1]};
+               " do not match an image of ", to[0], " x ", to[1], ", which has ", count.render(), " windows");
+  const Ints split = {shape[0], rows / elements, p.windows[0].size, p.windows[1].size, p.counts[0], p.counts[1]};
   const Value terms = x.batched().reshape(split).permute({0, 1, 4, 5, 2, 3});
   std::vector<Int> sizes;
   ConvPadding::Sides inner;

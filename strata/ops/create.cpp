@@ -15,9 +15,7 @@ DType default_dtype(const Number& n) {
 }
 
 bool is_real(const Number& n) { return n.value().dtype().is_float(); }
-bool is_beyond_i64(const Number& n) {
-  return n.value().dtype() == dtypes::uint64 && (n.value().as_uint() >> 63) != 0;
-}
+bool is_beyond_i64(const Number& n) { return n.value().dtype() == dtypes::uint64 && (n.value().as_uint() >> 63) != 0; }
 
 /// 0, 1, ..., count - 1 in `dtype`.
 Value count_up(std::int64_t count, DType dtype) {
@@ -41,9 +39,7 @@ Value Value::from(std::span<const double> elements, const Ints& shape) {
   return table(elements, shape, dtypes::float64);
 }
 
-Value Value::full(const Ints& shape, Number value) {
-  return full(shape, value, default_dtype(value));
-}
+Value Value::full(const Ints& shape, Number value) { return full(shape, value, default_dtype(value)); }
 
 Value Value::full(const Ints& shape, Number value, DType dtype) {
   STRATA_CHECK(!dtype.is_none() && dtype == dtype.scalar(), domain, "[full] ", dtype.name(),
@@ -54,9 +50,7 @@ Value Value::full(const Ints& shape, Number value, DType dtype) {
 Value Value::zeros(const Ints& shape, DType dtype) { return full(shape, 0, dtype); }
 Value Value::ones(const Ints& shape, DType dtype) { return full(shape, 1, dtype); }
 
-Value Value::full_like(Number value) const {
-  return LazyOp::constant(scalar_of(value, dtype()), shape());
-}
+Value Value::full_like(Number value) const { return LazyOp::constant(scalar_of(value, dtype()), shape()); }
 Value Value::zeros_like() const { return full_like(0); }
 Value Value::ones_like() const { return full_like(1); }
 
@@ -64,8 +58,8 @@ Value Value::arange(Number end) { return arange(0, end, 1); }
 
 Value Value::arange(Number begin, Number end, Number step) {
   const auto check = [&](bool holds) {
-    STRATA_CHECK(holds, domain, "[arange] from ", begin.value().text(), " to ", end.value().text(),
-                 " by ", step.value().text());
+    STRATA_CHECK(holds, domain, "[arange] from ", begin.value().text(), " to ", end.value().text(), " by ",
+                 step.value().text());
   };
   if (is_real(begin) || is_real(end) || is_real(step)) {
     const double from = begin.value().as_double(), by = step.value().as_double();
@@ -75,9 +69,8 @@ Value Value::arange(Number begin, Number end, Number step) {
   }
   const std::int64_t from = begin.value().as_int(), by = step.value().as_int();
   std::int64_t way = 0;
-  check(!is_beyond_i64(begin) && !is_beyond_i64(end) && by != 0 &&
-        try_sub(end.value().as_int(), from, way) && way != kNegInf &&
-        (way == 0 || (way > 0) == (by > 0)));
+  check(!is_beyond_i64(begin) && !is_beyond_i64(end) && by != 0 && try_sub(end.value().as_int(), from, way) &&
+        way != kNegInf && (way == 0 || (way > 0) == (by > 0)));
   return count_up(-floor_div(-way, by), dtypes::int64) * by + from;
 }
 
@@ -89,9 +82,7 @@ Value Value::linspace(double begin, double end, std::int64_t steps, DType dtype)
   // The difference of two finite ends may overflow.
   const double by = std::isfinite(end - begin) ? (end - begin) / parts : end / parts - begin / parts;
   const Value k = count_up(steps, dtypes::float64);
-  return k.lt(std::floor(static_cast<double>(steps) / 2))
-      .where(k * by + begin, end - (parts - k) * by)
-      .cast(dtype);
+  return k.lt(std::floor(static_cast<double>(steps) / 2)).where(k * by + begin, end - (parts - k) * by).cast(dtype);
 }
 
 Value Value::eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) {
@@ -107,8 +98,7 @@ Value Value::new_zeros(const Ints& to) const { return new_full(to, 0); }
 Value Value::new_ones(const Ints& to) const { return new_full(to, 1); }
 
 Value Value::logspace(double begin, double end, std::int64_t steps, double base, DType dtype) {
-  const Value powers =
-      full({}, base, dtypes::float64).pow(linspace(begin, end, steps, dtypes::float64));
+  const Value powers = full({}, base, dtypes::float64).pow(linspace(begin, end, steps, dtypes::float64));
   const Value k = arange(steps);
   const Value to_last = k.lt(steps - 1).where(powers, std::pow(base, end));
   return k.lt(1).where(std::pow(base, begin), to_last).cast(dtype);

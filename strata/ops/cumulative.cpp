@@ -1,7 +1,8 @@
 // Cumulative reductions (scans) along an axis.
 //
-// Short rows are one masked reduction: result i reduces the elements up to i. Longer rows are split into blocks: each block is scanned
-// by itself, the totals of the blocks are scanned recursively, and each block is combined with the total in front of it.
+// Short rows are one masked reduction: result i reduces the elements up to i. Longer rows are split into blocks: each
+// block is scanned by itself, the totals of the blocks are scanned recursively, and each block is combined with the
+// total in front of it.
 
 #include <array>
 #include <limits>
@@ -38,15 +39,12 @@ Number nothing(DType dtype) {
   return Number(identity_of(op, dtype));
 }
 
-const Combination kSum = {among<Ops::SUM>, [](const Value& a, const Value& b) { return a + b; },
-                          nothing<Ops::SUM>};
-const Combination kProduct = {
-    among<Ops::PROD>, [](const Value& a, const Value& b) { return a * b; }, nothing<Ops::PROD>};
-const Combination kMax = {among<Ops::REDUCE_MAX>,
-                          [](const Value& a, const Value& b) { return a.maximum(b); },
+const Combination kSum = {among<Ops::SUM>, [](const Value& a, const Value& b) { return a + b; }, nothing<Ops::SUM>};
+const Combination kProduct = {among<Ops::PROD>, [](const Value& a, const Value& b) { return a * b; },
+                              nothing<Ops::PROD>};
+const Combination kMax = {among<Ops::REDUCE_MAX>, [](const Value& a, const Value& b) { return a.maximum(b); },
                           nothing<Ops::REDUCE_MAX>};
-const Combination kMin = {among<Ops::REDUCE_MIN>,
-                          [](const Value& a, const Value& b) { return a.minimum(b); },
+const Combination kMin = {among<Ops::REDUCE_MIN>, [](const Value& a, const Value& b) { return a.minimum(b); },
                           nothing<Ops::REDUCE_MIN>};
 
 /// The scan of log-sum-exp. The largest element so far is subtracted before exp(), unless it is infinite.
@@ -58,9 +56,8 @@ Value log_of_sums(const Value& x) {
   const Value terms = j.le(i).where(x.unsqueeze(-2) - shift.unsqueeze(-1), -infinity).exp();
   return terms.sum(-1).log() + shift;
 }
-const Combination kLogSumExp = {
-    log_of_sums, [](const Value& a, const Value& b) { return a.logaddexp(b); },
-    [](DType) { return Number(-std::numeric_limits<double>::infinity()); }};
+const Combination kLogSumExp = {log_of_sums, [](const Value& a, const Value& b) { return a.logaddexp(b); },
+                                [](DType) { return Number(-std::numeric_limits<double>::infinity()); }};
 
 Value padded_last(const Value& x, const Int& before, const Int& after, const Number& value) {
   Padding padding(x.shape().size(), {0, 0});
@@ -73,8 +70,7 @@ Value scan(const Combination& c, const Value& x, std::int64_t n) {
   if (n <= kMostScanAtOnce) return c.among(x);
   const std::int64_t blocks = (n + kScanBlock - 1) / kScanBlock;
   const Number filler = c.nothing(x.dtype());
-  const Value inside =
-      c.among(padded_last(x, 0, blocks * kScanBlock - n, filler).unflatten(-1, {blocks, kScanBlock}));
+  const Value inside = c.among(padded_last(x, 0, blocks * kScanBlock - n, filler).unflatten(-1, {blocks, kScanBlock}));
   Mask last;
   for (const Int& size : inside.shape()) last.push_back({0, size});
   last.back() = {kScanBlock - 1, kScanBlock};
@@ -92,12 +88,11 @@ Value scan_along(const char* operation, const Combination& c, const Value& x, st
 }
 
 /// The suffix sums along the last axis: result i is the sum of elements i, i + 1, ...
-Value sums_from_each(const Value& x) {
-  return scan_along("cumprod", kSum, x.flip(-1), -1).flip(-1);
-}
+Value sums_from_each(const Value& x) { return scan_along("cumprod", kSum, x.flip(-1), -1).flip(-1); }
 
-/// The gradient of cumprod: suffix_sum(dy * y) / x, with zeros of x handled apart. From the first 0 on all products are 0. For elements
-/// in front of it the formula holds; for that 0 itself the products without it are used; elements behind it have the gradient 0.
+/// The gradient of cumprod: suffix_sum(dy * y) / x, with zeros of x handled apart. From the first 0 on all products are
+/// 0. For elements in front of it the formula holds; for that 0 itself the products without it are used; elements
+/// behind it have the gradient 0.
 Value product_gradient_value(const Value& x, const Value& dy) {
   const Value is_zero = x.eq(0), zeros = scan_along("cumprod", kSum, is_zero.cast(dtypes::int32), -1);
   const Value is_first = is_zero & zeros.eq(1);
@@ -107,8 +102,8 @@ Value product_gradient_value(const Value& x, const Value& dy) {
   return zeros.eq(0).where(before, is_first.where(at, 0));
 }
 
-/// The same gradient in a quadratic form that can itself be differentiated at zeros: for element k, the product of the elements in front
-/// of k, times the sum over places j >= k of dy[j] times the product of the elements between k and j.
+/// The same gradient in a quadratic form that can itself be differentiated at zeros: for element k, the product of the
+/// elements in front of k, times the sum over places j >= k of dy[j] times the product of the elements between k and j.
 Value product_gradient_by_pairs(const Value& x, const Value& dy) {
   const Value j = counting(x.size(-1)), k = j.unsqueeze(1);
   const Value before = padded_last(x, 1, -1, 1).cumprod(-1);
@@ -129,9 +124,9 @@ Value product_gradient(const Value& x, const Value& dy) {
   return with_gradient(value, inputs, backward, Saved({x, dy}));
 }
 
-/// cummax and cummin: the values, and their indices (the last of equal elements). The gradient goes to the element at the index.
-std::pair<Value, Value> extremes(const char* operation, const Combination& c, const Value& x,
-                                 std::int64_t axis) {
+/// cummax and cummin: the values, and their indices (the last of equal elements). The gradient goes to the element at
+/// the index.
+std::pair<Value, Value> extremes(const char* operation, const Combination& c, const Value& x, std::int64_t axis) {
   const std::int64_t a = axis_of(axis, x.ndim(), operation);
   if (x.ndim() == 0) return {x, x.full_like(0).cast(dtypes::int64)};
   if (x.numel() == Int(0)) return {x, x.cast(dtypes::int64)};
@@ -159,23 +154,16 @@ Value products_along(const Value& x, std::int64_t axis) {
 }  // namespace
 
 Value Value::cumsum(std::int64_t axis) const {
-  return rounded_once(as_summable(*this),
-                      [&](const Value& x) { return scan_along("cumsum", kSum, x, axis); });
+  return rounded_once(as_summable(*this), [&](const Value& x) { return scan_along("cumsum", kSum, x, axis); });
 }
 Value Value::cumprod(std::int64_t axis) const {
   const std::int64_t a = axis_of(axis, ndim(), "cumprod");
   return rounded_once(as_summable(*this), [a](const Value& x) { return products_along(x, a); });
 }
-std::pair<Value, Value> Value::cummax(std::int64_t axis) const {
-  return extremes("cummax", kMax, *this, axis);
-}
-std::pair<Value, Value> Value::cummin(std::int64_t axis) const {
-  return extremes("cummin", kMin, *this, axis);
-}
+std::pair<Value, Value> Value::cummax(std::int64_t axis) const { return extremes("cummax", kMax, *this, axis); }
+std::pair<Value, Value> Value::cummin(std::int64_t axis) const { return extremes("cummin", kMin, *this, axis); }
 Value Value::logcumsumexp(std::int64_t axis) const {
-  return rounded_once(as_real(*this), [&](const Value& x) {
-    return scan_along("logcumsumexp", kLogSumExp, x, axis);
-  });
+  return rounded_once(as_real(*this), [&](const Value& x) { return scan_along("logcumsumexp", kLogSumExp, x, axis); });
 }
 
 }  // namespace strata::ops

@@ -24,25 +24,25 @@ void check_matrices(const Value& x, const char* operation) {
 }
 
 /// The two axes as numbers in [0, ndim). @throws Error (shape) for an axis out of range, or equal axes
-std::pair<std::int64_t, std::int64_t> two_axes(std::int64_t ndim, std::int64_t first,
-                                               std::int64_t second, const char* operation) {
+std::pair<std::int64_t, std::int64_t> two_axes(std::int64_t ndim, std::int64_t first, std::int64_t second,
+                                               const char* operation) {
   const std::int64_t a = axis_of(first, ndim, operation), b = axis_of(second, ndim, operation);
-  STRATA_CHECK(ndim >= 2 && a != b, shape, "[", operation, "] axes ", first, " and ", second,
-               " of a tensor of ", ndim, " dimensions are not two different axes");
+  STRATA_CHECK(ndim >= 2 && a != b, shape, "[", operation, "] axes ", first, " and ", second, " of a tensor of ", ndim,
+               " dimensions are not two different axes");
   return {a, b};
 }
 
-/// (2, count): the rows and columns of a triangle's places, in row-major order. range(r) gives the columns [begin, end) of row r.
+/// (2, count): the rows and columns of a triangle's places, in row-major order. range(r) gives the columns [begin, end)
+/// of row r.
 template <class F>
 Value triangle_places(const char* operation, std::int64_t rows, std::int64_t columns, const F& range) {
-  STRATA_CHECK(rows >= 0 && columns >= 0, shape, "[", operation, "] ", rows, " rows and ", columns,
-               " columns");
+  STRATA_CHECK(rows >= 0 && columns >= 0, shape, "[", operation, "] ", rows, " rows and ", columns, " columns");
   constexpr std::int64_t kMost = std::int64_t{1} << 24;
   std::vector<std::int64_t> row_of, column_of;
   for (std::int64_t r = 0; r < rows; ++r) {
     const auto [begin, end] = range(r);
-    STRATA_CHECK(std::ssize(row_of) + std::max<std::int64_t>(end - begin, 0) + r <= kMost, budget,
-                 "[", operation, "] more than ", kMost, " places");
+    STRATA_CHECK(std::ssize(row_of) + std::max<std::int64_t>(end - begin, 0) + r <= kMost, budget, "[", operation,
+                 "] more than ", kMost, " places");
     for (std::int64_t c = begin; c < end; ++c) row_of.push_back(r), column_of.push_back(c);
   }
   const std::int64_t count = std::ssize(row_of);
@@ -77,8 +77,7 @@ Value Value::diag(std::int64_t diagonal) const {
 Value Value::diagonal(std::int64_t offset, std::int64_t axis1, std::int64_t axis2) const {
   const auto [a, b] = two_axes(ndim(), axis1, axis2, "diagonal");
   const Value x = movedim({a, b}, {-2, -1});
-  const std::int64_t rows = number_of(x.size(-2), "diagonal"),
-                     columns = number_of(x.size(-1), "diagonal");
+  const std::int64_t rows = number_of(x.size(-2), "diagonal"), columns = number_of(x.size(-1), "diagonal");
   const std::int64_t down = std::min(rows, offset < 0 ? -std::max(offset, -kFar) : 0),
                      right = std::min(columns, std::max<std::int64_t>(offset, 0)),
                      n = std::min(rows - down, columns - right);
@@ -94,10 +93,8 @@ Value Value::diagonal(std::int64_t offset, std::int64_t axis1, std::int64_t axis
 
 /// The inverse of diagonal(): n zeros behind each element, flattened, and cut into rows of n.
 Value Value::diag_embed(std::int64_t offset, std::int64_t axis1, std::int64_t axis2) const {
-  STRATA_CHECK(ndim() > 0, shape,
-               "[diag_embed] the tensor is a scalar: at least one dimension is needed");
-  STRATA_CHECK(-kFar < offset && offset < kFar, shape, "[diag_embed] the offset ", offset,
-               " is too far from 0");
+  STRATA_CHECK(ndim() > 0, shape, "[diag_embed] the tensor is a scalar: at least one dimension is needed");
+  STRATA_CHECK(-kFar < offset && offset < kFar, shape, "[diag_embed] the offset ", offset, " is too far from 0");
   const auto [a, b] = two_axes(ndim() + 1, axis1, axis2, "diag_embed");
   const Int n = size(-1);
   Padding behind(shape().size(), {0, 0}), around = behind;
@@ -137,9 +134,8 @@ Value Value::tril_indices(std::int64_t rows, std::int64_t columns, std::int64_t 
   });
 }
 Value Value::triu_indices(std::int64_t rows, std::int64_t columns, std::int64_t offset) {
-  return triangle_places("triu_indices", rows, columns, [&](std::int64_t r) {
-    return std::pair(behind_diagonal(r - 1, offset, columns), columns);
-  });
+  return triangle_places("triu_indices", rows, columns,
+                         [&](std::int64_t r) { return std::pair(behind_diagonal(r - 1, offset, columns), columns); });
 }
 
 }  // namespace strata::ops

@@ -16,8 +16,7 @@ std::pair<Value, Value> neighbours(const Value& x, std::int64_t axis) {
 
 /// The area of each trapezoid along an axis.
 Value areas(const char* operation, const Value& y, const Operand& spacing, std::int64_t axis) {
-  STRATA_CHECK(y.ndim() > 0, shape, "[", operation,
-               "] the tensor is a scalar: at least one dimension is needed");
+  STRATA_CHECK(y.ndim() > 0, shape, "[", operation, "] the tensor is a scalar: at least one dimension is needed");
   const auto [before, after] = neighbours(y, axis);
   const Value heights = as_real(before + after) * 0.5;
   if (spacing.value() == nullptr) return heights * spacing.number();
@@ -25,9 +24,8 @@ Value areas(const char* operation, const Value& y, const Operand& spacing, std::
   if (x.ndim() == 0) return heights * x;
   Ints sizes(y.shape().size(), 1);
   sizes[static_cast<std::size_t>(axis)] = x.size(x.ndim() == 1 ? 0 : axis - y.ndim());
-  STRATA_CHECK(x.ndim() == 1 ? x.size(0) == y.size(axis) : x.ndim() == y.ndim(), shape, "[",
-               operation, "] values of shape ", render(y.shape()), " do not match places of shape ",
-               render(x.shape()));
+  STRATA_CHECK(x.ndim() == 1 ? x.size(0) == y.size(axis) : x.ndim() == y.ndim(), shape, "[", operation,
+               "] values of shape ", render(y.shape()), " do not match places of shape ", render(x.shape()));
   const Value places = x.ndim() == 1 ? x.reshape(sizes) : x;
   const auto [from, to] = neighbours(places, axis);
   return heights * (to - from);
@@ -37,11 +35,9 @@ Value areas(const char* operation, const Value& y, const Operand& spacing, std::
 Value sum_of_areas(const char* operation, const Value& y, const Operand& spacing, std::int64_t axis,
                    Value (*sum)(const Value& areas, std::int64_t axis)) {
   if (spacing.value() == nullptr)
-    return rounded_once(
-        y, [&](const Value& wide) { return sum(areas(operation, wide, spacing, axis), axis); });
-  return rounded_once_of(
-      [&](const Value& wide, const Value& x) { return sum(areas(operation, wide, x, axis), axis); },
-      y, *spacing.value());
+    return rounded_once(y, [&](const Value& wide) { return sum(areas(operation, wide, spacing, axis), axis); });
+  return rounded_once_of([&](const Value& wide, const Value& x) { return sum(areas(operation, wide, x, axis), axis); },
+                         y, *spacing.value());
 }
 
 }  // namespace
@@ -49,8 +45,7 @@ Value sum_of_areas(const char* operation, const Value& y, const Operand& spacing
 Value Value::diff(std::int64_t times, std::int64_t axis, const std::optional<Value>& prepend,
                   const std::optional<Value>& append) const {
   STRATA_CHECK(ndim() > 0, shape, "[diff] the tensor is a scalar: at least one dimension is needed");
-  STRATA_CHECK(times >= 0, domain, "[diff] the number of times is ", times,
-               "; 0 or more is expected");
+  STRATA_CHECK(times >= 0, domain, "[diff] the number of times is ", times, "; 0 or more is expected");
   const std::int64_t a = axis_of(axis, ndim(), "diff");
   if (times == 0) return *this;
   std::vector<Value> parts;
@@ -70,8 +65,7 @@ Value Value::diff(std::int64_t times, std::int64_t axis, const std::optional<Val
 
 Value Value::trapezoid(const Operand& spacing, std::int64_t axis) const {
   const std::int64_t a = axis_of(axis, ndim(), "trapezoid");
-  return sum_of_areas("trapezoid", *this, spacing, a,
-                      [](const Value& x, std::int64_t along) { return x.sum(along); });
+  return sum_of_areas("trapezoid", *this, spacing, a, [](const Value& x, std::int64_t along) { return x.sum(along); });
 }
 Value Value::cumulative_trapezoid(const Operand& spacing, std::int64_t axis) const {
   const std::int64_t a = axis_of(axis, ndim(), "cumulative_trapezoid");

@@ -1,8 +1,9 @@
 // Einstein summation: "ij,jk->ik".
 //
-// All operands are permuted to one common order of dimensions: the ellipsis, the labels of the result, then the summed labels. Labels
-// of only one operand are summed first. Operands are then multiplied two at a time in the cheapest order (pair_order.h); a label is
-// summed as soon as no remaining factor has it. Intermediate results with a sum are materialized.
+// All operands are permuted to one common order of dimensions: the ellipsis, the labels of the result, then the summed
+// labels. Labels of only one operand are summed first. Operands are then multiplied two at a time in the cheapest order
+// (pair_order.h); a label is summed as soon as no remaining factor has it. Intermediate results with a sum are
+// materialized.
 
 #include <algorithm>
 #include <array>
@@ -21,11 +22,11 @@ constexpr char kEllipsis = '.';
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 [[noreturn]] void refuse(std::string_view formula, std::size_t at, std::string_view why) {
-  throw Error(ErrorKind::parse,
-              detail::message("[einsum] \"", formula, "\", column ", at + 1, ": ", why), at + 1);
+  throw Error(ErrorKind::parse, detail::message("[einsum] \"", formula, "\", column ", at + 1, ": ", why), at + 1);
 }
 
-/// Reads the labels of an operand or of the result, with an ellipsis as one '.', up to a comma, an arrow or the end of the formula.
+/// Reads the labels of an operand or of the result, with an ellipsis as one '.', up to a comma, an arrow or the end of
+/// the formula.
 std::string read_labels(std::string_view formula, std::size_t& at) {
   std::string out;
   for (; at < formula.size() && formula[at] != ',' && formula[at] != '-'; ++at) {
@@ -60,19 +61,16 @@ std::string implied_result(const std::vector<std::string>& operands) {
 }
 
 /// Reads the result behind the arrow at `at`. @throws Error (parse) for a label that occurs twice, or in no operand
-std::string read_result(std::string_view formula, std::size_t at,
-                        const std::vector<std::string>& operands) {
+std::string read_result(std::string_view formula, std::size_t at, const std::vector<std::string>& operands) {
   if (formula.substr(at, 2) != "->") refuse(formula, at, "-> is expected");
   const std::size_t begin = at += 2;
   const std::string out = read_labels(formula, at);
   if (at < formula.size()) refuse(formula, at, "the result is one list of labels");
   for (const char c : out) {
     const std::size_t column = formula.find(c, begin);
-    if (std::count(out.begin(), out.end(), c) > 1)
-      refuse(formula, column, "a label is in the result twice");
-    if (c != kEllipsis && std::none_of(operands.begin(), operands.end(), [c](const std::string& o) {
-          return o.find(c) != std::string::npos;
-        }))
+    if (std::count(out.begin(), out.end(), c) > 1) refuse(formula, column, "a label is in the result twice");
+    if (c != kEllipsis && std::none_of(operands.begin(), operands.end(),
+                                       [c](const std::string& o) { return o.find(c) != std::string::npos; }))
       refuse(formula, column, "no operand has the label");
   }
   return out;
@@ -86,8 +84,7 @@ Formula parse(std::string_view formula) {
     if (at == formula.size() || formula[at] != ',') break;
     ++at;
   }
-  out.result =
-      at == formula.size() ? implied_result(out.operands) : read_result(formula, at, out.operands);
+  out.result = at == formula.size() ? implied_result(out.operands) : read_result(formula, at, out.operands);
   return out;
 }
 
@@ -102,9 +99,8 @@ Labelled labelled(const Value& x, const std::string& labels, std::size_t operand
   Labelled out{x, labels, 0, 0};
   const std::size_t dots = labels.find(kEllipsis), rank = x.shape().size();
   const std::size_t letters = labels.size() - (dots == std::string::npos ? 0 : 1);
-  STRATA_CHECK(dots == std::string::npos ? rank == letters : rank >= letters, shape,
-               "[einsum] operand ", operand, " of shape ", render(x.shape()), " for ", letters,
-               " labels");
+  STRATA_CHECK(dots == std::string::npos ? rank == letters : rank >= letters, shape, "[einsum] operand ", operand,
+               " of shape ", render(x.shape()), " for ", letters, " labels");
   if (dots != std::string::npos) {
     out.dots = rank - letters, out.ellipsis = dots;
     out.labels.erase(dots, 1);
@@ -125,9 +121,9 @@ Labelled without_repeats(Labelled o, std::size_t operand) {
       continue;
     }
     const std::int64_t a = axis_of_label(o, p), b = axis_of_label(o, q);
-    STRATA_CHECK(o.x.size(a) == o.x.size(b), shape, "[einsum] operand ", operand, " of shape ",
-                 render(o.x.shape()), " has the label ", std::string(1, o.labels[p]), " for sizes ",
-                 o.x.size(a).render(), " and ", o.x.size(b).render());
+    STRATA_CHECK(o.x.size(a) == o.x.size(b), shape, "[einsum] operand ", operand, " of shape ", render(o.x.shape()),
+                 " has the label ", std::string(1, o.labels[p]), " for sizes ", o.x.size(a).render(), " and ",
+                 o.x.size(b).render());
     o.x = o.x.diagonal(0, a, b);
     o.labels = o.labels + o.labels[p];
     o.labels.erase(q, 1), o.labels.erase(p, 1);
@@ -136,7 +132,8 @@ Labelled without_repeats(Labelled o, std::size_t operand) {
   return o;
 }
 
-/// The operand in the common order: `dots` dimensions, then one for each label of `order`, of size 1 where the operand lacks the label.
+/// The operand in the common order: `dots` dimensions, then one for each label of `order`, of size 1 where the operand
+/// lacks the label.
 Value aligned(const Labelled& o, std::size_t dots, const std::string& order) {
   Axes axes;
   Ints sizes(dots - o.dots, 1);
@@ -196,9 +193,7 @@ class Contraction {
     }
     return out;
   }
-  bool is_used(std::size_t k) const {
-    return std::find(used_.begin(), used_.end(), k) != used_.end();
-  }
+  bool is_used(std::size_t k) const { return std::find(used_.begin(), used_.end(), k) != used_.end(); }
 
   void sum_alone(std::size_t k) { operands_[k] = sum_keeping(operands_[k], done_axes({k})); }
   void multiply(std::size_t left, std::size_t right) {
@@ -238,8 +233,7 @@ Value arranged(const Formula& f, const Value& x, std::size_t dots) {
   Axes axes;
   for (std::size_t k = 0; k < before; ++k) axes.push_back(static_cast<std::int64_t>(dots + k));
   for (std::size_t k = 0; k < dots; ++k) axes.push_back(static_cast<std::int64_t>(k));
-  for (std::size_t k = before; k < letters; ++k)
-    axes.push_back(static_cast<std::int64_t>(dots + k));
+  for (std::size_t k = before; k < letters; ++k) axes.push_back(static_cast<std::int64_t>(dots + k));
   return out.permute(axes);
 }
 
@@ -247,8 +241,8 @@ Value arranged(const Formula& f, const Value& x, std::size_t dots) {
 
 Value Value::einsum(std::string_view formula, std::span<const Value> tensors) {
   const Formula f = parse(formula);
-  STRATA_CHECK(f.operands.size() == tensors.size(), shape, "[einsum] \"", formula, "\" has ",
-               f.operands.size(), " operands, ", tensors.size(), " are given");
+  STRATA_CHECK(f.operands.size() == tensors.size(), shape, "[einsum] \"", formula, "\" has ", f.operands.size(),
+               " operands, ", tensors.size(), " are given");
   std::vector<Labelled> operands;
   std::size_t dots = 0;
   for (std::size_t k = 0; k < tensors.size(); ++k) {

@@ -1,5 +1,5 @@
-// Elementwise functions of one tensor: primitives, compositions and activations. Many compositions are computed in two parts (exact.h)
-// to be accurate, with their derivatives given explicitly.
+// Elementwise functions of one tensor: primitives, compositions and activations. Many compositions are computed in two
+// parts (exact.h) to be accurate, with their derivatives given explicitly.
 
 #include <array>
 #include <cmath>
@@ -20,41 +20,36 @@ Value apply(Ops op, const Value& x) { return Value(LazyOp::alu(op, {x.node()}));
 /// `op` on floats; integers are cast to f32.
 Value real(Ops op, const Value& x) { return apply(op, as_real(x)); }
 /// A rounding op; integers and bools are unchanged.
-Value rounded(Ops op, const Value& x) {
-  return x.dtype().is_float() ? flat_in(apply(op, x), {x}) : x;
-}
+Value rounded(Ops op, const Value& x) { return x.dtype().is_float() ? flat_in(apply(op, x), {x}) : x; }
 
-// Polynomials in x^2 for (f(x) - x) / x^3, fitted by tests/accuracy/fit.cpp: asin and asinh for |x| <= 1/2, tanh for |x| <= 1.1.
+// Polynomials in x^2 for (f(x) - x) / x^3, fitted by tests/accuracy/fit.cpp: asin and asinh for |x| <= 1/2, tanh for
+// |x| <= 1.1.
 constexpr std::array kAsinOfFloats = {0.0336908475, 0.0171492379, 0.0311006624,
                                       0.0445994027, 0.0750009418, 0.166666657};
-constexpr std::array kAsin = {0.02961201126495512,   -0.01924167174674304, 0.019554513336123378,
-                              0.0030448799094556773, 0.009319560794767446, 0.009621842970100282,
-                              0.011566459612121669,  0.01396378001220357,  0.017352816540325496,
-                              0.02237215744350722,   0.03038194447553234,  0.044642857142551895,
-                              0.07500000000000118,   0.16666666666666666};
-constexpr std::array kAsinhOfFloats = {-0.0142885083, 0.0287836064, -0.0445065126, 0.0749958232,
-                                       -0.166666642};
+constexpr std::array kAsin = {0.02961201126495512,  -0.01924167174674304, 0.019554513336123378, 0.0030448799094556773,
+                              0.009319560794767446, 0.009621842970100282, 0.011566459612121669, 0.01396378001220357,
+                              0.017352816540325496, 0.02237215744350722,  0.03038194447553234,  0.044642857142551895,
+                              0.07500000000000118,  0.16666666666666666};
+constexpr std::array kAsinhOfFloats = {-0.0142885083, 0.0287836064, -0.0445065126, 0.0749958232, -0.166666642};
 constexpr std::array kAsinh = {
-    -0.0014988358499957472, 0.00413835813140252,  -0.0064746008466359025, 0.00818236764637779,
-    -0.009725716144151688,  0.011547475926257406, -0.013964483323351326,  0.0173527441556904,
-    -0.022372158355736263,  0.030381944428513684, -0.044642857142677225,  0.07499999999999919,
-    -0.16666666666666666};
+    -0.0014988358499957472, 0.00413835813140252,   -0.0064746008466359025, 0.00818236764637779,   -0.009725716144151688,
+    0.011547475926257406,   -0.013964483323351326, 0.0173527441556904,     -0.022372158355736263, 0.030381944428513684,
+    -0.044642857142677225,  0.07499999999999919,   -0.16666666666666666};
 constexpr std::array kTanhOfFloats = {
     0.000110432104, -0.000807015878, 0.00304234993,  -0.00858298386, 0.0217884934,
     -0.0539564555,  0.133332666,     -0.333333327053};  // not rounded to f32: tanhshrink() scales it first
-constexpr std::array kTanh = {
-    -4.9452537729665768e-09, 6.3068063121211949e-08,  -3.9413252595478428e-07,
-    1.6475071788647499e-06,  -5.3515946172822966e-06, 1.4949258540614279e-05,
-    -3.8620095390158808e-05, 9.6573774386530759e-05,  -0.00023899506675337465,
-    0.00058998832858294418,  -0.0014558261085156545,  0.0035921268107299347,
-    -0.0088632354095915575,  0.021869488528960103,    -0.05396825396802662,
-    0.13333333333333048,     -0.33333333333333333};
+constexpr std::array kTanh = {-4.9452537729665768e-09, 6.3068063121211949e-08,  -3.9413252595478428e-07,
+                              1.6475071788647499e-06,  -5.3515946172822966e-06, 1.4949258540614279e-05,
+                              -3.8620095390158808e-05, 9.6573774386530759e-05,  -0.00023899506675337465,
+                              0.00058998832858294418,  -0.0014558261085156545,  0.0035921268107299347,
+                              -0.0088632354095915575,  0.021869488528960103,    -0.05396825396802662,
+                              0.13333333333333048,     -0.33333333333333333};
 
 /// 1/21!, 1/19!, ..., 1/3!: the Taylor polynomial in x^2 of (sinh(x) - x) / x^3, for |x| <= 1.
-constexpr std::array kSinh = {
-    1.9572941063391263e-20, 8.2206352466243297e-18, 2.8114572543455208e-15, 7.6471637318198165e-13,
-    1.6059043836821615e-10, 2.5052108385441719e-08, 2.7557319223985893e-06, 1.9841269841269841e-04,
-    8.3333333333333333e-03, 1.6666666666666667e-01};
+constexpr std::array kSinh = {1.9572941063391263e-20, 8.2206352466243297e-18, 2.8114572543455208e-15,
+                              7.6471637318198165e-13, 1.6059043836821615e-10, 2.5052108385441719e-08,
+                              2.7557319223985893e-06, 1.9841269841269841e-04, 8.3333333333333333e-03,
+                              1.6666666666666667e-01};
 constexpr std::size_t kSinhTermsOfFloats = 5;
 
 /// x^3 * p(x^2)
@@ -94,8 +89,8 @@ TwoParts itself(const Value& x) { return {x, x.zeros_like()}; }
 TwoParts quick(const Value& x) { return product_with(x, 1.702, 4.263256414560601e-17); }
 /// sqrt(8/pi) * (x + 0.044715*x^3)
 TwoParts cubic(const Value& given) {
-  constexpr double first = 1.5957691216057308, first_low = -9.96930880911092e-17,
-                   third = 0.07135481627260025, third_low = -6.175149918155315e-19;
+  constexpr double first = 1.5957691216057308, first_low = -9.96930880911092e-17, third = 0.07135481627260025,
+                   third_low = -6.175149918155315e-19;
   const Value x = given.clip(-30, 30);  // the sigmoid is 0 or 1 beyond
   const TwoParts square = square_of(x);
   const auto upper = [&](double v) {
@@ -104,17 +99,15 @@ TwoParts cubic(const Value& given) {
   };
   const double first_high = upper(first), third_high = upper(third);
   const Value high = upper_half(square.high * third + first);
-  const Value low = ((first_high - high) + square.high * third_high) +
-                    (square.high * (third - third_high + third_low) + square.low * third +
-                     (first - first_high + first_low));
+  const Value low =
+      ((first_high - high) + square.high * third_high) +
+      (square.high * (third - third_high + third_low) + square.low * third + (first - first_high + first_low));
   const Value x_high = upper_half(x);
   return {x_high * high, x_high * low + (x - x_high) * (high + low)};
 }
 
 /// The derivative of x * s, where s = sigmoid(w) and `inner` is the derivative of w.
-Value slope_of_gate(const Value& x, const Value& s, const Value& inner) {
-  return s + x * inner * (s * (1 - s));
-}
+Value slope_of_gate(const Value& x, const Value& s, const Value& inner) { return s + x * inner * (s * (1 - s)); }
 
 constexpr double kHalfPiLow = 6.123233995736766e-17;
 
@@ -136,8 +129,7 @@ Value Value::bitcast(DType dtype) const { return Value(node().bitcast(dtype)); }
 // --- primitives ---
 
 Value Value::positive() const {
-  STRATA_CHECK(!dtype().is_bool(), domain,
-               "[positive] the tensor has dtype bool; a number dtype is expected");
+  STRATA_CHECK(!dtype().is_bool(), domain, "[positive] the tensor has dtype bool; a number dtype is expected");
   return *this;
 }
 Value Value::neg() const {
@@ -215,8 +207,7 @@ Value Value::sinh() const {
       [](const Value& x) {
         const std::span<const double> terms(kSinh);
         const Value a = x.abs(), half = exp_over(a, 2) * 2, large = half - half.reciprocal() * 0.25;
-        const Value small =
-            with_cube(x.clip(-1, 1), is_wide(x) ? terms : terms.last(kSinhTermsOfFloats));
+        const Value small = with_cube(x.clip(-1, 1), is_wide(x) ? terms : terms.last(kSinhTermsOfFloats));
         return a.gt(1).where(x.lt(0).where(-large, large), small);
       },
       [](const Value& x, const Value&) { return x.cosh(); });
@@ -277,8 +268,7 @@ Value Value::rad2deg() const {
 
 Value Value::isnan() const { return ne(*this); }
 Value Value::isinf() const {
-  return dtype().is_float() ? abs().eq(std::numeric_limits<double>::infinity())
-                            : zeros_like().cast(dtypes::boolean);
+  return dtype().is_float() ? abs().eq(std::numeric_limits<double>::infinity()) : zeros_like().cast(dtypes::boolean);
 }
 Value Value::isposinf() const { return isinf() & gt(0); }
 Value Value::isneginf() const { return isinf() & lt(0); }
@@ -290,9 +280,7 @@ Value Value::angle() const {
 Value Value::isfinite() const { return isnan().logical_or(isinf()).logical_not(); }
 Value Value::signbit() const {
   if (!dtype().is_float()) return lt(0);
-  const DType bits = itemsize() == 2   ? dtypes::int16
-                     : itemsize() == 4 ? dtypes::int32
-                                       : dtypes::int64;
+  const DType bits = itemsize() == 2 ? dtypes::int16 : itemsize() == 4 ? dtypes::int32 : dtypes::int64;
   return bitcast(bits).lt(0);
 }
 namespace {
@@ -309,10 +297,8 @@ Value is_close_of_integers(const Value& a, const Value& b, double rtol, double a
 }  // namespace
 
 Value Value::isclose(const Value& other, double rtol, double atol, bool equal_nan) const {
-  if (!dtype().is_float() && !other.dtype().is_float())
-    return is_close_of_integers(*this, other, rtol, atol);
-  const Value near =
-      isfinite() & other.isfinite() & (*this - other).abs().le(other.abs() * rtol + atol);
+  if (!dtype().is_float() && !other.dtype().is_float()) return is_close_of_integers(*this, other, rtol, atol);
+  const Value near = isfinite() & other.isfinite() & (*this - other).abs().le(other.abs() * rtol + atol);
   const Value out = near | eq(other);
   return equal_nan ? out | (isnan() & other.isnan()) : out;
 }
@@ -340,8 +326,7 @@ std::pair<Value, Value> Value::frexp() const {
   const Value scaled = is_small.where(*this * std::ldexp(1.0, places + 1), *this);
   const Value pattern = scaled.detach().bitcast(bits);
   const Value is_plain = isfinite() & ne(0);
-  const Value exponent =
-      pattern.bitwise_and(field).rshift(places) - half - is_small.where(places + 1, 0);
+  const Value exponent = pattern.bitwise_and(field).rshift(places) - half - is_small.where(places + 1, 0);
   const Value normal = pattern.bitwise_and(~field).bitwise_or(std::int64_t{half} << places);
   const Value power = is_plain.where(exponent, 0).cast(dtypes::int32);
   const Value mantissa = is_plain.where(normal.bitcast(dtype()), detach());
@@ -356,8 +341,7 @@ std::pair<Value, Value> Value::frexp() const {
 
 Value Value::relu() const {
   const LazyOp& x = node();
-  const DType d =
-      x.dtype().is_bool() ? dtypes::int64 : x.dtype();  // as where() promotes bools and a number
+  const DType d = x.dtype().is_bool() ? dtypes::int64 : x.dtype();  // as where() promotes bools and a number
   const LazyOp from = x.cast(d), zero = LazyOp::constant(Scalar::of(d, std::int64_t{0}), x.shape());
   return Value(LazyOp::alu(Ops::WHERE, {at_or_below(from, zero), zero, from}));  // NaN stays NaN
 }
@@ -407,13 +391,11 @@ Value Value::mish() const {
       });
 }
 Value Value::elu(double alpha) const {
-  return compound(
-      *this, [alpha](const Value& x) { return x.gt(0).where(x, not_above_zero(x).expm1() * alpha); });
+  return compound(*this, [alpha](const Value& x) { return x.gt(0).where(x, not_above_zero(x).expm1() * alpha); });
 }
 Value Value::celu(double alpha) const {
-  return compound(*this, [alpha](const Value& x) {
-    return x.gt(0).where(x, (not_above_zero(x) / alpha).expm1() * alpha);
-  });
+  return compound(*this,
+                  [alpha](const Value& x) { return x.gt(0).where(x, (not_above_zero(x) / alpha).expm1() * alpha); });
 }
 Value Value::selu() const {
   return compound(*this, [](const Value& x) {
@@ -474,9 +456,7 @@ Value Value::threshold(double threshold, double value) const {
 Value Value::quick_gelu() const {
   return differentiated(
       *this, [](const Value& x) { return gated(x, quick); },
-      [](const Value& x, const Value&) {
-        return slope_of_gate(x, (x * 1.702).sigmoid(), x.full_like(1.702));
-      });
+      [](const Value& x, const Value&) { return slope_of_gate(x, (x * 1.702).sigmoid(), x.full_like(1.702)); });
 }
 Value Value::gelu(bool tanh_approximation) const {
   if (tanh_approximation) {
@@ -485,8 +465,7 @@ Value Value::gelu(bool tanh_approximation) const {
         [](const Value& x, const Value&) {
           const double c = std::sqrt(8 / std::numbers::pi);
           const Value square = x * x;
-          return slope_of_gate(x, (x * (square * 0.044715 + 1) * c).sigmoid(),
-                               (square * 0.134145 + 1) * c);
+          return slope_of_gate(x, (x * (square * 0.044715 + 1) * c).sigmoid(), (square * 0.134145 + 1) * c);
         });
   }
   return differentiated(

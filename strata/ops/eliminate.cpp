@@ -1,5 +1,5 @@
-// The number of the current column is an element in memory (Counter), not a constant in the graph. All steps therefore have equal graphs
-// and share their compiled kernels.
+// The number of the current column is an element in memory (Counter), not a constant in the graph. All steps therefore
+// have equal graphs and share their compiled kernels.
 #include "strata/ops/eliminate.h"
 
 #include <algorithm>
@@ -32,10 +32,9 @@ struct Numbered {
   Value down;           ///< (m, 1)
 };
 
-// column(x, c): (..., m), column c of the matrices x; row(x, c): (..., n), row c. The number c has the shape () or (...).
-Value column(const Value& x, const Value& c) {
-  return picked(x, c.ndim() == 0 ? c : c.unsqueeze(-1));
-}
+// column(x, c): (..., m), column c of the matrices x; row(x, c): (..., n), row c. The number c has the shape () or
+// (...).
+Value column(const Value& x, const Value& c) { return picked(x, c.ndim() == 0 ? c : c.unsqueeze(-1)); }
 Value row(const Value& x, const Value& c) { return column(x.transpose(-2, -1), c); }
 /// (...): element c of a row or column.
 Value element(const Value& x, const Value& c) { return picked(x, c); }
@@ -67,8 +66,8 @@ Eliminated eliminated(const Value& a) {
     const Value top = row(x, p);
     const Value factor = picked(level(column(x, c)), from) / upright(ones_of(element(top, c)));
     const Value below = at.down.gt(c), behind = at.columns.gt(c);
-    const Value rest = behind.where(moved - upright(factor) * level(top),
-                                    at.columns.eq(c).where(upright(factor), moved));
+    const Value rest =
+        behind.where(moved - upright(factor) * level(top), at.columns.eq(c).where(upright(factor), moved));
     x = below.where(rest, moved).contiguous();
     rows = picked(level(rows), from).contiguous();
     sign = (p.eq(c).where(1, -1).cast(a.dtype()) * sign).contiguous();
@@ -86,9 +85,7 @@ Value forward_substituted(const Value& a, const Value& b, bool unit) {
     const Value factors = column(l, c);  // (..., n)
     const Value given = row(x, c);       // (..., k)
     const Value value = (unit ? given : given / upright(element(factors, c))).contiguous();
-    x = at.down.eq(c)
-            .where(level(value), at.down.gt(c).where(x - upright(factors) * level(value), x))
-            .contiguous();
+    x = at.down.eq(c).where(level(value), at.down.gt(c).where(x - upright(factors) * level(value), x)).contiguous();
   }
   return x;
 }
@@ -102,9 +99,7 @@ Value cholesky_columns(const Value& a) {
     const Value given = column(x, c);
     const Value scaled = (given / upright(element(given, c).sqrt())).contiguous();  // (..., n)
     const Value is_below = at.down.ge(c), rest = x - upright(scaled) * level(scaled);
-    x = (is_below & at.columns.eq(c))
-            .where(upright(scaled), (is_below & at.columns.gt(c)).where(rest, x))
-            .contiguous();
+    x = (is_below & at.columns.eq(c)).where(upright(scaled), (is_below & at.columns.gt(c)).where(rest, x)).contiguous();
   }
   return x;
 }
@@ -116,7 +111,8 @@ struct Reflection {
   Value v, factor;  ///< (..., m), (...)
 };
 
-/// The reflection that maps the elements of a column below row c to 0. Where they are 0 already it is the identity, as in LAPACK.
+/// The reflection that maps the elements of a column below row c to 0. Where they are 0 already it is the identity, as
+/// in LAPACK.
 Reflection reflection(const Value& given, const Value& rows, const Value& c) {
   const Value x = rows.ge(c).where(given, 0), first = element(given, c);
   // Scaled, so that squares neither overflow nor underflow.

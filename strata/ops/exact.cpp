@@ -13,8 +13,8 @@ namespace {
 constexpr double kLn2High = 0x1.62e42fefa38p-1;  // products with small integers are exact
 constexpr double kLn2Low = 5.497923018708371e-14;
 
-/// A shift of large exponents: e^x / 2^count == e^(x - by) * (1 + more). `by` is count * ln(2), rounded to the fraction bits that an x
-/// from 64 on (f64: from 512 on) has, so that x - by is exact; `more` corrects for this rounding.
+/// A shift of large exponents: e^x / 2^count == e^(x - by) * (1 + more). `by` is count * ln(2), rounded to the fraction
+/// bits that an x from 64 on (f64: from 512 on) has, so that x - by is exact; `more` corrects for this rounding.
 struct Move {
   double by, more;
 };
@@ -88,16 +88,14 @@ SmallPower small_power(const TwoParts& exponent) {
   const bool wide = is_wide(exponent.high);
   const int places = wide ? 52 : 23, by = wide ? 128 : 64, bias = wide ? 1023 : 127;
   const double least = wide ? -790 : -130;
-  const double ln2_high = wide ? kLn2High : kLn2HighOfFloats,
-               ln2_low = wide ? kLn2Low : kLn2LowOfFloats;
+  const double ln2_high = wide ? kLn2High : kLn2HighOfFloats, ln2_low = wide ? kLn2Low : kLn2LowOfFloats;
   const Value high = exponent.high.lt(least).where(least, exponent.high);
   // The low bits of `shifted` are the biased exponent of 2^(count + by).
   const double shifter = std::ldexp(1.5, places) + bias + by;
   const Value shifted = high * std::numbers::log2e + shifter, count = shifted - shifter;
   const Value rest = ((high - count * ln2_high) - count * ln2_low) + exponent.low;
   const Value more = rest + rest * rest * polynomial(places_for(rest, kExpOfFloats, kExp), rest);
-  const Value power =
-      shifted.bitcast(wide ? dtypes::int64 : dtypes::int32).lshift(places).bitcast(high.dtype());
+  const Value power = shifted.bitcast(wide ? dtypes::int64 : dtypes::int32).lshift(places).bitcast(high.dtype());
   return {more, power, std::ldexp(1.0, -by)};
 }
 
@@ -110,8 +108,8 @@ Value exp_over(const Value& size, int count) {
   const auto [by, more] = whole_powers(size, count);
   const Value is_far = size.ge(far(size));
   const Value power = is_far.where(size - by, size).exp();
-  const double most = is_wide(size) ? std::numeric_limits<double>::max()
-                                    : static_cast<double>(std::numeric_limits<float>::max());
+  const double most =
+      is_wide(size) ? std::numeric_limits<double>::max() : static_cast<double>(std::numeric_limits<float>::max());
   return is_far.where(power + power.minimum(most) * more, power * std::ldexp(1.0, -count));
 }
 

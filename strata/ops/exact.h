@@ -1,8 +1,8 @@
-// Double-word arithmetic for accurate formulas (special functions, attention): a number with more significand bits than its dtype is a
-// sum high + low (TwoParts). The functions compute values only; formulas add gradients of their own.
+// Double-word arithmetic for accurate formulas (special functions, attention): a number with more significand bits than
+// its dtype is a sum high + low (TwoParts). The functions compute values only; formulas add gradients of their own.
 //
-// "Places" are significand bits: 24 of f32, 53 of f64. The product of two numbers of half the places is exact, so that the results do
-// not depend on whether the target fuses multiplications and additions.
+// "Places" are significand bits: 24 of f32, 53 of f64. The product of two numbers of half the places is exact, so that
+// the results do not depend on whether the target fuses multiplications and additions.
 #pragma once
 
 #include <span>
@@ -37,18 +37,19 @@ TwoParts cube_of(const Value& x);
 TwoParts product_of_parts(const TwoParts& a, const TwoParts& b);
 /// x * (factor + factor_low), a factor with more places than a double.
 TwoParts product_with(const Value& x, double factor, double factor_low);
-/// The constant value + low as {high, low} in the dtype of x: f32 {float(value), value - float(value)}, f64 {value, low}.
+/// The constant value + low as {high, low} in the dtype of x: f32 {float(value), value - float(value)}, f64 {value,
+/// low}.
 std::pair<double, double> parts_for(const Value& x, double value, double low);
 
-/// e^exponent as (1 + more) * power * scale. `power` and `scale` are powers of two, so that multiplying by them is exact as long as
-/// the product is a normal number.
+/// e^exponent as (1 + more) * power * scale. `power` and `scale` are powers of two, so that multiplying by them is
+/// exact as long as the product is a normal number.
 struct SmallPower {
   Value more;  ///< in [-0.3, 0.42]
   Value power;
   double scale;
 };
-/// e^(exponent.high + exponent.low); exponents so small that the power rounds to 0 are clamped. @pre exponent.high <= 0, and
-/// |exponent.low| is small beside 1
+/// e^(exponent.high + exponent.low); exponents so small that the power rounds to 0 are clamped. @pre exponent.high <=
+/// 0, and |exponent.low| is small beside 1
 SmallPower small_power(const TwoParts& exponent);
 /// factor * (1 + more) for a small `more`.
 TwoParts with_more(const Value& factor, const Value& more);

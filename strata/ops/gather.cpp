@@ -14,13 +14,13 @@ std::int64_t indexed_axis(const Value& x, std::int64_t axis, const char* operati
   return axis_of(axis, x.ndim(), operation);
 }
 
-/// True iff summed_by_index() is the cheaper gradient by values of picked(values, index). `values` is the shape of the values and `shape`
-/// the shape of the result. The dimensions along which values repeat are merged with the index into one long axis.
+/// True iff summed_by_index() is the cheaper gradient by values of picked(values, index). `values` is the shape of the
+/// values and `shape` the shape of the result. The dimensions along which values repeat are merged with the index into
+/// one long axis.
 bool is_gradient_by_order(const Ints& values, const Value& index, const Ints& shape) {
   Ints rows, places;
   Int picks = 1;
-  const std::size_t missing = shape.size() + 1 - values.size(),
-                    unindexed = shape.size() - index.shape().size();
+  const std::size_t missing = shape.size() + 1 - values.size(), unindexed = shape.size() - index.shape().size();
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (d < missing || values[d - missing] == Int(1)) {
       picks *= shape[d];
@@ -35,22 +35,17 @@ bool is_gradient_by_order(const Ints& values, const Value& index, const Ints& sh
 
 }  // namespace
 
-Value counting(const Int& count) {
-  return Value(LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({count})));
-}
+Value counting(const Int& count) { return Value(LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({count}))); }
 
 std::int64_t number_of(const Int& size, const char* operation) {
   STRATA_CHECK(size.is_number(), shape, "[", operation, "] a size is symbolic: ", size.render());
   return size.value();
 }
 
-Value in_range(const Value& integers, const IndexRange& range) {
-  return Value(integers.node().in_range(range));
-}
+Value in_range(const Value& integers, const IndexRange& range) { return Value(integers.node().in_range(range)); }
 
 Value wrapped(const Value& index, std::int64_t size, const char* operation) {
-  STRATA_CHECK(index.dtype().is_int(), domain, "[", operation, "] indices are integers, not ",
-               index.dtype().name());
+  STRATA_CHECK(index.dtype().is_int(), domain, "[", operation, "] indices are integers, not ", index.dtype().name());
   const Value i = in_range(index, {operation, "index", size, true}).cast(dtypes::int64);
   return index.dtype().is_unsigned() ? i : i.lt(0).where(i + size, i);
 }
@@ -65,8 +60,7 @@ Value picked(const Value& values, const Value& index) {
   front.pop_back();
   Ints shape = broadcast_shape("gather", std::array{front, index.shape()});
   const LazyOp places = broadcast(index.node(), shape);
-  const bool by_order =
-      kTakesGradients && values.is_tracked() && is_gradient_by_order(values.shape(), index, shape);
+  const bool by_order = kTakesGradients && values.is_tracked() && is_gradient_by_order(values.shape(), index, shape);
   shape.push_back(values.size(-1));
   const Value out = Value(LazyOp::gather(broadcast(values.node(), shape), places));
   return by_order ? picked_by_order(out, values, index) : out;
@@ -81,8 +75,8 @@ Value Value::gather(std::int64_t axis, const Value& index) const {
   Mask bounds;
   for (std::int64_t k = 0; k < ndim(); ++k) {
     const Int& count = k == a ? size(k) : index.size(k);
-    STRATA_CHECK(known(is_at_most(count, size(k))), shape, "[gather] indices of shape ",
-                 render(index.shape()), " reach beyond ", render(shape()), " in dimension ", k);
+    STRATA_CHECK(known(is_at_most(count, size(k))), shape, "[gather] indices of shape ", render(index.shape()),
+                 " reach beyond ", render(shape()), " in dimension ", k);
     bounds.push_back({0, count});
   }
   const Value places = with_last(wrapped(index, number_of(size(a), "gather"), "gather"), a);
@@ -94,8 +88,7 @@ Value Value::index_select(std::int64_t axis, const Value& index) const {
   const std::int64_t a = indexed_axis(*this, axis, "index_select");
   STRATA_CHECK(index.ndim() <= 1, shape, "[index_select] indices have one dimension, not shape ",
                render(index.shape()));
-  const Value places =
-      wrapped(index.atleast_1d(), number_of(size(a), "index_select"), "index_select");
+  const Value places = wrapped(index.atleast_1d(), number_of(size(a), "index_select"), "index_select");
   return picked(with_last(*this, a).unsqueeze(-2), places).movedim({-1}, {a});
 }
 
@@ -106,21 +99,18 @@ Value Value::take(const Value& index) const {
 Value Value::take_along_dim(const Value& index, std::optional<std::int64_t> axis) const {
   if (!axis) return take(index.flatten());
   const std::int64_t a = indexed_axis(*this, *axis, "take_along_dim");
-  STRATA_CHECK(index.ndim() == ndim(), shape, "[take_along_dim] indices of shape ",
-               render(index.shape()), " do not have the rank of a tensor of shape ", render(shape()));
-  const Value places =
-      with_last(wrapped(index, number_of(size(a), "take_along_dim"), "take_along_dim"), a);
+  STRATA_CHECK(index.ndim() == ndim(), shape, "[take_along_dim] indices of shape ", render(index.shape()),
+               " do not have the rank of a tensor of shape ", render(shape()));
+  const Value places = with_last(wrapped(index, number_of(size(a), "take_along_dim"), "take_along_dim"), a);
   return picked(with_last(*this, a).unsqueeze(-2), places).movedim({-1}, {a});
 }
 
 Value Value::as_strided(const Ints& to, const Ints& strides, const Int& offset) const {
-  STRATA_CHECK(to.size() == strides.size(), shape, "[as_strided] ", strides.size(),
-               " strides for shape ", render(to));
+  STRATA_CHECK(to.size() == strides.size(), shape, "[as_strided] ", strides.size(), " strides for shape ", render(to));
   Int least = offset, most = offset;
   Value places = new_full({}, 0).cast(dtypes::int64) + number_of(offset, "as_strided");
   for (std::size_t k = 0; k < to.size(); ++k) {
-    const std::int64_t size = number_of(to[k], "as_strided"),
-                       stride = number_of(strides[k], "as_strided");
+    const std::int64_t size = number_of(to[k], "as_strided"), stride = number_of(strides[k], "as_strided");
     STRATA_CHECK(size >= 0, shape, "[as_strided] shape ", render(to), " has a negative size");
     if (size > 0) (stride < 0 ? least : most) += Int(size - 1) * Int(stride);
     Ints along(to.size(), 1);
@@ -128,9 +118,9 @@ Value Value::as_strided(const Ints& to, const Ints& strides, const Int& offset) 
     places = places + counting(size).reshape(along) * stride;
   }
   if (product(to) == Int(0)) return new_zeros(to);
-  STRATA_CHECK(known(is_at_most(0, least)) && known(is_less(most, numel())), shape,
-               "[as_strided] elements ", least.render(), " to ", most.render(),
-               " are not inside of the ", numel().render(), " elements of shape ", render(shape()));
+  STRATA_CHECK(known(is_at_most(0, least)) && known(is_less(most, numel())), shape, "[as_strided] elements ",
+               least.render(), " to ", most.render(), " are not inside of the ", numel().render(),
+               " elements of shape ", render(shape()));
   return take(places);
 }
 

@@ -29,7 +29,8 @@ LazyOp choose(const LazyOp& condition, const LazyOp& a, const LazyOp& b) {
   return LazyOp::alu(Ops::WHERE, {condition, a, b});
 }
 
-/// MAX and MIN: dy to the operand that was chosen; half of dy to each of two equal operands; dy to both where one is NaN.
+/// MAX and MIN: dy to the operand that was chosen; half of dy to each of two equal operands; dy to both where one is
+/// NaN.
 Grads of_the_chosen(const LazyOp& y, const LazyOp& dy, Ops op) {
   const LazyOp &a = y.src(0), &b = y.src(1), zero = number(dy, 0), half = dy * 0.5;
   const LazyOp is_not_first = op == Ops::MAX ? less(a, b) : less(b, a),
@@ -48,7 +49,8 @@ Grads of_the_extremes(const LazyOp& y, const LazyOp& dy) {
   return {is_it * widened(dy / count, x)};
 }
 
-/// PROD: dy times the product of all other elements. Computed as such a product: y / x would be wrong where an element is 0.
+/// PROD: dy times the product of all other elements. Computed as such a product: y / x would be wrong where an element
+/// is 0.
 Grads of_product(const LazyOp& y, const LazyOp& dy) {
   const LazyOp& x = y.src(0);
   const Axes& axes = std::get<Axes>(y.arg());
@@ -66,8 +68,7 @@ Grads of_product(const LazyOp& y, const LazyOp& dy) {
   row.push_back(1), row.push_back(n), square.push_back(n), square.push_back(n), column.push_back(n);
   last.push_back(1), last.push_back(n), first.push_back(n), first.push_back(1);
   const LazyOp counter = LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({n}));
-  const LazyOp is_own =
-      equal_to(counter.reshape(last).expand(square), counter.reshape(first).expand(square));
+  const LazyOp is_own = equal_to(counter.reshape(last).expand(square), counter.reshape(first).expand(square));
   const LazyOp others = x.permute(order).reshape(row).expand(square);
   const auto axis = static_cast<std::int64_t>(outer.size()) + 1;
   const LazyOp product = LazyOp::reduce(Ops::PROD, choose(is_own, number(others, 1), others), {axis});
@@ -127,8 +128,7 @@ Grads of_stride(const LazyOp& y, const LazyOp& dy) {
     Mask bounds;
     Padding around;
     for (std::size_t k = 0; k < steps.size(); ++k) {
-      const bool is_longer = k == d && known(is_less(size, merged[k])),
-                 is_shorter = k == d && !is_longer;
+      const bool is_longer = k == d && known(is_less(size, merged[k])), is_shorter = k == d && !is_longer;
       bounds.push_back({0, is_longer ? size : merged[k]});
       around.push_back({0, is_shorter ? size - merged[k] : Int(0)});
     }
@@ -155,8 +155,8 @@ Grads of_gather(const LazyOp& y, const LazyOp& dy) {
   Ints column = index.shape(), row(index.shape().size(), 1);
   column.push_back(1), row.push_back(shape.back());
   const LazyOp counter = LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({shape.back()}));
-  const LazyOp is_it = equal_to(index.cast(dtypes::int64).reshape(column).expand(shape),
-                                counter.reshape(row).expand(shape));
+  const LazyOp is_it =
+      equal_to(index.cast(dtypes::int64).reshape(column).expand(shape), counter.reshape(row).expand(shape));
   const LazyOp spread = dy.reshape(column).expand(shape);
   return {choose(is_it, spread, number(spread, 0)), std::nullopt};
 }
@@ -164,15 +164,14 @@ Grads of_gather(const LazyOp& y, const LazyOp& dy) {
 /// The gradients that the user's function computes, one for each source behind the value.
 Grads of_custom_grad(const LazyOp& y, const LazyOp& dy) {
   const std::vector<LazyOp> by_inputs = std::get<IdentityArg>(y.arg()).backward->gradients(dy);
-  STRATA_CHECK(by_inputs.size() + 1 == y.src().size(), domain, "[gradient] ", by_inputs.size(),
-               " gradients for ", y.src().size() - 1, " inputs");
+  STRATA_CHECK(by_inputs.size() + 1 == y.src().size(), domain, "[gradient] ", by_inputs.size(), " gradients for ",
+               y.src().size() - 1, " inputs");
   Grads out = {std::nullopt};
   for (std::size_t k = 0; k < by_inputs.size(); ++k) {
     const LazyOp& x = y.src(k + 1);
     STRATA_CHECK(by_inputs[k].shape() == x.shape() && by_inputs[k].dtype() == x.dtype(), shape,
-                 "[gradient] a gradient of ", by_inputs[k].dtype().name(), " ",
-                 render(by_inputs[k].shape()), " for an input of ", x.dtype().name(), " ",
-                 render(x.shape()));
+                 "[gradient] a gradient of ", by_inputs[k].dtype().name(), " ", render(by_inputs[k].shape()),
+                 " for an input of ", x.dtype().name(), " ", render(x.shape()));
     out.push_back(by_inputs[k]);
   }
   return out;
@@ -182,8 +181,8 @@ Grads of_power(const LazyOp& y, const LazyOp& dy) {
   const LazyOp &a = y.src(0), &b = y.src(1), zero = number(a, 0);
   const LazyOp by_a = choose(equal_to(b, zero), zero, dy * b * LazyOp::alu(Ops::POW, {a, b + -1.0}));
   // 0^b is constant 0 around a b above 0, so its derivative by b is 0, although log(0) is infinite.
-  const LazyOp is_zero = LazyOp::alu(
-      Ops::AND, {equal_to(a, zero), LazyOp::alu(Ops::OR, {less(zero, b), equal_to(zero, b)})});
+  const LazyOp is_zero =
+      LazyOp::alu(Ops::AND, {equal_to(a, zero), LazyOp::alu(Ops::OR, {less(zero, b), equal_to(zero, b)})});
   const LazyOp by_b = choose(is_zero, zero, dy * y * alu(Ops::LOG, choose(is_zero, number(a, 1), a)));
   return {by_a, by_b};
 }
@@ -250,8 +249,7 @@ const std::array kRules = {
 // clang-format on
 
 const GradientRule* rule_of(Ops op) {
-  const auto it =
-      std::find_if(kRules.begin(), kRules.end(), [&](const GradientRule& r) { return r.op == op; });
+  const auto it = std::find_if(kRules.begin(), kRules.end(), [&](const GradientRule& r) { return r.op == op; });
   return it == kRules.end() ? nullptr : &*it;
 }
 

@@ -1,8 +1,8 @@
-// Reverse-mode differentiation of LazyOp graphs: a table with one gradient rule per op, and backpropagate(), which applies the rules
-// from the result to its sources. The basis of Tensor::backward() and gradients().
+// Reverse-mode differentiation of LazyOp graphs: a table with one gradient rule per op, and backpropagate(), which
+// applies the rules from the result to its sources. The basis of Tensor::backward() and gradients().
 //
-// A rule builds graph nodes, so that gradients can be differentiated again. Ops without a row (comparisons, integer ops, rounding) have
-// the gradient 0 wherever it is defined.
+// A rule builds graph nodes, so that gradients can be differentiated again. Ops without a row (comparisons, integer
+// ops, rounding) have the gradient 0 wherever it is defined.
 #pragma once
 
 #include <optional>
@@ -21,14 +21,15 @@ using GradientRuleFunction = std::vector<std::optional<LazyOp>> (*)(const LazyOp
 /// A row of the table.
 struct GradientRule {
   Ops op;
-  std::string_view text;  ///< the gradients by the operands a, b, c in order, as formulas of a, b, c, y and dy: "dy*b, dy*a" for MUL
+  std::string_view
+      text;  ///< the gradients by the operands a, b, c in order, as formulas of a, b, c, y and dy: "dy*b, dy*a" for MUL
   GradientRuleFunction gradients;
 };
 /// The table, in the order of ops.def.
 std::span<const GradientRule> gradient_rules();
 
-/// Returns the gradient of `y`, times `dy`, by each tracked node of floats below y, y included. A node without an entry has the gradient
-/// 0. Linear in the size of the graph; no recursion. @pre dy has y's shape and dtype
+/// Returns the gradient of `y`, times `dy`, by each tracked node of floats below y, y included. A node without an entry
+/// has the gradient 0. Linear in the size of the graph; no recursion. @pre dy has y's shape and dtype
 std::unordered_map<const LazyNode*, LazyOp> backpropagate(const LazyOp& y, const LazyOp& dy);
 
 }  // namespace strata

@@ -1,4 +1,5 @@
-// grid_sample(): samples an image at the places of a grid, with interpolation; and affine_grid(), the grid of an affine map.
+// grid_sample(): samples an image at the places of a grid, with interpolation; and affine_grid(), the grid of an affine
+// map.
 
 #include <algorithm>
 #include <array>
@@ -22,8 +23,7 @@ Value unnormalized(const Value& g, std::int64_t size, bool align_corners) {
 
 /// Positions reflected at the centres (align_corners) or outer edges of the outermost elements, as often as needed.
 Value reflected_into(const Value& x, std::int64_t size, bool align_corners) {
-  const double low = align_corners ? 0 : -0.5,
-               span = static_cast<double>(align_corners ? size - 1 : size);
+  const double low = align_corners ? 0 : -0.5, span = static_cast<double>(align_corners ? size - 1 : size);
   if (span == 0) return x * 0;
   const Value apart = (x - low).abs(), reflections = (apart / span).floor().detach();
   const Value rest = apart - reflections * span, is_even = (reflections * 0.5).frac().eq(0);
@@ -37,9 +37,7 @@ struct SampledAxis {
   /// The position that is sampled for position x, by the padding mode.
   Value inside(const Value& x) const {
     if (options.padding_mode == Outside::zeros) return x;
-    const Value back = options.padding_mode == Outside::reflection
-                           ? reflected_into(x, size, options.align_corners)
-                           : x;
+    const Value back = options.padding_mode == Outside::reflection ? reflected_into(x, size, options.align_corners) : x;
     return back.hardtanh(0, static_cast<double>(size - 1));
   }
 };
@@ -62,20 +60,17 @@ Value keys_far(const Value& x) { return ((x * -0.75 + 3.75) * x - 6) * x + 3; }
 /// The elements along one axis that contribute: 1, 2 or 4 by the mode.
 std::vector<Tap> taps_of(const Value& grid, const SampledAxis& axis) {
   const Value place = unnormalized(grid, axis.size, axis.options.align_corners);
-  if (axis.options.mode == Interpolation::nearest)
-    return {tap_at(axis.inside(place).round(), axis.size, {})};
+  if (axis.options.mode == Interpolation::nearest) return {tap_at(axis.inside(place).round(), axis.size, {})};
   if (axis.options.mode == Interpolation::linear) {
     const Value x = axis.inside(place), first = x.floor().detach(), share = x - first;
     return {tap_at(first, axis.size, 1 - share), tap_at(first + 1, axis.size, share)};
   }
   const Value first = place.floor().detach(),
               share = place - first;  // the padding mode applies to each of the four elements
-  const std::array weights = {keys_far(share + 1), keys_near(share), keys_near(1 - share),
-                              keys_far(2 - share)};
+  const std::array weights = {keys_far(share + 1), keys_near(share), keys_near(1 - share), keys_far(2 - share)};
   std::vector<Tap> out;
   for (std::size_t k = 0; k < weights.size(); ++k)
-    out.push_back(
-        tap_at(axis.inside(first + (static_cast<double>(k) - 1)).round(), axis.size, weights[k]));
+    out.push_back(tap_at(axis.inside(first + (static_cast<double>(k) - 1)).round(), axis.size, weights[k]));
   return out;
 }
 
@@ -88,18 +83,15 @@ Tap combined(const Tap& outer, const Tap& inner, std::int64_t size) {
 }
 
 void check_grid(const Value& x, const Value& grid, const GridSampleOptions& o) {
-  STRATA_CHECK(x.ndim() == 4 || x.ndim() == 5, shape, "[grid_sample] the input has shape ",
-               render(x.shape()),
+  STRATA_CHECK(x.ndim() == 4 || x.ndim() == 5, shape, "[grid_sample] the input has shape ", render(x.shape()),
                "; (batch, channels, sizes...) with two or three sizes is expected");
-  STRATA_CHECK(
-      grid.ndim() == x.ndim() && grid.size(-1) == Int(x.ndim() - 2) && grid.size(0) == x.size(0),
-      shape, "[grid_sample] a grid of shape ", render(grid.shape()),
-      " does not match an input of shape ", render(x.shape()));
-  STRATA_CHECK(x.dtype().is_float() && grid.dtype() == x.dtype(), domain,
-               "[grid_sample] an input of ", x.dtype().name(), " and a grid of ",
-               grid.dtype().name(), " are not of one float dtype");
-  const bool is_known = o.mode == Interpolation::linear || o.mode == Interpolation::nearest ||
-                        o.mode == Interpolation::cubic;
+  STRATA_CHECK(grid.ndim() == x.ndim() && grid.size(-1) == Int(x.ndim() - 2) && grid.size(0) == x.size(0), shape,
+               "[grid_sample] a grid of shape ", render(grid.shape()), " does not match an input of shape ",
+               render(x.shape()));
+  STRATA_CHECK(x.dtype().is_float() && grid.dtype() == x.dtype(), domain, "[grid_sample] an input of ",
+               x.dtype().name(), " and a grid of ", grid.dtype().name(), " are not of one float dtype");
+  const bool is_known =
+      o.mode == Interpolation::linear || o.mode == Interpolation::nearest || o.mode == Interpolation::cubic;
   STRATA_CHECK(is_known && (o.mode != Interpolation::cubic || x.ndim() == 4), domain,
                "[grid_sample] the mode is not linear, nearest or, for two spatial axes, cubic");
 }
@@ -136,10 +128,10 @@ Value affine_grid(const Value& matrices, const Ints& size, bool align_corners) {
   const auto n = static_cast<std::int64_t>(size.size()) - 2;
   STRATA_CHECK((n == 2 || n == 3) && matrices.ndim() == 3 && matrices.size(0) == size[0] &&
                    matrices.size(1) == Int(n) && matrices.size(2) == Int(n + 1),
-               shape, "[affine_grid] matrices of shape ", render(matrices.shape()),
-               " do not match an output of shape ", render(size));
-  STRATA_CHECK(matrices.dtype().is_float(), domain, "[affine_grid] the matrices have dtype ",
-               matrices.dtype().name(), "; a float dtype is expected");
+               shape, "[affine_grid] matrices of shape ", render(matrices.shape()), " do not match an output of shape ",
+               render(size));
+  STRATA_CHECK(matrices.dtype().is_float(), domain, "[affine_grid] the matrices have dtype ", matrices.dtype().name(),
+               "; a float dtype is expected");
   Ints sizes, to = {size[0]};
   for (std::size_t k = 2; k < size.size(); ++k) sizes.push_back(size[k]);
   std::vector<Value> columns;

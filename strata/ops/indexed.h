@@ -1,5 +1,5 @@
-// Building blocks of indexing, gathering, scattering and sorting: reading elements at computed indices, and combining values into
-// places that an index tensor names.
+// Building blocks of indexing, gathering, scattering and sorting: reading elements at computed indices, and combining
+// values into places that an index tensor names.
 #pragma once
 
 #include "strata/graph/index_range.h"
@@ -19,32 +19,35 @@ std::int64_t number_of(const Int& size, const char* operation);
 /// The same integers; the flag CHECK_INDEX checks them against `range` when they are computed.
 Value in_range(const Value& integers, const IndexRange& range);
 
-/// (count,): element v is the sum of the weights[i] with places[i] == v. `places` and `weights` have one dimension; places outside of
-/// [0, count) are ignored.
+/// (count,): element v is the sum of the weights[i] with places[i] == v. `places` and `weights` have one dimension;
+/// places outside of [0, count) are ignored.
 Value counts_of(const Value& places, std::int64_t count, const Value& weights);
 
-/// Indices into an axis of `size` as i64, with `size` added to negative ones. CHECK_INDEX checks that they are in [-size, size).
+/// Indices into an axis of `size` as i64, with `size` added to negative ones. CHECK_INDEX checks that they are in
+/// [-size, size).
 /// @throws Error (domain) naming `operation` unless `index` is of integers
 Value wrapped(const Value& index, std::int64_t size, const char* operation);
 
-/// (..., count), i64: element c is 1 where the class is c, else 0; a class outside of [0, count) gives zeros. @pre `classes` are integers
+/// (..., count), i64: element c is 1 where the class is c, else 0; a class outside of [0, count) gives zeros. @pre
+/// `classes` are integers
 Value one_hot(const Value& classes, std::int64_t count);
 
-/// result[i...] = values[i..., index[i...]], 0 where the index is outside of the last axis of `values`. The dimensions of `values` in
-/// front of the last one broadcast with those of `index`.
+/// result[i...] = values[i..., index[i...]], 0 where the index is outside of the last axis of `values`. The dimensions
+/// of `values` in front of the last one broadcast with those of `index`.
 Value picked(const Value& values, const Value& index);
 
-/// (..., n): element v is the sum of the values[..., i] with index[..., i] == v. `values` and `index` are (..., k) and broadcast in front
-/// of the last axis. Sorts by index: O(log k) operations for each of k values (segments.cpp).
+/// (..., n): element v is the sum of the values[..., i] with index[..., i] == v. `values` and `index` are (..., k) and
+/// broadcast in front of the last axis. Sorts by index: O(log k) operations for each of k values (segments.cpp).
 Value summed_by_index(const Value& values, const Value& index, std::int64_t n);
-/// True iff summed_by_index() is estimated cheaper than comparing each place with each index, which takes places * k operations in each
-/// row. @param rows the shape in front of the last axis  @param index the shape of the index  @param places n
-/// Returns false where a size is symbolic.
+/// True iff summed_by_index() is estimated cheaper than comparing each place with each index, which takes places * k
+/// operations in each row. @param rows the shape in front of the last axis  @param index the shape of the index  @param
+/// places n Returns false where a size is symbolic.
 bool is_sum_by_order(const Ints& rows, const Ints& index, const Int& places);
 /// `plain`, which is picked(values, index), with summed_by_index() as its gradient by `values`.
 Value picked_by_order(const Value& plain, const Value& values, const Value& index);
 
-/// Integers that sort as `values` do, or in the opposite order with `descending`. NaN counts as the largest value, -0 equals 0.
+/// Integers that sort as `values` do, or in the opposite order with `descending`. NaN counts as the largest value, -0
+/// equals 0.
 Value order_keys(const Value& values, bool descending);
 
 /// How put_at() combines values with an element.
@@ -53,8 +56,9 @@ struct Combine {
   std::optional<Reduce> how = std::nullopt;
   bool include_self = true;  ///< whether the old element is one of the reduced values
 };
-/// `target` (..., n) where element index[..., k] is combined with source[..., k]. Indices are wrapped; an index outside of [0, n) goes
-/// nowhere. Index and source broadcast in front of the last axis; in the last axis size 1 stands for all.
+/// `target` (..., n) where element index[..., k] is combined with source[..., k]. Indices are wrapped; an index outside
+/// of [0, n) goes nowhere. Index and source broadcast in front of the last axis; in the last axis size 1 stands for
+/// all.
 /// @pre target and source have one dtype
 Value put_at(const Value& target, const Value& index, const Value& source, const Combine& combine);
 

@@ -1,5 +1,5 @@
-// Indexing with brackets. Integers, slices and new axes become movement ops; index tensors and masks then gather from, or scatter into,
-// the axes that are left.
+// Indexing with brackets. Integers, slices and new axes become movement ops; index tensors and masks then gather from,
+// or scatter into, the axes that are left.
 
 #include <algorithm>
 #include <numeric>
@@ -19,8 +19,8 @@ struct ByTensor {
   std::int64_t axis;
   Value index;
 };
-/// The movement ops, in order: shrink to `bounds`, stride by `steps`, reshape to `shape`. The reshape removes the axes of integers, adds
-/// new axes and merges the axes of a mask into one.
+/// The movement ops, in order: shrink to `bounds`, stride by `steps`, reshape to `shape`. The reshape removes the axes
+/// of integers, adds new axes and merges the axes of a mask into one.
 struct Plan {
   Mask bounds;
   Ints steps, shape;
@@ -38,10 +38,9 @@ class Planner {
       named += axes_of(s);
       ellipses += std::holds_alternative<Ellipsis>(s) ? 1 : 0;
     }
-    STRATA_CHECK(named <= x_.ndim(), shape, "[index] ", named, " axes are indexed, but shape ",
-                 render(x_.shape()), " has ", x_.ndim());
-    STRATA_CHECK(ellipses <= 1, shape, "[index] the index has ", ellipses,
-                 " ellipses: one at most is allowed");
+    STRATA_CHECK(named <= x_.ndim(), shape, "[index] ", named, " axes are indexed, but shape ", render(x_.shape()),
+                 " has ", x_.ndim());
+    STRATA_CHECK(ellipses <= 1, shape, "[index] the index has ", ellipses, " ellipses: one at most is allowed");
     for (const Subscript& s : subscripts) {
       if (std::holds_alternative<Ellipsis>(s))
         for (std::int64_t k = named; k < x_.ndim(); ++k) add(Slice{});
@@ -54,8 +53,7 @@ class Planner {
 
  private:
   static std::int64_t axes_of(const Subscript& s) {
-    if (const auto* mask = std::get_if<MaskPlaces>(&s))
-      return static_cast<std::int64_t>(mask->shape.size());
+    if (const auto* mask = std::get_if<MaskPlaces>(&s)) return static_cast<std::int64_t>(mask->shape.size());
     return std::holds_alternative<Ellipsis>(s) || std::holds_alternative<NewAxis>(s) ? 0 : 1;
   }
   std::int64_t axis() const { return static_cast<std::int64_t>(out_.bounds.size()); }
@@ -72,25 +70,21 @@ class Planner {
   }
   /// Checks that `index` (for messages: written as `given`) is an element of the current axis.
   void check_inside(const Int& index, const Int& given) const {
-    STRATA_CHECK(known(is_at_most(0, index)) && known(is_less(index, size())), shape,
-                 "[index] index ", given.render(), " is outside of axis ", axis(), " of size ",
-                 size().render());
+    STRATA_CHECK(known(is_at_most(0, index)) && known(is_less(index, size())), shape, "[index] index ", given.render(),
+                 " is outside of axis ", axis(), " of size ", size().render());
   }
   void add(const Slice& s) {
     STRATA_CHECK(s.step != 0, domain, "[index] a slice of axis ", axis(), " has step 0");
     const Int n = size();
-    const bool is_number =
-        n.is_number() && (!s.begin || s.begin->is_number()) && (!s.end || s.end->is_number());
+    const bool is_number = n.is_number() && (!s.begin || s.begin->is_number()) && (!s.end || s.end->is_number());
     if (!is_number) return add_symbolic(s);
     if (s.step > 0) {
-      const std::int64_t begin = cut(s.begin, 0, 0, n.value()),
-                         end = cut(s.end, n.value(), 0, n.value());
+      const std::int64_t begin = cut(s.begin, 0, 0, n.value()), end = cut(s.end, n.value(), 0, n.value());
       const std::int64_t count = begin < end ? (end - begin - 1) / s.step + 1 : 0;
       keep(begin, count > 0 ? begin + (count - 1) * s.step + 1 : begin, count > 1 ? s.step : 1);
       out_.shape.push_back(count);
     } else {
-      const std::int64_t step = std::max(s.step, -kPosInf), most = n.value() - 1,
-                         begin = cut(s.begin, most, -1, most),
+      const std::int64_t step = std::max(s.step, -kPosInf), most = n.value() - 1, begin = cut(s.begin, most, -1, most),
                          end = cut(s.end, -1 - n.value(), -1, most);
       const std::int64_t count = end < begin ? (begin - end - 1) / -step + 1 : 0;
       const std::int64_t first = count > 0 ? begin + (count - 1) * step : 0;
@@ -98,9 +92,9 @@ class Planner {
       out_.shape.push_back(count);
     }
   }
-  /// A bound of a slice, or `none` if it is absent, with negative values counted from the end, clamped to [least, most].
-  std::int64_t cut(const std::optional<Int>& end, std::int64_t none, std::int64_t least,
-                   std::int64_t most) const {
+  /// A bound of a slice, or `none` if it is absent, with negative values counted from the end, clamped to [least,
+  /// most].
+  std::int64_t cut(const std::optional<Int>& end, std::int64_t none, std::int64_t least, std::int64_t most) const {
     const std::int64_t v = end ? end->value() : none;
     return std::clamp(v < 0 ? v + size().value() : v, least, most);
   }
@@ -108,9 +102,8 @@ class Planner {
     const Int n = size();
     const auto from_end = [&](const Int& v) { return known(is_less(v, 0)) ? v + n : v; };
     const Int begin = s.begin ? from_end(*s.begin) : Int(0), end = s.end ? from_end(*s.end) : n;
-    STRATA_CHECK(s.step == 1, shape, "[index] a slice of axis ", axis(), " of size ", n.render(),
-                 " from ", begin.render(), " to ", end.render(),
-                 " is symbolic: the step must be 1, not ", s.step);
+    STRATA_CHECK(s.step == 1, shape, "[index] a slice of axis ", axis(), " of size ", n.render(), " from ",
+                 begin.render(), " to ", end.render(), " is symbolic: the step must be 1, not ", s.step);
     keep(begin, end);
     out_.shape.push_back(end - begin);
   }
@@ -130,8 +123,8 @@ class Planner {
     const auto place = static_cast<std::int64_t>(out_.shape.size());
     Int merged = 1;
     for (const Int& n : mask.shape) {
-      STRATA_CHECK(n == size(), shape, "[index] a mask of shape ", render(mask.shape),
-                   " does not match axis ", axis(), " of size ", size().render());
+      STRATA_CHECK(n == size(), shape, "[index] a mask of shape ", render(mask.shape), " does not match axis ", axis(),
+                   " of size ", size().render());
       merged *= n;
       keep(0, n);
     }
@@ -144,12 +137,10 @@ class Planner {
 };
 
 /// The movement ops of `plan` applied to x.
-LazyOp seen(const LazyOp& x, const Plan& plan) {
-  return x.shrink(plan.bounds).stride(plan.steps).reshape(plan.shape);
-}
+LazyOp seen(const LazyOp& x, const Plan& plan) { return x.shrink(plan.bounds).stride(plan.steps).reshape(plan.shape); }
 
-/// The inverse of seen(): the elements of `value`, of the plan's shape, at the places of a tensor of `shape` that the plan selects; 0
-/// elsewhere.
+/// The inverse of seen(): the elements of `value`, of the plan's shape, at the places of a tensor of `shape` that the
+/// plan selects; 0 elsewhere.
 LazyOp put_back(const LazyOp& value, const Plan& plan, const Ints& shape) {
   const std::size_t ndim = shape.size();
   Ints counts, split, spread;
@@ -185,8 +176,7 @@ class Joined {
     }
     index_shape_ = broadcast_shape("index", shapes);
     count_ = n;
-    const bool side_by_side =
-        axes_.back() - axes_.front() + 1 == static_cast<std::int64_t>(axes_.size());
+    const bool side_by_side = axes_.back() - axes_.front() + 1 == static_cast<std::int64_t>(axes_.size());
     front_ = side_by_side ? axes_.front() : 0;
     index_ = one_index(by_tensors);
   }
@@ -204,7 +194,8 @@ class Joined {
     for (const std::int64_t a : axes_) sizes.push_back(shape_[static_cast<std::size_t>(a)]);
     return x.reshape(sizes).movedim(last_axes(), axes_);
   }
-  /// The shape of the result: the other axes, with the dimensions of the index at the place of the indexed axes (or in front).
+  /// The shape of the result: the other axes, with the dimensions of the index at the place of the indexed axes (or in
+  /// front).
   Ints result() const { return with_front(index_shape_); }
   // flat(): a tensor of the result's shape as (rest..., k); shaped() is the inverse.
   Value flat(const Value& x) const {
@@ -238,11 +229,11 @@ class Joined {
   Axes last_axes() const { return last_of(axes_.size()); }
   Axes index_axes() const {
     Axes out;
-    for (std::size_t k = 0; k < index_shape_.size(); ++k)
-      out.push_back(front_ + static_cast<std::int64_t>(k));
+    for (std::size_t k = 0; k < index_shape_.size(); ++k) out.push_back(front_ + static_cast<std::int64_t>(k));
     return out;
   }
-  /// The row-major index over the indexed axes; -1, which selects nothing, where one of several indices is outside of its axis.
+  /// The row-major index over the indexed axes; -1, which selects nothing, where one of several indices is outside of
+  /// its axis.
   Value one_index(const std::vector<ByTensor>& by_tensors) const {
     if (by_tensors.size() == 1) return by_tensors[0].index.flatten();
     std::optional<Value> sum, is_inside;
@@ -265,8 +256,7 @@ class Joined {
 /// `value` broadcast to `shape`; surplus dimensions of size 1 in front are dropped. @throws Error (shape)
 Value fitted(const Value& value, const Ints& shape) {
   Value out = value;
-  while (out.ndim() > static_cast<std::int64_t>(shape.size()) && out.size(0) == Int(1))
-    out = out.squeeze(0);
+  while (out.ndim() > static_cast<std::int64_t>(shape.size()) && out.size(0) == Int(1)) out = out.squeeze(0);
   const Ints shapes[] = {out.shape(), shape};
   STRATA_CHECK(broadcast_shape("index_put", shapes) == shape, shape, "[index_put] a value of shape ",
                render(value.shape()), " does not fill shape ", render(shape));
@@ -293,8 +283,7 @@ bool is_one_for_all(const Value& value, const Value& x, const Value& mask) {
   for (std::int64_t k = 0; k < mask.ndim(); ++k)
     if (!(mask.size(k) == x.size(k))) return false;
   for (std::int64_t k = 0; k < value.ndim(); ++k) {
-    const std::int64_t axis =
-        x.ndim() - value.ndim() + k;  // of x; a dimension in front of `rest` counts the places
+    const std::int64_t axis = x.ndim() - value.ndim() + k;  // of x; a dimension in front of `rest` counts the places
     const bool is_place = value.ndim() - k > rest;
     if (!(value.size(k) == Int(1)) && (is_place || !(value.size(k) == x.size(axis)))) return false;
   }
@@ -315,8 +304,7 @@ Value index(const Value& x, std::span<const Subscript> subscripts) {
   return joined.shaped(picked(joined.together(there).unsqueeze(-2), joined.index()));
 }
 
-Value index_put(const Value& x, std::span<const Subscript> subscripts, const Value& value,
-                bool accumulate) {
+Value index_put(const Value& x, std::span<const Subscript> subscripts, const Value& value, bool accumulate) {
   const Plan plan = Planner(x).plan(subscripts);
   const Value values = replaced(seen(x, plan), plan, value, accumulate);
   const LazyOp marks = LazyOp::constant(Scalar(true), values.shape());

@@ -1,7 +1,8 @@
 // Interpolation along spatial axes, one axis after another.
 //
-// The elements that contribute to an output and their weights depend on the sizes alone. They are computed here, as tables, in the
-// precision of the input, so that rounding of a position between two elements does not depend on the kernel.
+// The elements that contribute to an output and their weights depend on the sizes alone. They are computed here, as
+// tables, in the precision of the input, so that rounding of a position between two elements does not depend on the
+// kernel.
 
 #include <algorithm>
 #include <cmath>
@@ -34,19 +35,15 @@ struct Resizing {
 /// The distance of neighbouring outputs, in input elements.
 template <class Real>
 Real step_of(const Resizing& r) {
-  if (r.align_corners)
-    return r.to > 1 ? static_cast<Real>(r.from - 1) / static_cast<Real>(r.to - 1) : Real(0);
-  return r.factor ? static_cast<Real>(1 / *r.factor)
-                  : static_cast<Real>(r.from) / static_cast<Real>(r.to);
+  if (r.align_corners) return r.to > 1 ? static_cast<Real>(r.from - 1) / static_cast<Real>(r.to - 1) : Real(0);
+  return r.factor ? static_cast<Real>(1 / *r.factor) : static_cast<Real>(r.from) / static_cast<Real>(r.to);
 }
 
 std::int64_t inside(double place, std::int64_t size) {
   return static_cast<std::int64_t>(std::clamp(place, 0.0, static_cast<double>(size - 1)));
 }
 
-void add_nearest(Table& t, const Resizing& r, double place) {
-  t.elements.push_back(inside(std::floor(place), r.from));
-}
+void add_nearest(Table& t, const Resizing& r, double place) { t.elements.push_back(inside(std::floor(place), r.from)); }
 
 template <class Real>
 void add_linear(Table& t, const Resizing& r, Real place) {
@@ -64,8 +61,8 @@ double cubic_far(double x) { return ((-0.75 * x + 3.75) * x - 6) * x + 3; }
 void add_cubic(Table& t, const Resizing& r, double place) {
   const double first = std::floor(place), share = place - first;
   for (int k = -1; k <= 2; ++k) t.elements.push_back(inside(first + k, r.from));
-  t.weights.insert(t.weights.end(), {cubic_far(share + 1), cubic_near(share), cubic_near(1 - share),
-                                     cubic_far(2 - share)});
+  t.weights.insert(t.weights.end(),
+                   {cubic_far(share + 1), cubic_near(share), cubic_near(1 - share), cubic_far(2 - share)});
 }
 
 template <class Real>
@@ -77,8 +74,7 @@ Table table_of(const Resizing& r) {
     const Real turn = static_cast<Real>(o);
     const Real centre = r.align_corners ? turn * step : (turn + half) * step - half;
     if (r.mode == Interpolation::nearest) add_nearest(out, r, static_cast<double>(turn * step));
-    if (r.mode == Interpolation::nearest_exact)
-      add_nearest(out, r, static_cast<double>((turn + half) * step));
+    if (r.mode == Interpolation::nearest_exact) add_nearest(out, r, static_cast<double>((turn + half) * step));
     if (r.mode == Interpolation::linear) add_linear(out, r, centre);
     if (r.mode == Interpolation::cubic) add_cubic(out, r, static_cast<double>(centre));
   }
@@ -97,11 +93,10 @@ Value resized(const Value& x, std::int64_t axis, const Table& t, std::int64_t to
 
 /// The output size of axis k, and the scale factor if one was given.
 std::pair<std::int64_t, std::optional<double>> target(const InterpolateOptions& o,
-                                                      const std::vector<std::int64_t>& sizes,
-                                                      std::size_t k) {
+                                                      const std::vector<std::int64_t>& sizes, std::size_t k) {
   if (o.size) return {o.size->of("interpolate", "size", sizes.size(), 1)[k], std::nullopt};
-  STRATA_CHECK(o.scale_factor.size() == 1 || o.scale_factor.size() == sizes.size(), shape,
-               "[interpolate] ", o.scale_factor.size(), " factors for ", sizes.size(), " axes");
+  STRATA_CHECK(o.scale_factor.size() == 1 || o.scale_factor.size() == sizes.size(), shape, "[interpolate] ",
+               o.scale_factor.size(), " factors for ", sizes.size(), " axes");
   const double factor = o.scale_factor[o.scale_factor.size() == 1 ? 0 : k];
   const double size = std::floor(static_cast<double>(sizes[k]) * factor);
   STRATA_CHECK(size >= 1 && size < 0x1p40, domain, "[interpolate] a factor of ", factor,
@@ -121,10 +116,9 @@ Value by_area(const Value& input, const Spatial& x, const InterpolateOptions& o)
 }  // namespace
 
 Value interpolate(const Value& input, const InterpolateOptions& options) {
-  const bool is_nearest =
-      options.mode == Interpolation::nearest || options.mode == Interpolation::nearest_exact;
-  STRATA_CHECK(input.ndim() >= 3, shape, "[interpolate] the input has shape ",
-               render(input.shape()), "; (batch, channels, sizes...) is expected");
+  const bool is_nearest = options.mode == Interpolation::nearest || options.mode == Interpolation::nearest_exact;
+  STRATA_CHECK(input.ndim() >= 3, shape, "[interpolate] the input has shape ", render(input.shape()),
+               "; (batch, channels, sizes...) is expected");
   STRATA_CHECK(options.size.has_value() == options.scale_factor.empty(), domain,
                "[interpolate] either a size or a factor is expected");
   const bool is_area = options.mode == Interpolation::area;
@@ -138,12 +132,10 @@ Value interpolate(const Value& input, const InterpolateOptions& options) {
   for (std::size_t k = 0; k < x.sizes.size(); ++k) {
     const auto [to, factor] = target(options, x.sizes, k);
     STRATA_CHECK(x.sizes[k] > 0, shape, "[interpolate] of nothing: shape ", render(input.shape()));
-    STRATA_CHECK(to <= kMostPlaces, budget, "[interpolate] the size ", to, " is more than ",
-                 kMostPlaces);
+    STRATA_CHECK(to <= kMostPlaces, budget, "[interpolate] the size ", to, " is more than ", kMostPlaces);
     const Resizing r = {x.sizes[k], to, factor, options.mode, options.align_corners};
     const bool is_double = input.dtype() == dtypes::float64;
-    out = resized(out, static_cast<std::int64_t>(k) + 2,
-                  is_double ? table_of<double>(r) : table_of<float>(r), to);
+    out = resized(out, static_cast<std::int64_t>(k) + 2, is_double ? table_of<double>(r) : table_of<float>(r), to);
   }
   return out;
 }

@@ -9,8 +9,8 @@ namespace strata::ops {
 
 namespace {
 
-/// A join of more parts or more elements stores each part directly to its place (CONCAT). A smaller one is an elementwise sum of parts
-/// padded with zeros, which fuses with its users.
+/// A join of more parts or more elements stores each part directly to its place (CONCAT). A smaller one is an
+/// elementwise sum of parts padded with zeros, which fuses with its users.
 constexpr std::size_t kMostAdded = 16;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 20;
 
@@ -32,12 +32,11 @@ std::vector<Value> parts_of(std::span<const Value> tensors) {
 }
 
 void check_fits(const Value& first, const Value& x, std::int64_t axis) {
-  STRATA_CHECK(x.ndim() == first.ndim(), shape, "[cat] shapes ", render(first.shape()), " and ",
-               render(x.shape()), " have ", first.ndim(), " and ", x.ndim(), " dimensions");
+  STRATA_CHECK(x.ndim() == first.ndim(), shape, "[cat] shapes ", render(first.shape()), " and ", render(x.shape()),
+               " have ", first.ndim(), " and ", x.ndim(), " dimensions");
   for (std::int64_t k = 0; k < x.ndim(); ++k)
-    STRATA_CHECK(k == axis || known(is_equal(x.size(k), first.size(k))), shape, "[cat] shapes ",
-                 render(first.shape()), " and ", render(x.shape()), " differ in dimension ", k,
-                 ", not in ", axis, " alone");
+    STRATA_CHECK(k == axis || known(is_equal(x.size(k), first.size(k))), shape, "[cat] shapes ", render(first.shape()),
+                 " and ", render(x.shape()), " differ in dimension ", k, ", not in ", axis, " alone");
 }
 
 /// A mask of `shape`: true where the index along `axis` is below `end`.
@@ -49,7 +48,8 @@ LazyOp in_front_of(std::int64_t end, std::size_t axis, const Ints& shape) {
   return LazyOp::alu(Ops::CMPLT, {index.reshape(along), bound}).expand(shape);
 }
 
-/// The join by padding. NOTE: x + 0 changes -0 to 0; floats of numeric sizes are therefore selected with WHERE, not added.
+/// The join by padding. NOTE: x + 0 changes -0 to 0; floats of numeric sizes are therefore selected with WHERE, not
+/// added.
 LazyOp added(const std::vector<Value>& parts, std::size_t axis, const Int& total) {
   std::optional<LazyOp> out;
   Int begin = 0;
@@ -91,9 +91,8 @@ Int joined_size(const Int& total, const Value& part, std::int64_t axis) {
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::overflow) throw;
     throw Error(ErrorKind::overflow,
-                detail::message("[cat] along axis ", axis, ", ", total.render(),
-                                " elements and the elements of shape ", render(part.shape()),
-                                " do not fit in 64 bits"));
+                detail::message("[cat] along axis ", axis, ", ", total.render(), " elements and the elements of shape ",
+                                render(part.shape()), " do not fit in 64 bits"));
   }
 }
 void check_some(std::span<const Value> tensors, const char* operation) {
@@ -104,8 +103,7 @@ void check_some(std::span<const Value> tensors, const char* operation) {
 
 Value Value::cat(std::span<const Value> tensors, std::int64_t axis) {
   check_some(tensors, "cat");
-  for (const Value& x : tensors)
-    STRATA_CHECK(x.ndim() > 0, shape, "[cat] a scalar has no axis: use stack()");
+  for (const Value& x : tensors) STRATA_CHECK(x.ndim() > 0, shape, "[cat] a scalar has no axis: use stack()");
   std::vector<Value> parts = parts_of(tensors);
   const std::int64_t a = axis_of(axis, parts[0].ndim(), "cat");
   Ints sizes = parts[0].shape();
@@ -115,8 +113,7 @@ Value Value::cat(std::span<const Value> tensors, std::int64_t axis) {
     check_fits(parts[0], part, a);
     total = joined_size(total, part, a);
   }
-  if (!(product(sizes) == Int(0)))
-    std::erase_if(parts, [&](const Value& part) { return part.size(a) == Int(0); });
+  if (!(product(sizes) == Int(0))) std::erase_if(parts, [&](const Value& part) { return part.size(a) == Int(0); });
   if (parts.size() == 1) return parts[0];
   const Int elements = product(sizes);
   if (parts.size() > kMostAdded || (elements.is_number() && elements.value() > kMostElements))
@@ -128,8 +125,8 @@ Value Value::stack(std::span<const Value> tensors, std::int64_t axis) {
   check_some(tensors, "stack");
   std::vector<Value> parts;
   for (const Value& x : tensors) {
-    STRATA_CHECK(x.shape() == tensors[0].shape(), shape, "[stack] shapes ",
-                 render(tensors[0].shape()), " and ", render(x.shape()), " differ");
+    STRATA_CHECK(x.shape() == tensors[0].shape(), shape, "[stack] shapes ", render(tensors[0].shape()), " and ",
+                 render(x.shape()), " differ");
     parts.push_back(x.unsqueeze(axis));
   }
   return cat(parts, axis_of(axis, parts[0].ndim(), "stack"));

@@ -36,8 +36,8 @@ constexpr OperatorRow kUnary[] = {{"-", kPrefix, "neg"}, {"~", kPrefix, "not"}, 
 template <std::size_t N>
 const OperatorRow* find_operator(const OperatorRow (&rows)[N], const Token& token) {
   if (token.kind != TokenKind::symbol) return nullptr;
-  const auto* const at = std::find_if(std::begin(rows), std::end(rows),
-                                      [&](const OperatorRow& r) { return r.text == token.text; });
+  const auto* const at =
+      std::find_if(std::begin(rows), std::end(rows), [&](const OperatorRow& r) { return r.text == token.text; });
   return at == std::end(rows) ? nullptr : at;
 }
 
@@ -71,14 +71,11 @@ class ExpressionReader {
 
  private:
   const Token& token() const { return tokens_[at_]; }
-  const Token& next(std::size_t k = 1) const {
-    return tokens_[std::min(at_ + k, tokens_.size() - 1)];
-  }
+  const Token& next(std::size_t k = 1) const { return tokens_[std::min(at_ + k, tokens_.size() - 1)]; }
 
   void push(Open open, std::string_view function, std::uint8_t precedence = 0) {
     if (frames_.size() >= kMaxBrackets)
-      throw Error(ErrorKind::budget, "[kernel] more than 200000 operators and brackets are open",
-                  token().column);
+      throw Error(ErrorKind::budget, "[kernel] more than 200000 operators and brackets are open", token().column);
     frames_.push_back({open, precedence, function, &token(), values_.size(), {}});
     want_value_ = true;
   }
@@ -114,8 +111,7 @@ class ExpressionReader {
     if (t.text == "True" || t.text == "False") return Scalar(t.text == "True");
     if (t.text == "inf") return Scalar(std::numeric_limits<double>::infinity());
     if (t.text == "nan") return Scalar(std::numeric_limits<double>::quiet_NaN());
-    throw Error(ErrorKind::parse, "[kernel] the name " + in_quotes(t.text) + " has no value yet",
-                t.column);
+    throw Error(ErrorKind::parse, "[kernel] the name " + in_quotes(t.text) + " has no value yet", t.column);
   }
 
   /// Begins the call NAME(...).
@@ -163,16 +159,14 @@ class ExpressionReader {
     if (t.is(")")) return close();
     if (t.kind != TokenKind::end) expected("an operator", t);
     reduce(0);
-    if (!frames_.empty())
-      throw Error(ErrorKind::parse, "[kernel] '(' is never closed", frames_.back().token->column);
+    if (!frames_.empty()) throw Error(ErrorKind::parse, "[kernel] '(' is never closed", frames_.back().token->column);
     done_ = true;
   }
   void binary(const OperatorRow& op) {
     // `**` is right-associative: an open `**` is not applied yet.
     reduce(op.precedence == kPower ? kPower + 1 : op.precedence == kCompare ? 2 : op.precedence);
     if (op.precedence == kCompare && !frames_.empty() && frames_.back().precedence == kCompare)
-      throw Error(ErrorKind::parse, "[kernel] comparisons do not chain, write (a < b) & (b < c)",
-                  token().column);
+      throw Error(ErrorKind::parse, "[kernel] comparisons do not chain, write (a < b) & (b < c)", token().column);
     push(Open::binary, op.function, op.precedence);
     ++at_;
   }
@@ -216,8 +210,8 @@ class ExpressionReader {
   void convert(const Frame& frame, DType dtype) {
     const LazyOp x = as_tensor(values_.back());
     charge(*frame.token, x.shape().size());
-    values_.back() = at_token(
-        *frame.token, [&] { return frame.function == "bitcast" ? x.bitcast(dtype) : x.cast(dtype); });
+    values_.back() =
+        at_token(*frame.token, [&] { return frame.function == "bitcast" ? x.bitcast(dtype) : x.cast(dtype); });
   }
   void apply_method_of(const Frame& frame, const SizeItems& items) {
     const LazyOp x = as_tensor(values_.back());
@@ -257,8 +251,7 @@ class ExpressionReader {
     const Ints shape = std::move(shapes_.back());
     shapes_.pop_back();
     charge(*frame.token, shape.size());
-    values_.back() =
-        at_token(*frame.token, [&] { return broadcast("full", as_tensor(values_.back()), shape); });
+    values_.back() = at_token(*frame.token, [&] { return broadcast("full", as_tensor(values_.back()), shape); });
   }
 
   /// Applies the operators on top that bind at least as tightly as `precedence`.
@@ -304,9 +297,8 @@ std::optional<DType> find_dtype(std::string_view name) {
     auto* out = new std::unordered_map<std::string, DType>;
     for (const DType d : dtypes::all())
       for (const std::string& text : {d.name(), d.spec_name().substr(7)}) out->emplace(text, d);
-    for (const std::string_view text :
-         {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
-          "bfloat16", "float32", "float64"})
+    for (const std::string_view text : {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+                                        "float16", "bfloat16", "float32", "float64"})
       out->emplace(text, dtypes::parse(text));
     return out;
   }();

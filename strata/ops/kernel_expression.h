@@ -1,5 +1,5 @@
-// The parser of expressions in the text form of kernels (kernel_text.h). An explicit stack of open operators replaces recursion, so
-// that no input overflows the call stack. Internal to ops/.
+// The parser of expressions in the text form of kernels (kernel_text.h). An explicit stack of open operators replaces
+// recursion, so that no input overflows the call stack. Internal to ops/.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +24,15 @@ auto at_token(const Token& token, const F& build) {
   }
 }
 
-/// Limits the work for one text, as a text of n bytes can ask for shapes of many dimensions: an operation of rank r costs (r + 1)^2.
+/// Limits the work for one text, as a text of n bytes can ask for shapes of many dimensions: an operation of rank r
+/// costs (r + 1)^2.
 class Budget {
  public:
   /// @throws Error (budget) with the column of `token` where `rank` or the total cost is too large
   void charge(std::size_t rank, const Token& token) {
     const std::size_t cost = (rank + 1) * (rank + 1);
     if (rank > kMost || cost > left_)
-      throw Error(ErrorKind::budget,
-                  "[kernel] too many operations on shapes of too many dimensions", token.column);
+      throw Error(ErrorKind::budget, "[kernel] too many operations on shapes of too many dimensions", token.column);
     left_ -= cost;
   }
 
@@ -52,8 +52,8 @@ struct Scope {
   Budget budget;
 };
 
-/// The value of the expression tokens[from...], which reaches to the end of the statement. @throws Error with the column, as
-/// parse_kernel()
+/// The value of the expression tokens[from...], which reaches to the end of the statement. @throws Error with the
+/// column, as parse_kernel()
 TextOperand read_expression(Scope& scope, std::span<const Token> tokens, std::size_t from);
 
 }  // namespace strata::kernel_words

@@ -23,15 +23,14 @@ namespace {
 
 bool is_number(const TextOperand& x) { return !x.tensor; }
 
-/// `number` for an operation with tensors of `dtype`. @throws Error (domain) where it has no exact value in an integer or bool `dtype`
+/// `number` for an operation with tensors of `dtype`. @throws Error (domain) where it has no exact value in an integer
+/// or bool `dtype`
 Number number_as(std::string_view operation, const Scalar& number, DType dtype) {
   const Scalar out = number.cast(dtype);
-  const bool holds =
-      dtype.is_float() || (out.as_double() == number.as_double() &&
-                           (number.dtype().is_float() || out.as_int() == number.as_int()));
+  const bool holds = dtype.is_float() || (out.as_double() == number.as_double() &&
+                                          (number.dtype().is_float() || out.as_int() == number.as_int()));
   STRATA_CHECK(holds, domain, "[", operation, "] the number ", number.text(),
-               " is not a value of the other operand's dtype ", dtype.name(),
-               ": cast that operand first");
+               " is not a value of the other operand's dtype ", dtype.name(), ": cast that operand first");
   return Number(number);
 }
 
@@ -100,9 +99,7 @@ ops::Value multiply_add(std::string_view name, Operands in) {
   return LazyOp::alu(Ops::MULACC, ops::promote_operands("mulacc", {&a, &b, &c}));
 }
 ops::Value gelu(std::string_view, Operands in) { return ops::Value(as_tensor(in[0])).gelu(); }
-ops::Value matmul(std::string_view, Operands in) {
-  return ops::Value(as_tensor(in[0])).matmul(as_tensor(in[1]));
-}
+ops::Value matmul(std::string_view, Operands in) { return ops::Value(as_tensor(in[0])).matmul(as_tensor(in[1])); }
 /// result[i...] = values[i..., index[i...]]; dimensions in front of the last one broadcast.
 ops::Value gather(std::string_view, Operands in) {
   const LazyOp values = as_tensor(in[0]);
@@ -212,42 +209,38 @@ LazyOp as_tensor(const TextOperand& x) {
   if (x.tensor) return *x.tensor;
   DType dtype = x.number.dtype();
   if (dtype.is_float()) dtype = dtypes::float32;
-  if (dtype.is_int() && x.number.cast(dtypes::int32).as_int() == x.number.as_int())
-    dtype = dtypes::int32;
+  if (dtype.is_int() && x.number.cast(dtypes::int32).as_int() == x.number.as_int()) dtype = dtypes::int32;
   return LazyOp::constant(x.number.cast(dtype), Ints{});
 }
 
 LazyOp broadcast(std::string_view operation, const LazyOp& x, const Ints& shape) {
   if (x.shape() == shape) return x;
   const std::size_t rank = x.shape().size();
-  STRATA_CHECK(rank <= shape.size(), shape, "[", operation, "] shape ", render(x.shape()),
-               " does not broadcast to ", render(shape));
+  STRATA_CHECK(rank <= shape.size(), shape, "[", operation, "] shape ", render(x.shape()), " does not broadcast to ",
+               render(shape));
   const std::size_t before = shape.size() - rank;
   Ints with_ones(before, 1);
   for (std::size_t t = 0; t < rank; ++t) {
     const Int& size = x.shape()[t];
     const bool repeats = size == Int(1);
-    STRATA_CHECK(repeats || size == shape[before + t] || known(is_equal(size, shape[before + t])),
-                 shape, "[", operation, "] shape ", render(x.shape()), " does not broadcast to ",
-                 render(shape));
+    STRATA_CHECK(repeats || size == shape[before + t] || known(is_equal(size, shape[before + t])), shape, "[",
+                 operation, "] shape ", render(x.shape()), " does not broadcast to ", render(shape));
     with_ones.push_back(repeats ? size : shape[before + t]);
   }
   return x.reshape(with_ones).expand(shape);
 }
 
 LazyOp fitted(std::string_view operation, const TextOperand& x, DType dtype, const Ints& shape) {
-  if (is_number(x))
-    return LazyOp::constant(number_as(operation, x.number, dtype).value().cast(dtype), shape);
-  STRATA_CHECK(x.tensor->dtype() == dtype, domain, "[", operation, "] the value has dtype ",
-               x.tensor->dtype().name(), ", and ", dtype.name(), " is stored: cast the value");
+  if (is_number(x)) return LazyOp::constant(number_as(operation, x.number, dtype).value().cast(dtype), shape);
+  STRATA_CHECK(x.tensor->dtype() == dtype, domain, "[", operation, "] the value has dtype ", x.tensor->dtype().name(),
+               ", and ", dtype.name(), " is stored: cast the value");
   return broadcast(operation, *x.tensor, shape);
 }
 
 LazyOp value_of(const Variable& v) {
-  const bool narrow = v.min() >= std::numeric_limits<std::int32_t>::min() &&
-                      v.max() <= std::numeric_limits<std::int32_t>::max();
-  return LazyOp::iota(narrow ? dtypes::int32 : dtypes::int64,
-                      ShapeTracker({View::create({}, {}, Int(v))}));
+  const bool narrow =
+      v.min() >= std::numeric_limits<std::int32_t>::min() && v.max() <= std::numeric_limits<std::int32_t>::max();
+  return LazyOp::iota(narrow ? dtypes::int32 : dtypes::int64, ShapeTracker({View::create({}, {}, Int(v))}));
 }
 
 }  // namespace strata::kernel_words

@@ -43,8 +43,8 @@ Padding to_padding(std::string_view name, const SizeItems& items) {
 }
 
 Mask to_bounds(std::string_view name, const LazyOp& x, const SizeItems& items) {
-  STRATA_CHECK(items.size() == x.shape().size(), shape, "[", name, "] ", items.size(),
-               " bounds for shape ", render(x.shape()));
+  STRATA_CHECK(items.size() == x.shape().size(), shape, "[", name, "] ", items.size(), " bounds for shape ",
+               render(x.shape()));
   Mask out;
   for (std::size_t t = 0; t < items.size(); ++t) {
     if (!items[t].is_pair) refuse(name, "begin:end");
@@ -53,7 +53,8 @@ Mask to_bounds(std::string_view name, const LazyOp& x, const SizeItems& items) {
   return out;
 }
 
-/// NOTE: sum() and prod() keep the dtype of integers, unlike those of Tensors: a kernel writes each conversion explicitly.
+/// NOTE: sum() and prod() keep the dtype of integers, unlike those of Tensors: a kernel writes each conversion
+/// explicitly.
 LazyOp mean(const LazyOp& x, const SizeItems& items) {
   return ops::as_real(x).mean(axes_or_all("mean", x, items), true);
 }
@@ -86,8 +87,8 @@ constexpr MethodRow kMethods[] = {
 // clang-format on
 
 const MethodRow* find_method(std::string_view name) {
-  const auto* const at = std::find_if(std::begin(kMethods), std::end(kMethods),
-                                      [&](const MethodRow& r) { return r.name == name; });
+  const auto* const at =
+      std::find_if(std::begin(kMethods), std::end(kMethods), [&](const MethodRow& r) { return r.name == name; });
   return at == std::end(kMethods) ? nullptr : at;
 }
 

@@ -22,8 +22,7 @@ std::size_t SizeReader::find_end(std::size_t from, std::string_view close, bool 
     if (opens(tokens_[k])) ++depth;
     if (closes(tokens_[k])) --depth;
   }
-  if (!tokens_[k].is(close) && !(until_comma && tokens_[k].is(",")))
-    expected(close == ")" ? "')'" : "']'", tokens_[k]);
+  if (!tokens_[k].is(close) && !(until_comma && tokens_[k].is(","))) expected(close == ")" ? "')'" : "']'", tokens_[k]);
   return k;
 }
 

@@ -1,7 +1,7 @@
 // The parser of statements.
 //
-// The slots depend on which names are outputs. A first pass over the tokens of all statements finds the names that are used, and from
-// these the outputs, before anything is built.
+// The slots depend on which names are outputs. A first pass over the tokens of all statements finds the names that are
+// used, and from these the outputs, before anything is built.
 
 #include "strata/ops/kernel_text.h"
 
@@ -26,9 +26,7 @@ struct BufferRow {
 
 class KernelReader {
  public:
-  explicit KernelReader(std::string_view text) : statements_(split_statements(text)) {
-    scope_.text = text;
-  }
+  explicit KernelReader(std::string_view text) : statements_(split_statements(text)) { scope_.text = text; }
 
   KernelText run() {
     find_outputs();
@@ -68,8 +66,7 @@ class KernelReader {
       if (!is_range(s)) inputs_.push_back({s[0].text, 0});
     }
     for (const Token* t : assigned)
-      if (used.count(t->text) == 0)
-        outputs_.push_back({t->text, static_cast<int>(outputs_.size())});
+      if (used.count(t->text) == 0) outputs_.push_back({t->text, static_cast<int>(outputs_.size())});
     for (BufferRow& b : inputs_)
       b.slot = static_cast<int>(outputs_.size() + static_cast<std::size_t>(&b - inputs_.data()));
     const Token& last = statements_.empty() ? nothing_ : statements_.back().back();
@@ -83,18 +80,15 @@ class KernelReader {
   }
 
   static const BufferRow* find(const std::vector<BufferRow>& rows, std::string_view name) {
-    const auto it =
-        std::find_if(rows.begin(), rows.end(), [&](const BufferRow& b) { return b.name == name; });
+    const auto it = std::find_if(rows.begin(), rows.end(), [&](const BufferRow& b) { return b.name == name; });
     return it == rows.end() ? nullptr : &*it;
   }
   void require_new(const Token& name) const {
     bool is_reserved = is_range_bound(name.text);
-    for (const std::string_view word : {"True", "False", "inf", "nan"})
-      is_reserved = is_reserved || name.text == word;
+    for (const std::string_view word : {"True", "False", "inf", "nan"}) is_reserved = is_reserved || name.text == word;
     if (is_reserved) expected("a name that is not reserved", name);
     if (scope_.values.count(name.text) != 0)
-      throw Error(ErrorKind::parse,
-                  "[kernel] the name " + in_quotes(name.text) + " is there already", name.column);
+      throw Error(ErrorKind::parse, "[kernel] the name " + in_quotes(name.text) + " is there already", name.column);
   }
 
   // --- declarations ---
@@ -116,8 +110,7 @@ class KernelReader {
     scope_.budget.charge(shape.size(), s[0]);
     const int slot = find(inputs_, s[0].text)->slot;
     scope_.values.emplace(s[0].text, at_token(s[0], [&] {
-                            return LazyOp::load(slot, *dtype, ShapeTracker::from_shape(shape),
-                                                product(shape));
+                            return LazyOp::load(slot, *dtype, ShapeTracker::from_shape(shape), product(shape));
                           }));
     declared_.emplace(s[0].text, std::pair(*dtype, std::move(shape)));
   }
@@ -151,8 +144,7 @@ class KernelReader {
     const auto input = declared_.find(s[0].text);
     if (input == declared_.end()) require_new(s[0]);
     if (input != declared_.end() && !stored_.insert(s[0].text).second)
-      throw Error(ErrorKind::parse, "[kernel] " + in_quotes(s[0].text) + " is stored into already",
-                  s[0].column);
+      throw Error(ErrorKind::parse, "[kernel] " + in_quotes(s[0].text) + " is stored into already", s[0].column);
     TextOperand value = read_expression(scope_, s, 2);
     if (input != declared_.end()) {
       const DType dtype = input->second.first;
@@ -168,9 +160,8 @@ class KernelReader {
     scope_.values.insert_or_assign(s[0].text, std::move(value));
   }
   void store(const Token& name, int slot, const LazyOp& x) {
-    stores_.push_back(at_token(name, [&] {
-      return LazyOp::store(slot, ShapeTracker::from_shape(x.shape()), x, product(x.shape()));
-    }));
+    stores_.push_back(at_token(
+        name, [&] { return LazyOp::store(slot, ShapeTracker::from_shape(x.shape()), x, product(x.shape())); }));
   }
 
   std::vector<Statement> statements_;
@@ -186,8 +177,8 @@ class KernelReader {
 }  // namespace kernel_words
 
 KernelText parse_kernel(std::string_view text) {
-  STRATA_CHECK(text.size() <= kMostKernelText, budget, "[kernel] the text has ", text.size(),
-               " bytes, more than ", kMostKernelText);
+  STRATA_CHECK(text.size() <= kMostKernelText, budget, "[kernel] the text has ", text.size(), " bytes, more than ",
+               kMostKernelText);
   return kernel_words::KernelReader(text).run();
 }
 

@@ -1,16 +1,16 @@
-// The text form of kernels: parse_kernel() reads a small language, with the operators and functions of Tensors, into a kernel (a SINK of
-// LazyOps). The command-line tools, Python and the tests use it.
+// The text form of kernels: parse_kernel() reads a small language, with the operators and functions of Tensors, into a
+// kernel (a SINK of LazyOps). The command-line tools, Python and the tests use it.
 //
 //   n: 1..100
 //   a: f32[n,512]; b: f32[512,64]
 //   scale: f32
 //   c = relu(a @ b) * scale
-//
-// Statements end at `;` or at the end of a line (outside of brackets).
+// Statements end at `;` orat the end of a line (outside of brackets).
 //   n: 1..100             a variable with inclusive bounds; in expressions its value, i32 or i64
-//   a: f32[n+1, 512]      an input: dtype and sizes, which are expressions over variables declared earlier; without [...] a scalar
-//   c = EXPRESSION        names a tensor. A name that no other statement uses is an output. If `c` is an input, the value is stored
-//                         to the buffer of `c`, and later statements read the new value
+//   a: f32[n+1, 512]      an input: dtype and sizes, which are expressions over variables declared earlier; without
+//                         [...] a scalar
+//   c = EXPRESSION        names a tensor. A name that no other statement uses is an output. If `c` is an input, the
+//                         value is stored to the buffer of `c`, and later statements read the new value
 // Buffers: outputs are slots 0, 1, ... in order of assignment; inputs follow in order of declaration.
 //
 // Operators, from lowest to highest precedence, as in NumPy:
@@ -21,18 +21,19 @@
 //   **                              right-associative; powers with a small whole number are products
 //   x.method(...)  f(...)  (...)  1  0x1F  2.5e-3  True False inf nan
 //
-// Shapes broadcast, aligned at the right; dtypes are promoted by promote(); a number takes the dtype of the other operand, or is bool,
-// i32 or f32 without one.
-//   functions   each elementwise row of the table of operations, under all of its names: exp(a) hypot(a,b) sigmoid(a) ...; each
-//               elementwise op of ir/ops.def in lower case: recip(a) mulacc(a,b,c) ...; where(c,a,b) max(a,b,...) min(a,b,...)
-//               gelu(a) matmul(a,b); gather(table,i): table[...,i[...]], 0 where i is outside; f16(x), x.cast(f16), x.bitcast(i32);
-//               iota(n), full(shape, value)
+// Shapes broadcast, aligned at the right; dtypes are promoted by promote(); a number takes the dtype of the other
+// operand, or is bool, i32 or f32 without one.
+//
+//   functions   each elementwise row of the table of operations, under all of its names: exp(a) hypot(a,b) sigmoid(a)
+//               ...; each elementwise op of ir/ops.def in lower case: recip(a) mulacc(a,b,c) ...; where(c,a,b)
+//               max(a,b,...) min(a,b,...) gelu(a) matmul(a,b); gather(table,i): table[...,i[...]], 0 where i is
+//               outside; f16(x), x.cast(f16), x.bitcast(i32); iota(n), full(shape, value)
 //   movement    reshape(2,3) permute(1,0) expand(4,3) pad(1:0,0:2) shrink(0:2,:) flip(0) stride(2,-1)
-//   reductions  sum prod max min mean: (axes), or () for all axes; reduced axes stay with size 1; negative axes count from the end.
-//               softmax(axis)
-// A function may also be written as a method of its first operand: exp(x) is x.exp(), sum(x, 1) is x.sum(1). NOTE: max(a, b) is the
-// elementwise maximum, a.max(1) is the reduction.
-// Functions and operators build the same nodes as those of Tensors: e.g. `%` of floats is exact and has the sign of the divisor.
+//   reductions  sum prod max min mean: (axes), or () for all axes; reduced axes stay with size 1; negative axes count
+//               from the end. softmax(axis)
+// A function may also be written as a method of its first operand: exp(x) is x.exp(), sum(x, 1) is x.sum(1). NOTE:
+// max(a, b) is the elementwise maximum, a.max(1) is the reduction. Functions and operators build the same nodes as
+// those of Tensors: e.g. `%` of floats is exact and has the sign of the divisor.
 #pragma once
 
 #include <cstddef>
@@ -55,9 +56,10 @@ struct KernelText {
 };
 
 /// Parses `text` into a kernel. Does not recurse; any byte string may be passed.
-/// @throws Error with the column in `text`: (parse) naming what was expected; (shape, domain, overflow) naming the operation; (budget)
-///   for a text longer than kMostKernelText, too many variables or buffers, too deep nesting, or too many operations on shapes of many
-///   dimensions
+/// @throws Error with the column in `text`: (parse) naming what was expected; (shape, domain, overflow) naming the
+/// operation; (budget)
+///   for a text longer than kMostKernelText, too many variables or buffers, too deep nesting, or too many operations on
+///   shapes of many dimensions
 KernelText parse_kernel(std::string_view text);
 
 }  // namespace strata

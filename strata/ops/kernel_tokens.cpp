@@ -18,8 +18,7 @@ namespace strata::kernel_words {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> kPairs = {
-    "**", "//", "<<", ">>", "<=", ">=", "==", "!=", ".."};
+constexpr std::array<std::string_view, 9> kPairs = {"**", "//", "<<", ">>", "<=", ">=", "==", "!=", ".."};
 constexpr std::string_view kSingles = "+-*/%@&|^~<>=()[],.:";
 
 bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
@@ -60,23 +59,21 @@ class Lexer {
   }
   void token() {
     const char c = text_[at_];
-    if (is_digit(c) || (c == '.' && is_digit(peek(1))))
-      return add(TokenKind::number, number_size());
+    if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return add(TokenKind::number, number_size());
     if (is_name_start(c)) {
       std::size_t size = 1;
       while (is_name_char(peek(size))) ++size;
       return add(TokenKind::name, size);
     }
-    if (std::find(kPairs.begin(), kPairs.end(), text_.substr(at_, 2)) != kPairs.end())
-      return add(TokenKind::symbol, 2);
+    if (std::find(kPairs.begin(), kPairs.end(), text_.substr(at_, 2)) != kPairs.end()) return add(TokenKind::symbol, 2);
     if (kSingles.find(c) == std::string_view::npos)
-      throw Error(ErrorKind::parse,
-                  "[kernel] unexpected character " + in_quotes(character_at(text_, at_)), at_ + 1);
+      throw Error(ErrorKind::parse, "[kernel] unexpected character " + in_quotes(character_at(text_, at_)), at_ + 1);
     if (c == '(' || c == '[') ++depth_;
     if ((c == ')' || c == ']') && depth_ > 0) --depth_;
     add(TokenKind::symbol, 1);
   }
-  /// The length of a number: digits, a point, an exponent. The dots of `1..9` (a range) and `1.sum` (a method) are not part of it.
+  /// The length of a number: digits, a point, an exponent. The dots of `1..9` (a range) and `1.sum` (a method) are not
+  /// part of it.
   std::size_t number_size() const {
     std::size_t size = 0;
     if (peek(0) == '0' && (peek(1) == 'x' || peek(1) == 'X')) {
@@ -106,8 +103,7 @@ class Lexer {
 };
 
 [[noreturn]] void refuse_range(const Token& token) {
-  throw Error(ErrorKind::overflow,
-              "[kernel] the number " + in_quotes(token.text) + " does not fit in 64 bits",
+  throw Error(ErrorKind::overflow, "[kernel] the number " + in_quotes(token.text) + " does not fit in 64 bits",
               token.column);
 }
 
@@ -134,16 +130,13 @@ std::vector<Statement> split_statements(std::string_view text) { return Lexer(te
 Scalar read_number(const Token& token) {
   const bool hexadecimal = token.text.starts_with("0x") || token.text.starts_with("0X");
   if (hexadecimal) return Scalar(to_integer(token, token.text.substr(2), 16));
-  if (token.text.find_first_of(".eE") == std::string_view::npos)
-    return Scalar(to_integer(token, token.text, 10));
+  if (token.text.find_first_of(".eE") == std::string_view::npos) return Scalar(to_integer(token, token.text, 10));
   return Scalar(to_real(token));
 }
 
 void expected(std::string_view what, const Token& found) {
-  const std::string shown =
-      found.kind == TokenKind::end ? "the end of the statement" : in_quotes(found.text);
-  throw Error(ErrorKind::parse, detail::message("[kernel] expected ", what, ", found ", shown),
-              found.column);
+  const std::string shown = found.kind == TokenKind::end ? "the end of the statement" : in_quotes(found.text);
+  throw Error(ErrorKind::parse, detail::message("[kernel] expected ", what, ", found ", shown), found.column);
 }
 
 }  // namespace strata::kernel_words

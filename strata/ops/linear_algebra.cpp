@@ -1,5 +1,5 @@
-// Linear algebra: the factorizations of eliminate.h with their gradients. Each gradient is a formula over the same functions and solves
-// systems again, rather than differentiating the elimination.
+// Linear algebra: the factorizations of eliminate.h with their gradients. Each gradient is a formula over the same
+// functions and solves systems again, rather than differentiating the elimination.
 #include "strata/ops/linear_algebra.h"
 
 #include <array>
@@ -16,15 +16,14 @@ Value transposed(const Value& x) { return x.transpose(-2, -1); }
 
 /// `x` as f32 or f64. @throws Error (shape) naming `operation` unless x has two dimensions of numeric size
 Value matrices(const char* operation, const Value& x) {
-  STRATA_CHECK(x.ndim() >= 2, shape, "[", operation, "] a tensor of shape ", render(x.shape()),
-               " is not a matrix");
+  STRATA_CHECK(x.ndim() >= 2, shape, "[", operation, "] a tensor of shape ", render(x.shape()), " is not a matrix");
   number_of(x.size(-2), operation), number_of(x.size(-1), operation);
   return x.dtype() == dtypes::float64 ? x : x.cast(dtypes::float32);
 }
 Value square_matrices(const char* operation, const Value& x) {
   Value out = matrices(operation, x);
-  STRATA_CHECK(out.size(-1) == out.size(-2), shape, "[", operation, "] matrices of shape ",
-               render(x.shape()), " are not square");
+  STRATA_CHECK(out.size(-1) == out.size(-2), shape, "[", operation, "] matrices of shape ", render(x.shape()),
+               " are not square");
   return out;
 }
 
@@ -57,9 +56,7 @@ Value triangular_value(const Value& a, const Value& b, bool unit, bool upper) {
   return forward_substituted(a.flip({-2, -1}), b.flip(-2), unit).flip(-2);
 }
 
-Value triangle(const Value& x, bool upper, bool unit) {
-  return upper ? x.triu(unit ? 1 : 0) : x.tril(unit ? -1 : 0);
-}
+Value triangle(const Value& x, bool upper, bool unit) { return upper ? x.triu(unit ? 1 : 0) : x.tril(unit ? -1 : 0); }
 
 /// The solution x of a @ x == b for a triangular a, with gradients. @pre a and b have the same batch dimensions
 Value triangular(const Value& a, const Value& b, bool upper, bool unit) {
@@ -93,10 +90,8 @@ Value solved(const Value& a, const Value& b, bool of_transposed) {
   const Value x = system_value(a.detach(), b.detach(), of_transposed);
   const auto backward = [](const Value& dx, const Saved& saved) {
     const bool is_of_transposed = saved.number(0) != 0;
-    const Value by_b = solved(saved[0], dx, !is_of_transposed),
-                again = solved(saved[0], saved[1], is_of_transposed);
-    const Value by_a =
-        is_of_transposed ? again.matmul(transposed(by_b)) : by_b.matmul(transposed(again));
+    const Value by_b = solved(saved[0], dx, !is_of_transposed), again = solved(saved[0], saved[1], is_of_transposed);
+    const Value by_a = is_of_transposed ? again.matmul(transposed(by_b)) : by_b.matmul(transposed(again));
     return std::vector{-by_a, by_b};
   };
   return with_gradient(x, std::array{a, b}, backward, Saved({a, b}, {of_transposed ? 1 : 0}));
@@ -166,8 +161,8 @@ std::vector<Value> by_factors(const Saved& saved, const Lu& f, const Value& inne
 /// Computes the factors again, for a gradient. @throws Error (undefined) unless the matrices are square
 Lu factors_again(const Saved& saved) {
   const Value a = saved[0];
-  STRATA_CHECK(a.size(-2) == a.size(-1), undefined, "[lu] matrices of ", a.size(-2).render(),
-               " by ", a.size(-1).render(), " have no gradient: only square matrices have one");
+  STRATA_CHECK(a.size(-2) == a.size(-1), undefined, "[lu] matrices of ", a.size(-2).render(), " by ",
+               a.size(-1).render(), " have no gradient: only square matrices have one");
   return factors_of(a);
 }
 
@@ -185,14 +180,13 @@ Lu factors_of(const Value& a) {
     const Lu f = factors_again(saved);
     return by_factors(saved, f, du.matmul(transposed(f.u)).triu());
   };
-  return {p, with_gradient(l, {&a, 1}, by_l, Saved({a, p})),
-          with_gradient(u, {&a, 1}, by_u, Saved({a, p}))};
+  return {p, with_gradient(l, {&a, 1}, by_l, Saved({a, p})), with_gradient(u, {&a, 1}, by_u, Saved({a, p}))};
 }
 
 std::pair<Value, Value> orthogonal_factors(const Value& a, bool reduced);
 
-/// The gradient of QR: (dq + q copyltu(r dr.T - dq.T q)) r^-T, where copyltu mirrors the lower triangle to the upper one. `saved` has the
-/// matrices, and whether the factors are reduced.
+/// The gradient of QR: (dq + q copyltu(r dr.T - dq.T q)) r^-T, where copyltu mirrors the lower triangle to the upper
+/// one. `saved` has the matrices, and whether the factors are reduced.
 std::vector<Value> by_orthogonal_factors(const Saved& saved, const std::optional<Value>& dq,
                                          const std::optional<Value>& dr) {
   const Value a = saved[0];
@@ -221,9 +215,8 @@ Value solve(const Value& a, const Value& b) {
   const Value matrix = square_matrices("solve", a);
   const bool is_vector = b.ndim() == 1 || b.ndim() == a.ndim() - 1;
   const Value columns = is_vector ? b.unsqueeze(-1) : b;
-  STRATA_CHECK(columns.ndim() >= 2 && columns.size(-2) == matrix.size(-1), shape,
-               "[solve] matrices of shape ", render(a.shape()),
-               " do not match right sides of shape ", render(b.shape()));
+  STRATA_CHECK(columns.ndim() >= 2 && columns.size(-2) == matrix.size(-1), shape, "[solve] matrices of shape ",
+               render(a.shape()), " do not match right sides of shape ", render(b.shape()));
   const auto [left, right] = together("solve", matrix, columns);
   const Value x = solved(left, right, false);
   return is_vector ? x.squeeze(-1) : x;
@@ -231,21 +224,18 @@ Value solve(const Value& a, const Value& b) {
 
 Value solve_triangular(const Value& a, const Value& b, const TriangularOptions& o) {
   if (!o.left)
-    return transposed(solve_triangular(transposed(a), transposed(b),
-                                       {.upper = !o.upper, .unitriangular = o.unitriangular}));
-  const Value matrix = square_matrices("solve_triangular", a),
-              columns = matrices("solve_triangular", b);
-  STRATA_CHECK(columns.size(-2) == matrix.size(-1), shape, "[solve_triangular] matrices of shape ",
-               render(a.shape()), " do not match right sides of shape ", render(b.shape()));
+    return transposed(
+        solve_triangular(transposed(a), transposed(b), {.upper = !o.upper, .unitriangular = o.unitriangular}));
+  const Value matrix = square_matrices("solve_triangular", a), columns = matrices("solve_triangular", b);
+  STRATA_CHECK(columns.size(-2) == matrix.size(-1), shape, "[solve_triangular] matrices of shape ", render(a.shape()),
+               " do not match right sides of shape ", render(b.shape()));
   const auto [left, right] = together("solve_triangular", matrix, columns);
   return triangular(left, right, o.upper, o.unitriangular);
 }
 
 Value inv(const Value& a) { return inverse_of(square_matrices("inv", a)); }
 Value det(const Value& a) { return determinant(square_matrices("det", a)); }
-std::pair<Value, Value> slogdet(const Value& a) {
-  return log_determinant(square_matrices("slogdet", a));
-}
+std::pair<Value, Value> slogdet(const Value& a) { return log_determinant(square_matrices("slogdet", a)); }
 Value logdet(const Value& a) {
   const auto [sign, logarithm] = log_determinant(square_matrices("logdet", a));
   return sign.lt(0).where(std::numeric_limits<double>::quiet_NaN(), logarithm);
@@ -256,12 +246,10 @@ Value cholesky(const Value& a, bool upper) {
   return upper ? transposed(l) : l;
 }
 Lu lu(const Value& a) { return factors_of(matrices("lu", a)); }
-std::pair<Value, Value> qr(const Value& a, bool reduced) {
-  return orthogonal_factors(matrices("qr", a), reduced);
-}
+std::pair<Value, Value> qr(const Value& a, bool reduced) { return orthogonal_factors(matrices("qr", a), reduced); }
 
-/// Scaling and squaring: the matrix is divided by 2^times, so that its norm is at most 1; there the Taylor polynomial of degree 18 has an
-/// error of 2^-56; the result is squared `times` times.
+/// Scaling and squaring: the matrix is divided by 2^times, so that its norm is at most 1; there the Taylor polynomial
+/// of degree 18 has an error of 2^-56; the result is squared `times` times.
 Value matrix_exp(const Value& a) {
   constexpr int kDegree = 18, kMostSquarings = 20;
   Value x = square_matrices("matrix_exp", a);
@@ -271,10 +259,8 @@ Value matrix_exp(const Value& a) {
   const Value times = norm.log2().ceil().clip(0, kMostSquarings).contiguous();
   const Value small = (x * by_matrix((-times).exp2())).contiguous();
   Value sum = unit;
-  for (int k = kDegree; k > 0; --k)
-    sum = (unit + small.matmul(sum) * (1.0 / static_cast<double>(k))).contiguous();
-  for (int k = 0; k < kMostSquarings; ++k)
-    sum = by_matrix(times.gt(k)).where(sum.matmul(sum), sum).contiguous();
+  for (int k = kDegree; k > 0; --k) sum = (unit + small.matmul(sum) * (1.0 / static_cast<double>(k))).contiguous();
+  for (int k = 0; k < kMostSquarings; ++k) sum = by_matrix(times.gt(k)).where(sum.matmul(sum), sum).contiguous();
   return sum;
 }
 

@@ -14,8 +14,7 @@
 namespace strata::ops {
 
 Value reduced_losses(const Value& losses, Reduction how) {
-  STRATA_CHECK(how != Reduction::batchmean, domain,
-               "[loss] the reduction batchmean is for kl_div() alone");
+  STRATA_CHECK(how != Reduction::batchmean, domain, "[loss] the reduction batchmean is for kl_div() alone");
   if (how == Reduction::none) return losses;
   return how == Reduction::sum ? losses.sum() : losses.mean();
 }
@@ -32,8 +31,8 @@ std::pair<Value, Value> promoted(const char* operation, const Value& a, const Va
 }
 
 void check_same(const char* operation, const Value& x, const Value& target) {
-  STRATA_CHECK(x.shape() == target.shape(), shape, "[", operation, "] an input of shape ",
-               render(x.shape()), " does not match a target of shape ", render(target.shape()));
+  STRATA_CHECK(x.shape() == target.shape(), shape, "[", operation, "] an input of shape ", render(x.shape()),
+               " does not match a target of shape ", render(target.shape()));
 }
 
 // --- classes ---
@@ -42,8 +41,7 @@ void check_same(const char* operation, const Value& x, const Value& target) {
 struct Classes {
   Classes(const char* operation, const Value& x, const std::optional<Value>& class_weight)
       : axis(x.ndim() == 1 ? 0 : 1) {
-    STRATA_CHECK(x.ndim() > 0, shape, "[", operation,
-                 "] the input is a scalar: at least one dimension is needed");
+    STRATA_CHECK(x.ndim() > 0, shape, "[", operation, "] the input is a scalar: at least one dimension is needed");
     count = number_of(x.size(axis), operation);
     sizes = Ints(x.shape().size(), 1);
     sizes[static_cast<std::size_t>(axis)] = count;
@@ -59,20 +57,18 @@ struct Classes {
 
 Value mean_or_sum(const Value& losses, const Value& weights, Reduction how) {
   if (how == Reduction::mean)
-    return rounded_once(losses,
-                        [&](const Value& x) { return x.sum() / weights.cast(x.dtype()).sum(); });
+    return rounded_once(losses, [&](const Value& x) { return x.sum() / weights.cast(x.dtype()).sum(); });
   return reduced_losses(losses, how);
 }
 
 void check_classes(const char* operation, const Value& logs, const Value& target, const Classes& c) {
-  STRATA_CHECK(target.dtype().is_int(), domain, "[", operation, "] the classes have dtype ",
-               target.dtype().name(), "; an integer dtype is expected");
+  STRATA_CHECK(target.dtype().is_int(), domain, "[", operation, "] the classes have dtype ", target.dtype().name(),
+               "; an integer dtype is expected");
   Ints expected;
   for (std::int64_t k = 0; k < logs.ndim(); ++k)
     if (k != c.axis) expected.push_back(logs.size(k));
-  STRATA_CHECK(target.shape() == expected, shape, "[", operation, "] an input of shape ",
-               render(logs.shape()), " does not match classes of shape ", render(target.shape()),
-               "; ", render(expected), " is expected");
+  STRATA_CHECK(target.shape() == expected, shape, "[", operation, "] an input of shape ", render(logs.shape()),
+               " does not match classes of shape ", render(target.shape()), "; ", render(expected), " is expected");
 }
 
 /// The targets' classes as i64, and a mask of those that are not ignored.
@@ -80,15 +76,13 @@ struct Labels {
   Labels(const Value& target, std::int64_t ignore_index)
       : number(target.cast(dtypes::int64)),
         // NOTE: unsigned classes of 2^63 and more become negative as i64; they must not match a negative ignore_index.
-        is_valid(target.dtype().is_unsigned() && ignore_index < 0 ? number.eq(number)
-                                                                  : number.ne(ignore_index)) {}
+        is_valid(target.dtype().is_unsigned() && ignore_index < 0 ? number.eq(number) : number.ne(ignore_index)) {}
   Value number, is_valid;
 };
 
-/// -log(probability of the target's class), mixed with the mean over classes by label smoothing. A target out of range gives NaN, also
-/// for all gradients of its row: it selects all classes, with the factor NaN.
-Value of_classes(const char* operation, const Value& logs, const Value& target,
-                 const CrossEntropyOptions& o) {
+/// -log(probability of the target's class), mixed with the mean over classes by label smoothing. A target out of range
+/// gives NaN, also for all gradients of its row: it selects all classes, with the factor NaN.
+Value of_classes(const char* operation, const Value& logs, const Value& target, const CrossEntropyOptions& o) {
   const Classes c(operation, logs, o.weight);
   check_classes(operation, logs, target, c);
   const IndexRange range{operation, "class", c.count, false, o.ignore_index};
@@ -113,8 +107,7 @@ Value of_probabilities(const Value& logs, const Value& target, const CrossEntrop
   const Classes c("cross_entropy", logs, o.weight);
   check_same("cross_entropy", logs, target);
   Value p = target;
-  if (o.label_smoothing != 0)
-    p = p * (1 - o.label_smoothing) + o.label_smoothing / static_cast<double>(c.count);
+  if (o.label_smoothing != 0) p = p * (1 - o.label_smoothing) + o.label_smoothing / static_cast<double>(c.count);
   if (c.weight) p = p * *c.weight;
   return reduced_losses((logs * p).sum(c.axis).neg(), o.reduction);
 }
@@ -143,23 +136,19 @@ Value huber_loss(const Value& x, const Value& target, double delta, Reduction re
 
 Value cross_entropy(const Value& x, const Value& target, const CrossEntropyOptions& options) {
   STRATA_CHECK(options.label_smoothing >= 0 && options.label_smoothing <= 1, domain,
-               "[cross_entropy] the label smoothing is ", options.label_smoothing,
-               "; 0 to 1 is expected");
-  STRATA_CHECK(x.ndim() > 0, shape,
-               "[cross_entropy] the input is a scalar: at least one dimension is needed");
+               "[cross_entropy] the label smoothing is ", options.label_smoothing, "; 0 to 1 is expected");
+  STRATA_CHECK(x.ndim() > 0, shape, "[cross_entropy] the input is a scalar: at least one dimension is needed");
   const Value logs = x.log_softmax(x.ndim() == 1 ? 0 : 1);
   if (!target.dtype().is_float()) return of_classes("cross_entropy", logs, target, options);
   return of_probabilities(logs, target, options);
 }
 Value nll_loss(const Value& x, const Value& target, const NllOptions& options) {
-  return of_classes(
-      "nll_loss", as_real(x), target,
-      {.weight = options.weight, .ignore_index = options.ignore_index, .reduction = options.reduction});
+  return of_classes("nll_loss", as_real(x), target,
+                    {.weight = options.weight, .ignore_index = options.ignore_index, .reduction = options.reduction});
 }
 
 /// NOTE: logarithms are clamped to -100 before the multiplication, because 0 * -infinity is NaN.
-Value binary_cross_entropy(const Value& input, const Value& target,
-                           const BinaryCrossEntropyOptions& options) {
+Value binary_cross_entropy(const Value& input, const Value& target, const BinaryCrossEntropyOptions& options) {
   STRATA_CHECK(!options.pos_weight, domain,
                "[binary_cross_entropy] a weight of positive targets is given: "
                "binary_cross_entropy_with_logits() takes one");
@@ -174,8 +163,7 @@ Value binary_cross_entropy_with_logits(const Value& input, const Value& target,
   check_same("binary_cross_entropy_with_logits", input, target);
   const auto [x, y] = promoted("binary_cross_entropy_with_logits", input, target);
   const Value log_part = minus_log_sigmoid(x);
-  const Value losses =
-      (1 - y) * x + (options.pos_weight ? ((*options.pos_weight - 1) * y + 1) * log_part : log_part);
+  const Value losses = (1 - y) * x + (options.pos_weight ? ((*options.pos_weight - 1) * y + 1) * log_part : log_part);
   return reduced_losses(options.weight ? losses * *options.weight : losses, options.reduction);
 }
 
@@ -200,8 +188,7 @@ Value poisson_nll_loss(const Value& input, const Value& target, const PoissonNll
 }
 
 /// The last axis of the variance may have size 1 or be missing. Where the variance is below eps its gradient is 0.
-Value gaussian_nll_loss(const Value& x, const Value& target, const Value& var,
-                        const GaussianNllOptions& options) {
+Value gaussian_nll_loss(const Value& x, const Value& target, const Value& var, const GaussianNllOptions& options) {
   const bool lacks_axis = var.ndim() > 0 && var.ndim() + 1 == x.ndim();
   const Value v = (lacks_axis ? var.unsqueeze(-1) : var).maximum(options.eps);
   Value losses = (v.log() + (as_real(x, target) - target).square() / v) * 0.5;
@@ -217,29 +204,23 @@ Value hinge_embedding_loss(const Value& x, const Value& target, double margin, R
   const Value near = target.ne(-1).where(x, 0), far = target.ne(1).where((margin - x).maximum(0), 0);
   return reduced_losses(near + far, reduction);
 }
-Value cosine_embedding_loss(const Value& a, const Value& b, const Value& target, double margin,
-                            Reduction reduction) {
+Value cosine_embedding_loss(const Value& a, const Value& b, const Value& target, double margin, Reduction reduction) {
   const auto [x, y] = promoted("cosine_embedding_loss", a, b);
   const double eps = 1e-12;
   const auto squares = [&](const Value& t) { return t.square().sum(-1) + eps; };
   const Value cosine = (x * y).sum(-1) / (squares(x) * squares(y)).sqrt();
-  const Value near = target.eq(1).where(1 - cosine, 0),
-              far = target.eq(-1).where((cosine - margin).maximum(0), 0);
+  const Value near = target.eq(1).where(1 - cosine, 0), far = target.eq(-1).where((cosine - margin).maximum(0), 0);
   return reduced_losses(near + far, reduction);
 }
-Value margin_ranking_loss(const Value& a, const Value& b, const Value& target, double margin,
-                          Reduction reduction) {
+Value margin_ranking_loss(const Value& a, const Value& b, const Value& target, double margin, Reduction reduction) {
   return reduced_losses(((as_real(b, a) - a) * target + margin).maximum(0), reduction);
 }
 Value triplet_margin_loss(const Value& anchor, const Value& positive, const Value& negative,
                           const TripletMarginOptions& options) {
-  const auto distance = [&](const Value& a, const Value& b) {
-    return pairwise_distance(a, b, options.p, options.eps);
-  };
+  const auto distance = [&](const Value& a, const Value& b) { return pairwise_distance(a, b, options.p, options.eps); };
   const Value apart = distance(anchor, negative);
   const Value far = options.swap ? apart.minimum(distance(positive, negative)) : apart;
-  return reduced_losses((distance(anchor, positive) - far + options.margin).maximum(0),
-                        options.reduction);
+  return reduced_losses((distance(anchor, positive) - far + options.margin).maximum(0), options.reduction);
 }
 
 }  // namespace strata::ops

@@ -12,13 +12,12 @@ namespace strata::ops {
 namespace {
 
 void check_rank(const char* operation, const Value& x, std::int64_t ndim) {
-  STRATA_CHECK(x.ndim() == ndim, shape, "[", operation, "] a tensor has shape ", render(x.shape()),
-               "; ", ndim, ndim == 1 ? " dimension is" : " dimensions are", " expected");
+  STRATA_CHECK(x.ndim() == ndim, shape, "[", operation, "] a tensor has shape ", render(x.shape()), "; ", ndim,
+               ndim == 1 ? " dimension is" : " dimensions are", " expected");
 }
 void check_inner(const char* operation, const Value& a, const Int& k, const Value& b, const Int& other) {
-  STRATA_CHECK(k == other || known(is_equal(k, other)), shape, "[", operation, "] shapes ",
-               render(a.shape()), " and ", render(b.shape()), ": inner sizes ", k.render(), " and ",
-               other.render());
+  STRATA_CHECK(k == other || known(is_equal(k, other)), shape, "[", operation, "] shapes ", render(a.shape()), " and ",
+               render(b.shape()), ": inner sizes ", k.render(), " and ", other.render());
 }
 
 /// The matrix product of (..., m, k) and (..., k, n): (..., m, n).
@@ -36,8 +35,8 @@ Value blend(const Value& input, const Value& product, double beta, double alpha)
   return (beta == 1 ? input : input * number_for(beta, input.dtype())) + scaled;
 }
 
-/// The cheapest parenthesization of a chain of matrices, by dynamic programming. at[first * count + last] = k: the product of matrices
-/// first to last is (first to k) times (k + 1 to last).
+/// The cheapest parenthesization of a chain of matrices, by dynamic programming. at[first * count + last] = k: the
+/// product of matrices first to last is (first to k) times (k + 1 to last).
 struct Cuts {
   explicit Cuts(const std::vector<Value>& matrices) : count(matrices.size()) {
     std::vector<double> sizes = {size_of(matrices[0], 0)};
@@ -49,8 +48,7 @@ struct Cuts {
         const std::size_t j = i + length;
         double& best = cost[i * count + j];
         for (std::size_t k = i; k < j; ++k) {
-          const double all = cost[i * count + k] + cost[(k + 1) * count + j] +
-                             sizes[i] * sizes[k + 1] * sizes[j + 1];
+          const double all = cost[i * count + k] + cost[(k + 1) * count + j] + sizes[i] * sizes[k + 1] * sizes[j + 1];
           if (k == i || all < best) best = all, at[i * count + j] = k;
         }
       }
@@ -65,8 +63,7 @@ struct Cuts {
 /// Multiplies the chain in the order of Cuts, with an explicit stack in place of recursion.
 Value product_in_order(const std::vector<Value>& matrices) {
   constexpr std::size_t kMost = 512;
-  STRATA_CHECK(matrices.size() <= kMost, budget, "[multi_dot] ", matrices.size(),
-               " matrices are more than ", kMost);
+  STRATA_CHECK(matrices.size() <= kMost, budget, "[multi_dot] ", matrices.size(), " matrices are more than ", kMost);
   const Cuts cuts(matrices);
   struct Run {
     std::size_t first, last;
@@ -110,8 +107,7 @@ Value Value::matmul(const Value& other) const {
   STRATA_CHECK(ndim() > 0 && other.ndim() > 0, shape, "[matmul] shapes ", render(shape()), " and ",
                render(other.shape()), ": each needs at least one dimension");
   const bool is_row = ndim() == 1, is_column = other.ndim() == 1;
-  Value out =
-      matrix_product("matmul", is_row ? unsqueeze(0) : *this, is_column ? other.unsqueeze(1) : other);
+  Value out = matrix_product("matmul", is_row ? unsqueeze(0) : *this, is_column ? other.unsqueeze(1) : other);
   if (is_column) out = out.squeeze(-1);
   return is_row ? out.squeeze(is_column ? -1 : -2) : out;
 }
@@ -131,9 +127,8 @@ Value Value::outer(const Value& other) const {
 }
 Value Value::bmm(const Value& other) const {
   check_rank("bmm", *this, 3), check_rank("bmm", other, 3);
-  STRATA_CHECK(size(0) == other.size(0), shape, "[bmm] shapes ", render(shape()), " and ",
-               render(other.shape()), ": batches of ", size(0).render(), " and ",
-               other.size(0).render());
+  STRATA_CHECK(size(0) == other.size(0), shape, "[bmm] shapes ", render(shape()), " and ", render(other.shape()),
+               ": batches of ", size(0).render(), " and ", other.size(0).render());
   return matrix_product("bmm", *this, other);
 }
 Value Value::mv(const Value& vector) const {
@@ -142,16 +137,13 @@ Value Value::mv(const Value& vector) const {
 }
 Value Value::addmm(const Value& a, const Value& b, double beta, double alpha) const {
   check_rank("addmm", a, 2), check_rank("addmm", b, 2);
-  return rounded_once_of(
-      [&](const Value& c, const Value& x, const Value& y) {
-        return blend(c, matrix_product("addmm", x, y), beta, alpha);
-      },
-      *this, a, b);
+  return rounded_once_of([&](const Value& c, const Value& x,
+                             const Value& y) { return blend(c, matrix_product("addmm", x, y), beta, alpha); },
+                         *this, a, b);
 }
 Value Value::baddbmm(const Value& a, const Value& b, double beta, double alpha) const {
   return rounded_once_of(
-      [&](const Value& c, const Value& x, const Value& y) { return blend(c, x.bmm(y), beta, alpha); },
-      *this, a, b);
+      [&](const Value& c, const Value& x, const Value& y) { return blend(c, x.bmm(y), beta, alpha); }, *this, a, b);
 }
 
 /// The sum over the batch is part of the inner dimension of one matrix product.
@@ -159,21 +151,17 @@ Value Value::addbmm(const Value& a, const Value& b, double beta, double alpha) c
   check_rank("addbmm", a, 3), check_rank("addbmm", b, 3);
   check_inner("addbmm", a, a.size(0), b, b.size(0)), check_inner("addbmm", a, a.size(2), b, b.size(1));
   const Value rows = a.transpose(0, 1).flatten(1), columns = b.flatten(0, 1);
-  return rounded_once_of(
-      [&](const Value& c, const Value& x, const Value& y) {
-        return blend(c, matrix_product("addbmm", x, y), beta, alpha);
-      },
-      *this, rows, columns);
+  return rounded_once_of([&](const Value& c, const Value& x,
+                             const Value& y) { return blend(c, matrix_product("addbmm", x, y), beta, alpha); },
+                         *this, rows, columns);
 }
 Value Value::addmv(const Value& matrix, const Value& vector, double beta, double alpha) const {
-  return rounded_once_of(
-      [&](const Value& c, const Value& x, const Value& y) { return blend(c, x.mv(y), beta, alpha); },
-      *this, matrix, vector);
+  return rounded_once_of([&](const Value& c, const Value& x, const Value& y) { return blend(c, x.mv(y), beta, alpha); },
+                         *this, matrix, vector);
 }
 Value Value::addr(const Value& a, const Value& b, double beta, double alpha) const {
-  return rounded_once_of([&](const Value& c, const Value& x,
-                             const Value& y) { return blend(c, x.outer(y), beta, alpha); },
-                         *this, a, b);
+  return rounded_once_of(
+      [&](const Value& c, const Value& x, const Value& y) { return blend(c, x.outer(y), beta, alpha); }, *this, a, b);
 }
 Value Value::mm(const Value& other) const {
   check_rank("mm", *this, 2), check_rank("mm", other, 2);
@@ -182,12 +170,11 @@ Value Value::mm(const Value& other) const {
 
 /// By repeated squaring.
 Value Value::matrix_power(std::int64_t power) const {
-  STRATA_CHECK(ndim() >= 2 && size(-1) == size(-2), shape, "[matrix_power] the tensor has shape ",
-               render(shape()), ": square matrices are needed");
+  STRATA_CHECK(ndim() >= 2 && size(-1) == size(-2), shape, "[matrix_power] the tensor has shape ", render(shape()),
+               ": square matrices are needed");
   STRATA_CHECK(power >= 0, domain, "[matrix_power] the power ", power, " is below 0");
   const Value column = counting(size(-1)).unsqueeze(1);
-  if (power == 0)
-    return flat_in(column.eq(counting(size(-1))).cast(dtype()).expand(shape()), {*this});
+  if (power == 0) return flat_in(column.eq(counting(size(-1))).cast(dtype()).expand(shape()), {*this});
   if (power == 1) return *this;
   std::optional<Value> out;
   Value base = *this;
@@ -201,8 +188,7 @@ Value Value::matrix_power(std::int64_t power) const {
 Value Value::multi_dot(std::span<const Value> matrices) {
   STRATA_CHECK(!matrices.empty(), shape, "[multi_dot] there is no tensor");
   std::vector<Value> all(matrices.begin(), matrices.end());
-  const bool is_row = all.size() > 1 && all.front().ndim() == 1,
-             is_column = all.size() > 1 && all.back().ndim() == 1;
+  const bool is_row = all.size() > 1 && all.front().ndim() == 1, is_column = all.size() > 1 && all.back().ndim() == 1;
   if (is_row) all.front() = all.front().unsqueeze(0);
   if (is_column) all.back() = all.back().unsqueeze(1);
   for (const Value& m : all) check_rank("multi_dot", m, 2);
@@ -216,26 +202,24 @@ Value Value::matrix_norm(std::string_view kind, bool keepdim) const {
                ": two dimensions at least are needed");
   if (kind == "fro") return norm(2, {-2, -1}, keepdim);
   const bool is_of_columns = kind == "1" || kind == "-1", is_most = kind == "1" || kind == "inf";
-  STRATA_CHECK(is_of_columns || is_most || kind == "-inf", domain,
-               "[matrix_norm] there is no norm \"", kind, "\": fro, 1, -1, inf and -inf are known");
+  STRATA_CHECK(is_of_columns || is_most || kind == "-inf", domain, "[matrix_norm] there is no norm \"", kind,
+               "\": fro, 1, -1, inf and -inf are known");
   const Value sums = as_real(*this).abs().sum(is_of_columns ? -2 : -1, true);
   return is_most ? sums.max({-2, -1}, keepdim) : sums.min({-2, -1}, keepdim);
 }
 
 Value Value::tensordot(const Value& other, std::int64_t count) const {
   STRATA_CHECK(count >= 0 && count <= ndim() && count <= other.ndim(), shape, "[tensordot] ", count,
-               " dimensions cannot be summed over in shapes ", render(shape()), " and ",
-               render(other.shape()));
+               " dimensions cannot be summed over in shapes ", render(shape()), " and ", render(other.shape()));
   Axes last, first;
   for (std::int64_t k = 0; k < count; ++k) last.push_back(ndim() - count + k), first.push_back(k);
   return tensordot(other, last, first);
 }
 /// One sum of products with the dimensions: free axes of this, free axes of `other`, summed axes.
 Value Value::tensordot(const Value& other, const Axes& own, const Axes& others_axes) const {
-  STRATA_CHECK(own.size() == others_axes.size(), shape, "[tensordot] over ", own.size(), " and ",
-               others_axes.size(), " dimensions");
-  const Axes mine = axes_of(own, ndim(), "tensordot"),
-             theirs = axes_of(others_axes, other.ndim(), "tensordot");
+  STRATA_CHECK(own.size() == others_axes.size(), shape, "[tensordot] over ", own.size(), " and ", others_axes.size(),
+               " dimensions");
+  const Axes mine = axes_of(own, ndim(), "tensordot"), theirs = axes_of(others_axes, other.ndim(), "tensordot");
   for (std::size_t k = 0; k < mine.size(); ++k)
     check_inner("tensordot", *this, size(mine[k]), other, other.size(theirs[k]));
   Axes left = other_axes(mine, ndim()), right = other_axes(theirs, other.ndim()), summed;
@@ -247,8 +231,7 @@ Value Value::tensordot(const Value& other, const Axes& own, const Axes& others_a
     rows.push_back(size(mine[k])), columns.push_back(other.size(theirs[k]));
     left.push_back(mine[k]), right.push_back(theirs[k]);
   }
-  return sum_of_products("tensordot", permute(left).reshape(rows),
-                         other.permute(right).reshape(columns), summed);
+  return sum_of_products("tensordot", permute(left).reshape(rows), other.permute(right).reshape(columns), summed);
 }
 
 Value Value::kron(const Value& other) const {
@@ -275,14 +258,11 @@ Value Value::cross(const Value& other, std::int64_t axis) const {
   const Operand self(*this), theirs(other);
   const std::vector<LazyOp> promoted = promote_operands("cross", {&self, &theirs});
   const Value x = Value(promoted[0]), y = Value(promoted[1]);
-  STRATA_CHECK(x.ndim() > 0 && x.size(a) == Int(3) && y.size(a) == Int(3), shape, "[cross] shapes ",
-               render(shape()), " and ", render(other.shape()), ": axis ", axis,
-               " must have size 3");
+  STRATA_CHECK(x.ndim() > 0 && x.size(a) == Int(3) && y.size(a) == Int(3), shape, "[cross] shapes ", render(shape()),
+               " and ", render(other.shape()), ": axis ", axis, " must have size 3");
   const auto turned = [a](const Value& t, std::int64_t by) { return t.roll({-by}, {a}); };
   return rounded_once_of(
-      [&turned](const Value& p, const Value& q) {
-        return turned(p, 1) * turned(q, 2) - turned(p, 2) * turned(q, 1);
-      },
+      [&turned](const Value& p, const Value& q) { return turned(p, 1) * turned(q, 2) - turned(p, 2) * turned(q, 1); },
       x, y);
 }
 

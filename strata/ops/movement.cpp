@@ -10,14 +10,13 @@ Value Value::reshape(const Ints& to) const {
   Ints sizes = to;
   const auto open = std::find(sizes.begin(), sizes.end(), Int(-1));
   if (open != sizes.end()) {
-    STRATA_CHECK(std::find(open + 1, sizes.end(), Int(-1)) == sizes.end(), shape,
-                 "[reshape] two sizes of ", render(to), " are -1");
+    STRATA_CHECK(std::find(open + 1, sizes.end(), Int(-1)) == sizes.end(), shape, "[reshape] two sizes of ", render(to),
+                 " are -1");
     *open = 1;
     const Int others = product(sizes), all = numel();
-    STRATA_CHECK(!(others == Int(0)) && known(is_multiple(all, others)), shape, "[reshape] ",
-                 render(shape()), ", ", all.render(), " elements, does not fill ", render(to));
-    *open = all.is_number() && others.is_number() ? Int(all.value() / others.value())
-                                                  : Int(all.expr() / others.expr());
+    STRATA_CHECK(!(others == Int(0)) && known(is_multiple(all, others)), shape, "[reshape] ", render(shape()), ", ",
+                 all.render(), " elements, does not fill ", render(to));
+    *open = all.is_number() && others.is_number() ? Int(all.value() / others.value()) : Int(all.expr() / others.expr());
   }
   return Value(node().reshape(sizes));
 }
@@ -33,16 +32,15 @@ Value Value::reshape_as(const Value& other) const { return reshape(other.shape()
 Value Value::expand_as(const Value& other) const { return expand(other.shape()); }
 
 Value Value::expand(const Ints& to) const {
-  STRATA_CHECK(to.size() >= shape().size(), shape, "[expand] ", render(shape()),
-               " has more dimensions than ", render(to));
+  STRATA_CHECK(to.size() >= shape().size(), shape, "[expand] ", render(shape()), " has more dimensions than ",
+               render(to));
   const std::size_t first = to.size() - shape().size();
   Ints sizes = to;
   for (std::size_t k = 0; k < shape().size(); ++k)
     if (sizes[first + k] == Int(-1)) sizes[first + k] = shape()[k];
   for (std::size_t k = 0; k < shape().size(); ++k)
-    STRATA_CHECK(shape()[k] == sizes[first + k] || shape()[k] == Int(1), shape, "[expand] ",
-                 render(shape()), " does not become ", render(to), ": dimension ", k, " has size ",
-                 shape()[k].render());
+    STRATA_CHECK(shape()[k] == sizes[first + k] || shape()[k] == Int(1), shape, "[expand] ", render(shape()),
+                 " does not become ", render(to), ": dimension ", k, " has size ", shape()[k].render());
   return Value(broadcast(node(), sizes));
 }
 

@@ -1,4 +1,5 @@
-// Normalization layers. Mean and variance are reductions of the rows that they normalize, so that each layer becomes one kernel.
+// Normalization layers. Mean and variance are reductions of the rows that they normalize, so that each layer becomes
+// one kernel.
 
 #include <cmath>
 
@@ -13,8 +14,8 @@ namespace {
 
 /// `x`; 16-bit floats in f32, in which statistics are computed.
 Value widened(const Value& x, const char* operation) {
-  STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] the input has dtype ",
-               x.dtype().name(), ": cast it to a float dtype first");
+  STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] the input has dtype ", x.dtype().name(),
+               ": cast it to a float dtype first");
   return x.itemsize() == 2 ? x.cast(dtypes::float32) : x;
 }
 
@@ -32,16 +33,15 @@ Value standardized(const Value& x, const Axes& axes, double eps) {
 /// A tensor (channels), reshaped to broadcast with (batch, channels, ...).
 std::optional<Value> per_channel(const char* operation, const std::optional<Value>& t, const Value& x) {
   if (!t) return t;
-  STRATA_CHECK(t->ndim() == 1 && t->size(0) == x.size(1), shape, "[", operation,
-               "] a tensor of shape ", render(t->shape()), " does not match ", x.size(1).render(),
-               " channels");
+  STRATA_CHECK(t->ndim() == 1 && t->size(0) == x.size(1), shape, "[", operation, "] a tensor of shape ",
+               render(t->shape()), " does not match ", x.size(1).render(), " channels");
   Ints sizes(x.shape().size() - 1, 1);
   sizes[0] = x.size(1);
   return t->reshape(sizes);
 }
 void check_channels(const char* operation, const Value& x, std::int64_t least) {
-  STRATA_CHECK(x.ndim() >= least, shape, "[", operation, "] the input has shape ",
-               render(x.shape()), ": at least ", least, " dimensions are expected");
+  STRATA_CHECK(x.ndim() >= least, shape, "[", operation, "] the input has shape ", render(x.shape()), ": at least ",
+               least, " dimensions are expected");
 }
 
 /// The last axes of x. @throws Error (shape) unless their sizes, and the shapes of the weights, are `sizes`
@@ -57,8 +57,8 @@ Axes last_axes(const char* operation, const Value& x, const Ints& sizes,
   STRATA_CHECK(fits, shape, "[", operation, "] the sizes ", render(sizes),
                " are not the last sizes of an input of shape ", render(x.shape()));
   for (const std::optional<Value>* w : weights)
-    STRATA_CHECK(!*w || (*w)->shape() == sizes, shape, "[", operation, "] a weight of shape ",
-                 render((*w)->shape()), " does not match the sizes ", render(sizes));
+    STRATA_CHECK(!*w || (*w)->shape() == sizes, shape, "[", operation, "] a weight of shape ", render((*w)->shape()),
+                 " does not match the sizes ", render(sizes));
   return out;
 }
 
@@ -69,18 +69,17 @@ double epsilon_of(DType d) {
 
 }  // namespace
 
-Value batch_norm(const Value& input, const std::optional<Value>& running_mean,
-                 const std::optional<Value>& running_var, const std::optional<Value>& weight,
-                 const std::optional<Value>& bias, const BatchNormOptions& options) {
+Value batch_norm(const Value& input, const std::optional<Value>& running_mean, const std::optional<Value>& running_var,
+                 const std::optional<Value>& weight, const std::optional<Value>& bias,
+                 const BatchNormOptions& options) {
   check_channels("batch_norm", input, 2);
   const Value x = widened(input, "batch_norm");
   const auto known_mean = per_channel("batch_norm", running_mean, x),
-             known_var = per_channel("batch_norm", running_var, x),
-             w = per_channel("batch_norm", weight, x), b = per_channel("batch_norm", bias, x);
+             known_var = per_channel("batch_norm", running_var, x), w = per_channel("batch_norm", weight, x),
+             b = per_channel("batch_norm", bias, x);
   if (!options.training) {
-    STRATA_CHECK(
-        running_mean && running_var, domain,
-        "[batch_norm] a running mean and a running variance are needed outside of training");
+    STRATA_CHECK(running_mean && running_var, domain,
+                 "[batch_norm] a running mean and a running variance are needed outside of training");
     const Value out = (x - *known_mean) * (*known_var + options.eps).rsqrt();
     return scaled(out, w, b).cast(input.dtype());
   }
@@ -89,9 +88,10 @@ Value batch_norm(const Value& input, const std::optional<Value>& running_mean,
   return scaled(standardized(x, axes, options.eps), w, b).cast(input.dtype());
 }
 
-std::pair<std::optional<Value>, std::optional<Value>> running_statistics(
-    const Value& input, const std::optional<Value>& mean, const std::optional<Value>& var,
-    double momentum) {
+std::pair<std::optional<Value>, std::optional<Value>> running_statistics(const Value& input,
+                                                                         const std::optional<Value>& mean,
+                                                                         const std::optional<Value>& var,
+                                                                         double momentum) {
   const Value x = widened(input, "batch_norm");
   Axes axes = {0};
   for (std::int64_t k = 2; k < x.ndim(); ++k) axes.push_back(k);
@@ -102,8 +102,8 @@ std::pair<std::optional<Value>, std::optional<Value>> running_statistics(
           var ? std::optional(moved(*var, x.var(axes, 1))) : std::nullopt};
 }
 
-Value layer_norm(const Value& input, const Ints& normalized_shape,
-                 const std::optional<Value>& weight, const std::optional<Value>& bias, double eps) {
+Value layer_norm(const Value& input, const Ints& normalized_shape, const std::optional<Value>& weight,
+                 const std::optional<Value>& bias, double eps) {
   const Value x = widened(input, "layer_norm");
   const Axes axes = last_axes("layer_norm", x, normalized_shape, {&weight, &bias});
   return scaled(standardized(x, axes, eps), weight, bias).cast(input.dtype());
@@ -121,14 +121,13 @@ Value group_norm(const Value& input, std::int64_t groups, const std::optional<Va
                  const std::optional<Value>& bias, double eps) {
   check_channels("group_norm", input, 2);
   const std::int64_t channels = number_of(input.size(1), "group_norm");
-  STRATA_CHECK(groups >= 1 && channels % groups == 0, domain, "[group_norm] ", groups,
-               " groups of ", channels, " channels");
+  STRATA_CHECK(groups >= 1 && channels % groups == 0, domain, "[group_norm] ", groups, " groups of ", channels,
+               " channels");
   const Value x = widened(input, "group_norm");
   Ints split = {x.size(0), groups, channels / groups};
   Ints beside = {groups, channels / groups};  // weights
   Axes axes = {2};
-  for (std::int64_t k = 2; k < x.ndim(); ++k)
-    split.push_back(x.size(k)), beside.push_back(1), axes.push_back(k + 1);
+  for (std::int64_t k = 2; k < x.ndim(); ++k) split.push_back(x.size(k)), beside.push_back(1), axes.push_back(k + 1);
   const auto grouped = [&](const std::optional<Value>& t) {
     const std::optional<Value> out = per_channel("group_norm", t, x);
     return out ? std::optional(out->reshape(beside)) : out;
@@ -137,8 +136,8 @@ Value group_norm(const Value& input, std::int64_t groups, const std::optional<Va
   return scaled(out, grouped(weight), grouped(bias)).reshape(x.shape()).cast(input.dtype());
 }
 
-Value instance_norm(const Value& input, const std::optional<Value>& weight,
-                    const std::optional<Value>& bias, double eps) {
+Value instance_norm(const Value& input, const std::optional<Value>& weight, const std::optional<Value>& bias,
+                    double eps) {
   check_channels("instance_norm", input, 3);
   const Value x = widened(input, "instance_norm");
   Axes axes;
@@ -149,11 +148,9 @@ Value instance_norm(const Value& input, const std::optional<Value>& weight,
 }
 
 /// The squares of neighbouring channels are windows along axis 1.
-Value local_response_norm(const Value& input, std::int64_t size,
-                          const LocalResponseNormOptions& options) {
+Value local_response_norm(const Value& input, std::int64_t size, const LocalResponseNormOptions& options) {
   check_channels("local_response_norm", input, 3);
-  STRATA_CHECK(size >= 1, domain, "[local_response_norm] the window has ", size,
-               " channels; 1 or more is expected");
+  STRATA_CHECK(size >= 1, domain, "[local_response_norm] the window has ", size, " channels; 1 or more is expected");
   const Value x = widened(input, "local_response_norm");
   const std::int64_t channels = number_of(x.size(1), "local_response_norm");
   if (channels == 0) return input;

@@ -1,4 +1,5 @@
-// Parameter types of operations: Number (a C++ number beside an array, with PyTorch's promotion rules) and the axes of reductions.
+// Parameter types of operations: Number (a C++ number beside an array, with PyTorch's promotion rules) and the axes of
+// reductions.
 #pragma once
 
 #include <concepts>
@@ -11,8 +12,8 @@
 
 namespace strata {
 
-/// A bool, an integer or a float. It takes the dtype of the tensors in the operation unless its kind is higher (bool < integer < float),
-/// as Python numbers do in PyTorch: i32 tensor + 1 is i32, i32 tensor + 1.5 is f32.
+/// A bool, an integer or a float. It takes the dtype of the tensors in the operation unless its kind is higher (bool <
+/// integer < float), as Python numbers do in PyTorch: i32 tensor + 1 is i32, i32 tensor + 1.5 is f32.
 class Number {
  public:
   template <class T>
@@ -47,7 +48,8 @@ class AxesArg {
   }
   AxesArg(const Axes& axes) : axes_(axes), all_(axes.empty()) {}
 
-  /// The axes as numbers in [0, ndim), ascending. @throws Error (shape) naming `operation` for an axis out of range or given twice
+  /// The axes as numbers in [0, ndim), ascending. @throws Error (shape) naming `operation` for an axis out of range or
+  /// given twice
   Axes of(std::int64_t ndim, const char* operation) const;
 
  private:
@@ -65,8 +67,8 @@ struct ListedAxes {
   Axes axes;
 };
 
-/// `axis` as a number in [0, ndim): a negative axis counts from the end. A scalar accepts 0 and -1. @throws Error (shape) naming
-/// `operation` for an axis out of range
+/// `axis` as a number in [0, ndim): a negative axis counts from the end. A scalar accepts 0 and -1. @throws Error
+/// (shape) naming `operation` for an axis out of range
 std::int64_t axis_of(std::int64_t axis, std::int64_t ndim, const char* operation);
 
 }  // namespace strata

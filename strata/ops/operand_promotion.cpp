@@ -33,8 +33,7 @@ DType promoted_dtype(std::span<const Operand* const> operands) {
   }
   DType out = with_dimensions.dtype;
   for (const Promotion& lower : {without, numbers})
-    if (!lower.dtype.is_none() && (out.is_none() || kind_of(lower.dtype) > kind_of(out)))
-      out = lower.dtype;
+    if (!lower.dtype.is_none() && (out.is_none() || kind_of(lower.dtype) > kind_of(out))) out = lower.dtype;
   return out;
 }
 
@@ -47,11 +46,10 @@ Ints broadcast_shape(const char* operation, std::span<const Ints> shapes) {
   for (const Ints& s : shapes)
     for (std::size_t k = 0; k < s.size(); ++k) {
       Int& size = out[ndim - s.size() + k];
-      if (s[k] == Int(1) || s[k] == size || (!size.is_number() && known(is_equal(s[k], size))))
-        continue;
-      STRATA_CHECK(size == Int(1), shape, "[", operation, "] shapes ", render(shapes.front()),
-                   " and ", render(shapes.back()), " do not broadcast: sizes ", size.render(),
-                   " and ", s[k].render(), " in dimension ", ndim - s.size() + k);
+      if (s[k] == Int(1) || s[k] == size || (!size.is_number() && known(is_equal(s[k], size)))) continue;
+      STRATA_CHECK(size == Int(1), shape, "[", operation, "] shapes ", render(shapes.front()), " and ",
+                   render(shapes.back()), " do not broadcast: sizes ", size.render(), " and ", s[k].render(),
+                   " in dimension ", ndim - s.size() + k);
       size = s[k];
     }
   return out;
@@ -87,8 +85,8 @@ Ints shape_of_all(const char* operation, std::span<const Operand* const> operand
 }
 }  // namespace
 
-std::vector<LazyOp> promote_operands(const char* operation,
-                                     std::initializer_list<const Operand*> operands, DType dtype) {
+std::vector<LazyOp> promote_operands(const char* operation, std::initializer_list<const Operand*> operands,
+                                     DType dtype) {
   const std::span<const Operand* const> all(operands.begin(), operands.size());
   const Ints* const common = common_shape(all);
   const Ints broad = common != nullptr ? Ints() : shape_of_all(operation, all);
@@ -147,8 +145,8 @@ namespace strata {
 
 std::int64_t axis_of(std::int64_t axis, std::int64_t ndim, const char* operation) {
   const std::int64_t most = std::max<std::int64_t>(ndim, 1);
-  STRATA_CHECK(-most <= axis && axis < most, shape, "[", operation, "] axis ", axis,
-               " is outside of a tensor of ", ndim, " dimensions");
+  STRATA_CHECK(-most <= axis && axis < most, shape, "[", operation, "] axis ", axis, " is outside of a tensor of ",
+               ndim, " dimensions");
   return axis < 0 ? axis + most : axis;
 }
 

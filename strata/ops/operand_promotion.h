@@ -1,5 +1,5 @@
-// Helpers that most formulas share: promotion of operands to one dtype, broadcasting to one shape, normalization of axes, and
-// computing 16-bit floats in f32.
+// Helpers that most formulas share: promotion of operands to one dtype, broadcasting to one shape, normalization of
+// axes, and computing 16-bit floats in f32.
 #pragma once
 
 #include <cmath>
@@ -12,18 +12,18 @@
 
 namespace strata::ops {
 
-/// The dtype to which PyTorch promotes the operands. There are three classes: Values with dimensions, scalar Values, numbers. The first
-/// class that is present decides; a later class decides only where its kind is higher (bool < integer < float). Numbers count as f32,
-/// i64 or bool.
+/// The dtype to which PyTorch promotes the operands. There are three classes: Values with dimensions, scalar Values,
+/// numbers. The first class that is present decides; a later class decides only where its kind is higher (bool <
+/// integer < float). Numbers count as f32, i64 or bool.
 DType promoted_dtype(std::span<const Operand* const> operands);
 
 /// The operands as nodes of one shape and one dtype: `dtype`, or promoted_dtype() where that is none.
 /// @throws Error (shape) naming `operation` and the shapes where they do not broadcast
-std::vector<LazyOp> promote_operands(const char* operation,
-                                     std::initializer_list<const Operand*> operands,
+std::vector<LazyOp> promote_operands(const char* operation, std::initializer_list<const Operand*> operands,
                                      DType dtype = dtypes::none);
 
-/// The axes as numbers in [0, ndim), in the order given. @throws Error (shape) naming `operation` for an axis out of range or given twice
+/// The axes as numbers in [0, ndim), in the order given. @throws Error (shape) naming `operation` for an axis out of
+/// range or given twice
 Axes axes_of(const Axes& axes, std::int64_t ndim, const char* operation);
 /// The axes of [0, ndim) that are not in `axes`, ascending. @pre all axes are in [0, ndim)
 Axes other_axes(const Axes& axes, std::int64_t ndim);
@@ -61,15 +61,15 @@ Value rounded_once_of(const F& f, const T&... x) {
   if (!promoted.is_float() || promoted.itemsize() != 2) return f(x...);
   return f(x.cast(dtypes::float32)...).cast(promoted);
 }
-/// `value` as an operand of tensors of `dtype`: an integer where `dtype` is no float and `value` is whole, so that it does not promote
-/// the tensors to floats.
+/// `value` as an operand of tensors of `dtype`: an integer where `dtype` is no float and `value` is whole, so that it
+/// does not promote the tensors to floats.
 inline Number number_for(double value, DType dtype) {
   constexpr double kBeyond = 9.2e18;
   const bool is_whole = std::floor(value) == value && std::abs(value) < kBeyond;
   return !dtype.is_float() && is_whole ? Number(static_cast<std::int64_t>(value)) : Number(value);
 }
-/// The elementwise function `f` with the derivative slope(x, f(x)), a lambda without captures. Integers are cast to f32; 16-bit floats
-/// are computed in f32.
+/// The elementwise function `f` with the derivative slope(x, f(x)), a lambda without captures. Integers are cast to
+/// f32; 16-bit floats are computed in f32.
 template <class Slope>
 Value differentiated(const Value& x, Value (*f)(const Value& x), Slope slope) {
   const Value real = as_real(x), wide = real.itemsize() == 2 ? real.cast(dtypes::float32) : real;

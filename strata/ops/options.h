@@ -1,8 +1,8 @@
-// Parameter types of operations: option structs for designated initializers, modes, numbers per spatial axis, slices. Names, meanings
-// and defaults are PyTorch's.
+// Parameter types of operations: option structs for designated initializers, modes, numbers per spatial axis, slices.
+// Names, meanings and defaults are PyTorch's.
 //
-// Options that hold arrays are templates over the array type: the AttentionOptions of Tensors are BasicAttentionOptions<Tensor>. Their
-// member of<U>(f) converts the arrays with f and keeps the rest.
+// Options that hold arrays are templates over the array type: the AttentionOptions of Tensors are
+// BasicAttentionOptions<Tensor>. Their member of<U>(f) converts the arrays with f and keeps the rest.
 #pragma once
 
 #include <concepts>
@@ -18,8 +18,8 @@
 
 namespace strata {
 
-/// begin:end:step, as in Python: every step-th index in [begin, end). Negative bounds count from the end, bounds beyond the axis are
-/// clamped, a negative step goes backwards.
+/// begin:end:step, as in Python: every step-th index in [begin, end). Negative bounds count from the end, bounds beyond
+/// the axis are clamped, a negative step goes backwards.
 struct Slice {
   std::optional<Int> begin = {};
   std::optional<Int> end = {};
@@ -30,8 +30,8 @@ struct Ellipsis {};
 /// None (newaxis) in brackets: a new dimension of size 1.
 struct NewAxis {};
 
-/// The elements around a padded array: a constant; the mirror image (without repeating the edge); copies of the edge element; the
-/// elements from the opposite end.
+/// The elements around a padded array: a constant; the mirror image (without repeating the edge); copies of the edge
+/// element; the elements from the opposite end.
 enum class PadMode : std::uint8_t { constant, reflect, replicate, circular };
 /// The result of a quantile whose rank lies between two elements.
 enum class Between : std::uint8_t { linear, lower, higher, midpoint, nearest };
@@ -45,33 +45,32 @@ class PerAxis {
   PerAxis(T all) : each_{static_cast<std::int64_t>(all)}, is_one_(true) {}
   PerAxis(std::initializer_list<std::int64_t> each) : each_(each) {}
   PerAxis(std::vector<std::int64_t> each) : each_(std::move(each)) {}
-  /// The numbers of `ndim` axes. @throws Error naming `operation` and `what`: (shape) for another number of axes, (domain) for a number
-  /// outside of [least, 2^40]
-  std::vector<std::int64_t> of(const char* operation, const char* what, std::size_t ndim,
-                               std::int64_t least) const;
+  /// The numbers of `ndim` axes. @throws Error naming `operation` and `what`: (shape) for another number of axes,
+  /// (domain) for a number outside of [least, 2^40]
+  std::vector<std::int64_t> of(const char* operation, const char* what, std::size_t ndim, std::int64_t least) const;
 
  private:
   std::vector<std::int64_t> each_;
   bool is_one_ = false;
 };
 
-/// The zero padding of a convolution: one number for all sides, a number per axis for both of its sides, or pairs (before, after) per
-/// axis. "valid" is no padding. "same" keeps the sizes; it needs stride 1 and pads an odd total with one more zero behind.
+/// The zero padding of a convolution: one number for all sides, a number per axis for both of its sides, or pairs
+/// (before, after) per axis. "valid" is no padding. "same" keeps the sizes; it needs stride 1 and pads an odd total
+/// with one more zero behind.
 class ConvPadding {
  public:
   template <std::integral T>
   ConvPadding(T all) : each_(all) {}
   ConvPadding(std::initializer_list<std::int64_t> each) : each_(each) {}
   ConvPadding(PerAxis each) : each_(std::move(each)) {}
-  ConvPadding(std::vector<std::pair<std::int64_t, std::int64_t>> sides)
-      : each_(0), sides_(std::move(sides)) {}
-  ConvPadding(std::initializer_list<std::pair<std::int64_t, std::int64_t>> sides)
-      : each_(0), sides_(sides) {}
+  ConvPadding(std::vector<std::pair<std::int64_t, std::int64_t>> sides) : each_(0), sides_(std::move(sides)) {}
+  ConvPadding(std::initializer_list<std::pair<std::int64_t, std::int64_t>> sides) : each_(0), sides_(sides) {}
   ConvPadding(const char* word) : each_(0), word_(word) {}
 
   using Sides = std::vector<std::pair<std::int64_t, std::int64_t>>;
   /// The padding (before, after) of each axis. @param reach per axis, dilation * (kernel size - 1)
-  /// @throws Error (shape) for another number of axes, (domain) for a negative number, an unknown word, or "same" with another stride
+  /// @throws Error (shape) for another number of axes, (domain) for a negative number, an unknown word, or "same" with
+  /// another stride
   ///   than 1
   Sides of(const char* operation, const std::vector<std::int64_t>& reach,
            const std::vector<std::int64_t>& stride) const;
@@ -131,7 +130,8 @@ enum class BagMode : std::uint8_t { sum, mean, max };
 /// Options of embedding_bag().
 template <class T>
 struct BasicEmbeddingBagOptions {
-  std::optional<T> offsets = {};  ///< the position of each bag's first index; none: the indices have the shape (bags, size)
+  std::optional<T> offsets =
+      {};  ///< the position of each bag's first index; none: the indices have the shape (bags, size)
   BagMode mode = BagMode::mean;
   std::optional<T> per_sample_weights = {};        ///< with BagMode::sum only
   std::optional<std::int64_t> padding_index = {};  ///< an index that no bag counts
@@ -144,11 +144,11 @@ struct BasicEmbeddingBagOptions {
 /// Options of scaled_dot_product_attention().
 template <class T>
 struct BasicAttentionOptions {
-  std::optional<T> mask = {};  ///< bools: true where a query may attend to a key; floats: added to the scores
+  std::optional<T> mask = {};        ///< bools: true where a query may attend to a key; floats: added to the scores
   bool causal = false;               ///< query i attends to keys 0 ... i
   std::optional<double> scale = {};  ///< factor of the scores; none: 1/sqrt(size of a query)
-  bool enable_gqa = false;  ///< grouped queries: several heads of queries share a head of keys and values
-  double dropout = 0;  ///< the probability with which a weight is set to 0
+  bool enable_gqa = false;           ///< grouped queries: several heads of queries share a head of keys and values
+  double dropout = 0;                ///< the probability with which a weight is set to 0
   /// The same options with f applied to each array.
   template <class U, class F>
   BasicAttentionOptions<U> of(const F& f) const {
@@ -162,7 +162,7 @@ template <class T>
 struct BasicCrossEntropyOptions {
   std::optional<T> weight = {};      ///< a factor for each class
   std::int64_t ignore_index = -100;  ///< targets of this class do not count
-  double label_smoothing = 0;  ///< share of the target's probability that is spread over all classes
+  double label_smoothing = 0;        ///< share of the target's probability that is spread over all classes
   Reduction reduction = Reduction::mean;
   /// The same options with f applied to each array.
   template <class U, class F>
@@ -238,7 +238,8 @@ struct CtcOptions {
   std::int64_t blank = 0;                 ///< the class of the blank
   Reduction reduction = Reduction::mean;  ///< mean: of each loss divided by the length of its target
   bool zero_infinity = false;             ///< the loss of an impossible target is 0, not infinity
-  /// The length of the longest target, for targets concatenated in one dimension. None: ctc_loss() of Tensors reads it from the lengths.
+  /// The length of the longest target, for targets concatenated in one dimension. None: ctc_loss() of Tensors reads it
+  /// from the lengths.
   std::optional<std::int64_t> longest = {};
 };
 /// `area`: adaptive average pooling.

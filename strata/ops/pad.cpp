@@ -20,9 +20,8 @@ Value cropped(const Value& x, const Padding& padding) {
     const auto& [before, after] = padding[k];
     const Int &size = x.shape()[k], begin = is_negative(before) ? -before : Int(0),
               end = is_negative(after) ? size + after : size;
-    STRATA_CHECK(!known(is_less(end, begin)) && !is_negative(end), shape, "[pad] the padding (",
-                 before.render(), ", ", after.render(), ") removes more than the ", size.render(),
-                 " elements of dimension ", k);
+    STRATA_CHECK(!known(is_less(end, begin)) && !is_negative(end), shape, "[pad] the padding (", before.render(), ", ",
+                 after.render(), ") removes more than the ", size.render(), " elements of dimension ", k);
     bounds.push_back({begin, end});
   }
   return x.shrink(bounds);
@@ -30,8 +29,7 @@ Value cropped(const Value& x, const Padding& padding) {
 
 Value with_constant(const Value& x, const Padding& padding, const Number& value) {
   Padding around;
-  for (const auto& [before, after] : padding)
-    around.push_back({positive_part(before), positive_part(after)});
+  for (const auto& [before, after] : padding) around.push_back({positive_part(before), positive_part(after)});
   const Value inner = cropped(x, padding);
   const LazyOp padded = inner.node().pad(around);
   const Scalar v = scalar_of(value, x.dtype());
@@ -44,8 +42,7 @@ Value with_constant(const Value& x, const Padding& padding, const Number& value)
 /// The `count` elements that the padding mode puts at the front or back of an axis.
 Value continued(const Value& x, std::int64_t axis, PadMode mode, std::int64_t count, bool is_front) {
   const std::int64_t n = x.size(axis).value();
-  if (mode == PadMode::reflect)
-    return x.narrow(axis, is_front ? 1 : n - 1 - count, count).flip(axis);
+  if (mode == PadMode::reflect) return x.narrow(axis, is_front ? 1 : n - 1 - count, count).flip(axis);
   if (mode == PadMode::circular) return x.narrow(axis, is_front ? n - count : 0, count);
   Ints sizes = x.shape();
   sizes[static_cast<std::size_t>(axis)] = count;
@@ -62,9 +59,8 @@ Value with_more(const Value& x, std::int64_t axis, PadMode mode, const Int& befo
   if (before == Int(0) && after == Int(0)) return x;
   const std::int64_t n = number_of(x.size(axis), "pad"), first = number_of(before, "pad"),
                      last = number_of(after, "pad"), most = most_beyond(mode, n);
-  STRATA_CHECK(std::max(first, last) <= most, shape, "[pad] the padding (", first, ", ", last,
-               ") of dimension ", axis, " of size ", n, " is more than ", most,
-               ", the most in this mode");
+  STRATA_CHECK(std::max(first, last) <= most, shape, "[pad] the padding (", first, ", ", last, ") of dimension ", axis,
+               " of size ", n, " is more than ", most, ", the most in this mode");
   std::vector<Value> parts;
   if (first > 0) parts.push_back(continued(x, axis, mode, first, true));
   parts.push_back(x);
@@ -76,8 +72,8 @@ Value with_more(const Value& x, std::int64_t axis, PadMode mode, const Int& befo
 
 /// NOTE: a constant pads the cropped tensor; the other modes extend the whole tensor first and crop afterwards.
 Value Value::pad(const Padding& padding, PadMode mode, Number value) const {
-  STRATA_CHECK(padding.size() == shape().size(), shape, "[pad] ", padding.size(), " pairs for the ",
-               ndim(), " dimensions of ", render(shape()));
+  STRATA_CHECK(padding.size() == shape().size(), shape, "[pad] ", padding.size(), " pairs for the ", ndim(),
+               " dimensions of ", render(shape()));
   if (mode == PadMode::constant) return with_constant(*this, padding, value);
   Value out = *this;
   for (std::int64_t k = 0; k < ndim(); ++k) {

@@ -13,11 +13,10 @@ using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 using OperandSet = std::uint32_t;
 constexpr std::size_t kMostExactOperands = 8;
 
-double known_size(const Int& size) {
-  return static_cast<double>(std::max<std::int64_t>(size.vmax(), 1));
-}
+double known_size(const Int& size) { return static_cast<double>(std::max<std::int64_t>(size.vmax(), 1)); }
 
-/// The cheapest order, by dynamic programming over sets of operands: the best order of a set is that of its cheapest split in two.
+/// The cheapest order, by dynamic programming over sets of operands: the best order of a set is that of its cheapest
+/// split in two.
 class ExactOrder {
  public:
   ExactOrder(std::span<const Ints> shapes, const std::vector<bool>& kept)
@@ -150,8 +149,7 @@ class GreedyOrder {
   }
   double work(std::size_t a, std::size_t b) const {
     double out = 1;
-    for (std::size_t d = 0; d < kept_.size(); ++d)
-      out *= std::max({left_[a].sizes[d], left_[b].sizes[d], 1.0});
+    for (std::size_t d = 0; d < kept_.size(); ++d) out *= std::max({left_[a].sizes[d], left_[b].sizes[d], 1.0});
     return out;
   }
   Factor product(std::size_t a, std::size_t b) const {
@@ -173,8 +171,7 @@ class GreedyOrder {
 
 std::vector<std::pair<std::size_t, std::size_t>> pair_order(std::span<const Ints> shapes,
                                                             const std::vector<bool>& kept) {
-  return shapes.size() <= kMostExactOperands ? ExactOrder(shapes, kept).run()
-                                             : GreedyOrder(shapes, kept).run();
+  return shapes.size() <= kMostExactOperands ? ExactOrder(shapes, kept).run() : GreedyOrder(shapes, kept).run();
 }
 
 }  // namespace strata::ops

@@ -1,9 +1,11 @@
-// The notation for parameters in the rows of operations.def, and macros that expand a list of parameters into declarations, types,
-// argument names or texts. Files that read the table (value.h, tensor.h, table.cpp, the Python binding) use them.
+// The notation for parameters in the rows of operations.def, and macros that expand a list of parameters into
+// declarations, types, argument names or texts. Files that read the table (value.h, tensor.h, table.cpp, the Python
+// binding) use them.
 //
 //   STRATA_METHOD(one, renorm, (arg(double, p), axis..., opt(double, eps, 1e-7, "eps|epsilon")), ...)
 //
-// Kinds of parameters. An optional last string lists the names that Python accepts, if these are not the C++ name alone:
+// Kinds of parameters. An optional last string lists the names that Python accepts, if these are not the C++ name
+// alone:
 // - tensor(name)                one tensor
 // - tensors(name)               several tensors
 // - operand(name)               a tensor or a number
@@ -13,16 +15,15 @@
 // - arg(type, name)             a value of a C++ type
 // - opt(type, name, default)    an arg with a default
 //
-// A reader of the table defines STRATA_ARRAY (Tensor, or the Value of formulas) and STRATA_OPERAND (the Operand beside it).
+// A reader of the table defines STRATA_ARRAY (Tensor, or the Value of formulas) and STRATA_OPERAND (the Operand beside
+// it).
 #pragma once
 
 // STRATA_EACH(macro_, a(1), b(2)) expands to macro_a(1), macro_b(2); for up to twelve elements.
-#define STRATA_EACH(macro, ...) \
-  STRATA_JOINED(STRATA_EACH_, STRATA_COUNT(__VA_ARGS__))(macro, __VA_ARGS__)
+#define STRATA_EACH(macro, ...) STRATA_JOINED(STRATA_EACH_, STRATA_COUNT(__VA_ARGS__))(macro, __VA_ARGS__)
 #define STRATA_JOINED(a, b) STRATA_JOINED_AS_THEY_ARE(a, b)
 #define STRATA_JOINED_AS_THEY_ARE(a, b) a##b
-#define STRATA_COUNT(...) \
-  STRATA_THIRTEENTH(__VA_ARGS__ __VA_OPT__(, ) 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define STRATA_COUNT(...) STRATA_THIRTEENTH(__VA_ARGS__ __VA_OPT__(, ) 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define STRATA_THIRTEENTH(a, b, c, d, e, f, g, h, i, j, k, l, count, ...) count
 #define STRATA_EACH_0(macro, ...)
 #define STRATA_EACH_1(macro, first) macro##first
@@ -92,13 +93,11 @@
 #define STRATA_TEXT_tensor(name, ...) {"Tensor", #name, nullptr __VA_OPT__(, ) __VA_ARGS__}
 #define STRATA_TEXT_tensors(name, ...) {"tensors", #name, nullptr __VA_OPT__(, ) __VA_ARGS__}
 #define STRATA_TEXT_operand(name, ...) {"operand", #name, nullptr __VA_OPT__(, ) __VA_ARGS__}
-#define STRATA_TEXT_operand_or(name, fallback, ...) \
-  {"operand", #name, #fallback __VA_OPT__(, ) __VA_ARGS__}
+#define STRATA_TEXT_operand_or(name, fallback, ...) {"operand", #name, #fallback __VA_OPT__(, ) __VA_ARGS__}
 #define STRATA_TEXT_maybe_tensor(name, ...) {"Tensor", #name, "{}" __VA_OPT__(, ) __VA_ARGS__}
 #define STRATA_TEXT_maybe_operand(name, ...) {"operand", #name, "{}" __VA_OPT__(, ) __VA_ARGS__}
 #define STRATA_TEXT_arg(type, name, ...) {#type, #name, nullptr __VA_OPT__(, ) __VA_ARGS__}
-#define STRATA_TEXT_opt(type, name, fallback, ...) \
-  {#type, #name, #fallback __VA_OPT__(, ) __VA_ARGS__}
+#define STRATA_TEXT_opt(type, name, fallback, ...) {#type, #name, #fallback __VA_OPT__(, ) __VA_ARGS__}
 
 /// The result type of an operation, by the row's `result`: one tensor, a pair, or a list.
 #define STRATA_RESULT(result) STRATA_RESULT_##result
@@ -107,8 +106,7 @@
 #define STRATA_RESULT_list std::vector<STRATA_ARRAY>
 
 /// macro(name, ...) for each name of a list of up to six names, without separators.
-#define STRATA_EACH_NAME(macro, list, ...) \
-  STRATA_EACH_NAME_OF((STRATA_STRIP list), macro, __VA_ARGS__)
+#define STRATA_EACH_NAME(macro, list, ...) STRATA_EACH_NAME_OF((STRATA_STRIP list), macro, __VA_ARGS__)
 #define STRATA_EACH_NAME_OF(list, ...) \
   STRATA_NAME_CALL(STRATA_JOINED(STRATA_NAME_, STRATA_COUNT list), (__VA_ARGS__), STRATA_STRIP list)
 #define STRATA_NAME_CALL(macro, ...) macro(__VA_ARGS__)

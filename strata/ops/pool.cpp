@@ -15,7 +15,8 @@ namespace {
 struct PoolPlan {
   std::vector<Window> windows;
   Numbers counts, padding;
-  ConvPadding::Sides sides;  // the padding with which the last window ends at the end of the axis; negative behind: cropped
+  ConvPadding::Sides
+      sides;  // the padding with which the last window ends at the end of the axis; negative behind: cropped
 };
 
 /// The parameters of a pooling operation.
@@ -47,8 +48,7 @@ PoolPlan plan(const char* operation, const Numbers& sizes, const PoolSizes& o) {
     STRATA_CHECK(p <= kernel[k] / 2, domain, "[", operation, "] padding ", p,
                  " is more than half of the kernel's size ", kernel[k]);
     STRATA_CHECK(reach <= sizes[k] + 2 * p, shape, "[", operation, "] a window that spans ", reach,
-                 " elements does not fit the ", sizes[k] + 2 * p, " elements of spatial axis ", k,
-                 " with its padding");
+                 " elements does not fit the ", sizes[k] + 2 * p, " elements of spatial axis ", k, " with its padding");
     out.counts.push_back(count_of(w, sizes[k], p, o.ceil_mode));
     const Int used = Int(out.counts[k] - 1) * Int(w.step) + w.reach();
     out.sides.emplace_back(p, (used - Int(sizes[k]) - Int(p)).value());
@@ -78,26 +78,24 @@ Value along(const Value& x, std::size_t k, std::size_t n) {
 
 Number least_of(DType dtype) { return Number(identity_of(Ops::REDUCE_MAX, dtype)); }
 
-/// The windows of the elements' row-major indices in the input. Padding has the largest i64, so that it never is the minimum.
+/// The windows of the elements' row-major indices in the input. Padding has the largest i64, so that it never is the
+/// minimum.
 Value places(const Value& x, const PoolPlan& p) {
   Ints sizes;
   for (std::int64_t k = 2; k < x.ndim(); ++k) sizes.push_back(x.size(k));
   const Value each = counting(product(sizes)).reshape(sizes);
-  return windows_of(padded(each, p.sides, Number(identity_of(Ops::REDUCE_MIN, dtypes::int64))),
-                    p.windows, p.counts);
+  return windows_of(padded(each, p.sides, Number(identity_of(Ops::REDUCE_MIN, dtypes::int64))), p.windows, p.counts);
 }
 
-std::pair<Value, Value> max_pool(const char* operation, const Value& input, const PerAxis& kernel,
-                                 std::size_t n, const MaxPoolOptions& o, bool indices) {
+std::pair<Value, Value> max_pool(const char* operation, const Value& input, const PerAxis& kernel, std::size_t n,
+                                 const MaxPoolOptions& o, bool indices) {
   const Spatial x(operation, input, n);
   const PoolPlan p = plan(operation, x.sizes, {kernel, o.stride, o.padding, o.dilation, o.ceil_mode});
-  const Value seen =
-      windows_of(padded(x.batched(), p.sides, least_of(input.dtype())), p.windows, p.counts);
+  const Value seen = windows_of(padded(x.batched(), p.sides, least_of(input.dtype())), p.windows, p.counts);
   const Value largest = seen.max(last_axes(seen, n));
   if (!indices) return {x.unbatched(largest), input};
   const Value is_it = seen.eq(with_ones_behind(largest, n)) | seen.isnan();
-  const Value at =
-      is_it.where(places(x.batched(), p), Number(identity_of(Ops::REDUCE_MIN, dtypes::int64)));
+  const Value at = is_it.where(places(x.batched(), p), Number(identity_of(Ops::REDUCE_MIN, dtypes::int64)));
   return {x.unbatched(largest), x.unbatched(at.min(last_axes(at, n)))};
 }
 
@@ -116,8 +114,7 @@ Value averages(const Value& sums, const Spatial& x, const PoolPlan& p, const Avg
   bool are_full = true;
   for (std::size_t k = 0; k < n; ++k) {
     all *= p.windows[k].size;
-    are_full =
-        are_full && p.sides[k].second <= p.padding[k] && (o.count_include_pad || p.padding[k] == 0);
+    are_full = are_full && p.sides[k].second <= p.padding[k] && (o.count_include_pad || p.padding[k] == 0);
   }
   if (are_full) return sums / all;
   Value counts = along(counts_along(p, x.sizes[0], 0, o.count_include_pad), 0, n);
@@ -128,10 +125,9 @@ Value averages(const Value& sums, const Spatial& x, const PoolPlan& p, const Avg
 
 Value avg_pool(const char* operation, const Value& input, const PerAxis& kernel, std::size_t n,
                const AvgPoolOptions& o) {
-  STRATA_CHECK(!o.divisor_override || *o.divisor_override != 0, domain, "[", operation,
-               "] the divisor is 0");
-  STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] the input has dtype ",
-               input.dtype().name(), ": cast it to a float dtype first");
+  STRATA_CHECK(!o.divisor_override || *o.divisor_override != 0, domain, "[", operation, "] the divisor is 0");
+  STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] the input has dtype ", input.dtype().name(),
+               ": cast it to a float dtype first");
   return rounded_once(input, [&](const Value& wide) {
     const Spatial x(operation, wide, n);
     const PoolPlan p = plan(operation, x.sizes, {kernel, o.stride, o.padding, 1, o.ceil_mode});
@@ -140,7 +136,8 @@ Value avg_pool(const char* operation, const Value& input, const PerAxis& kernel,
   });
 }
 
-// --- adaptive pooling: a given number of outputs; the input is divided into cells, which may overlap and differ in size by one ---
+// --- adaptive pooling: a given number of outputs; the input is divided into cells, which may overlap and differ in
+// size by one ---
 
 /// The number of elements of each of `count` cells.
 Value sizes_of_cells(std::int64_t count, std::int64_t size) {
@@ -148,16 +145,15 @@ Value sizes_of_cells(std::int64_t count, std::int64_t size) {
   return ((cell + 1) * size + (count - 1)).floor_divide(count) - (cell * size).floor_divide(count);
 }
 
-/// The cells along an axis: the axis gets the size `count`, and a new last dimension has the elements of the cell. Where the cells differ
-/// in size, the last dimension has all elements of the axis, with `filler` for those outside of the cell.
-Value cells(const Value& x, std::int64_t axis, std::int64_t count, std::int64_t size,
-            const Number& filler) {
+/// The cells along an axis: the axis gets the size `count`, and a new last dimension has the elements of the cell.
+/// Where the cells differ in size, the last dimension has all elements of the axis, with `filler` for those outside of
+/// the cell.
+Value cells(const Value& x, std::int64_t axis, std::int64_t count, std::int64_t size, const Number& filler) {
   if (size % count == 0)
     return Value(windows(x.node(), static_cast<std::size_t>(axis), {size / count, size / count}, count));
   const Value element = counting(size), cell = counting(count).unsqueeze(1);
   // floor(cell*size/count) <= element < ceil((cell+1)*size/count), without divisions
-  const Value is_in =
-      (cell * size).lt((element + 1) * count) & (element * count).lt((cell + 1) * size);
+  const Value is_in = (cell * size).lt((element + 1) * count) & (element * count).lt((cell + 1) * size);
   Ints mask(x.shape().size() + 1, 1);
   mask[static_cast<std::size_t>(axis)] = count, mask.back() = size;
   return is_in.reshape(mask).where(x.movedim({axis}, {-1}).unsqueeze(axis), filler);
@@ -177,27 +173,25 @@ Numbers adaptive_sizes(const char* operation, const Spatial& x, const PerAxis& o
   return output_size.of(operation, "output size", x.sizes.size(), 1);
 }
 
-Value adaptive_average(const char* operation, const Value& input, const PerAxis& output_size,
-                       std::size_t n) {
-  STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] the input has dtype ",
-               input.dtype().name(), ": cast it to a float dtype first");
+Value adaptive_average(const char* operation, const Value& input, const PerAxis& output_size, std::size_t n) {
+  STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] the input has dtype ", input.dtype().name(),
+               ": cast it to a float dtype first");
   return rounded_once(input, [&](const Value& wide) {
     const Spatial x(operation, wide, n);
     const Numbers to = adaptive_sizes(operation, x, output_size);
     const Value seen = all_cells(x.batched(), to, x.sizes, 0);
     Value out = seen.sum(last_axes(seen, n));
     for (std::size_t k = 0; k < n; ++k) {
-      out = x.sizes[k] % to[k] == 0
-                ? out / (x.sizes[k] / to[k])
-                : out / along(sizes_of_cells(to[k], x.sizes[k]), k, n).cast(out.dtype());
+      out = x.sizes[k] % to[k] == 0 ? out / (x.sizes[k] / to[k])
+                                    : out / along(sizes_of_cells(to[k], x.sizes[k]), k, n).cast(out.dtype());
     }
     return x.unbatched(out);
   });
 }
 
 /// Adaptive max pooling; with `indices` also the row-major index of each largest element.
-std::pair<Value, Value> adaptive_maximum(const char* operation, const Value& input,
-                                         const PerAxis& output_size, std::size_t n, bool indices) {
+std::pair<Value, Value> adaptive_maximum(const char* operation, const Value& input, const PerAxis& output_size,
+                                         std::size_t n, bool indices) {
   const Spatial x(operation, input, n);
   const Numbers to = adaptive_sizes(operation, x, output_size);
   const Value seen = all_cells(x.batched(), to, x.sizes, least_of(input.dtype()));
@@ -213,15 +207,14 @@ std::pair<Value, Value> adaptive_maximum(const char* operation, const Value& inp
   return {x.unbatched(largest), x.unbatched(at.min(last_axes(at, n)))};
 }
 
-/// NOTE: with ceil_mode a window that reaches beyond the input is scaled as if it were full: the mean of its powers times the kernel's
-/// elements.
-Value lp_pool(const char* operation, const Value& input, double p, const PerAxis& kernel,
-              std::size_t n, const LpPoolOptions& o) {
+/// NOTE: with ceil_mode a window that reaches beyond the input is scaled as if it were full: the mean of its powers
+/// times the kernel's elements.
+Value lp_pool(const char* operation, const Value& input, double p, const PerAxis& kernel, std::size_t n,
+              const LpPoolOptions& o) {
   STRATA_CHECK(p != 0, domain, "[", operation, "] the norm p is 0");
   std::int64_t elements = 1;
   for (const std::int64_t size : kernel.of(operation, "kernel size", n, 1)) elements *= size;
-  const Value means =
-      avg_pool(operation, input.pow(p), kernel, n, {.stride = o.stride, .ceil_mode = o.ceil_mode});
+  const Value means = avg_pool(operation, input.pow(p), kernel, n, {.stride = o.stride, .ceil_mode = o.ceil_mode});
   const Value sums = means.relu() * elements,
               is_zero = sums.eq(0);  // the root has an infinite derivative at 0
   return is_zero.where(0, is_zero.where(1, sums).pow(1 / p));
@@ -238,8 +231,7 @@ Value unpooled(const char* operation, const Value& input, const Value& indices, 
     shape.push_back(size), count *= Int(size);
   }
   flat.push_back(count);
-  const Value places =
-      in_range(where.batched().flatten(2), {operation, "index", number_of(count, operation)});
+  const Value places = in_range(where.batched().flatten(2), {operation, "index", number_of(count, operation)});
   const Value put = put_at(input.new_zeros(flat), places, x.batched().flatten(2), {});
   return x.unbatched(put.reshape(shape));
 }
@@ -252,12 +244,10 @@ struct UnpoolSizes {
   const std::optional<PerAxis>& output_size;
 };
 
-Value max_unpool(const char* operation, const Value& input, const Value& indices, std::size_t n,
-                 const UnpoolSizes& o) {
-  STRATA_CHECK(input.shape() == indices.shape(), shape, "[", operation, "] indices of shape ",
-               render(indices.shape()), " do not match values of shape ", render(input.shape()));
-  if (o.output_size)
-    return unpooled(operation, input, indices, o.output_size->of(operation, "output size", n, 0));
+Value max_unpool(const char* operation, const Value& input, const Value& indices, std::size_t n, const UnpoolSizes& o) {
+  STRATA_CHECK(input.shape() == indices.shape(), shape, "[", operation, "] indices of shape ", render(indices.shape()),
+               " do not match values of shape ", render(input.shape()));
+  if (o.output_size) return unpooled(operation, input, indices, o.output_size->of(operation, "output size", n, 0));
   const Spatial x(operation, input, n);
   const Numbers size = o.kernel.of(operation, "kernel size", n, 1),
                 step = o.stride ? o.stride->of(operation, "stride", n, 1) : size,
@@ -270,13 +260,12 @@ Value max_unpool(const char* operation, const Value& input, const Value& indices
 
 }  // namespace
 
-#define STRATA_MAX_POOL(name, n)                                                     \
-  Value name(const Value& x, const PerAxis& kernel, const MaxPoolOptions& options) { \
-    return max_pool(#name, x, kernel, n, options, false).first;                      \
-  }                                                                                  \
-  std::pair<Value, Value> name##_with_indices(const Value& x, const PerAxis& kernel, \
-                                              const MaxPoolOptions& options) {       \
-    return max_pool(#name "_with_indices", x, kernel, n, options, true);             \
+#define STRATA_MAX_POOL(name, n)                                                                                      \
+  Value name(const Value& x, const PerAxis& kernel, const MaxPoolOptions& options) {                                  \
+    return max_pool(#name, x, kernel, n, options, false).first;                                                       \
+  }                                                                                                                   \
+  std::pair<Value, Value> name##_with_indices(const Value& x, const PerAxis& kernel, const MaxPoolOptions& options) { \
+    return max_pool(#name "_with_indices", x, kernel, n, options, true);                                              \
   }
 STRATA_MAX_POOL(max_pool1d, 1)
 STRATA_MAX_POOL(max_pool2d, 2)
@@ -292,16 +281,15 @@ STRATA_AVG_POOL(avg_pool2d, 2)
 STRATA_AVG_POOL(avg_pool3d, 3)
 #undef STRATA_AVG_POOL
 
-#define STRATA_ADAPTIVE_POOL(name, n)                                                        \
-  Value adaptive_avg_##name(const Value& x, const PerAxis& output_size) {                    \
-    return adaptive_average("adaptive_avg_" #name, x, output_size, n);                       \
-  }                                                                                          \
-  Value adaptive_max_##name(const Value& x, const PerAxis& output_size) {                    \
-    return adaptive_maximum("adaptive_max_" #name, x, output_size, n, false).first;          \
-  }                                                                                          \
-  std::pair<Value, Value> adaptive_max_##name##_with_indices(const Value& x,                 \
-                                                             const PerAxis& output_size) {   \
-    return adaptive_maximum("adaptive_max_" #name "_with_indices", x, output_size, n, true); \
+#define STRATA_ADAPTIVE_POOL(name, n)                                                                      \
+  Value adaptive_avg_##name(const Value& x, const PerAxis& output_size) {                                  \
+    return adaptive_average("adaptive_avg_" #name, x, output_size, n);                                     \
+  }                                                                                                        \
+  Value adaptive_max_##name(const Value& x, const PerAxis& output_size) {                                  \
+    return adaptive_maximum("adaptive_max_" #name, x, output_size, n, false).first;                        \
+  }                                                                                                        \
+  std::pair<Value, Value> adaptive_max_##name##_with_indices(const Value& x, const PerAxis& output_size) { \
+    return adaptive_maximum("adaptive_max_" #name "_with_indices", x, output_size, n, true);               \
   }
 STRATA_ADAPTIVE_POOL(pool1d, 1)
 STRATA_ADAPTIVE_POOL(pool2d, 2)
@@ -317,11 +305,10 @@ STRATA_LP_POOL(lp_pool2d, 2)
 STRATA_LP_POOL(lp_pool3d, 3)
 #undef STRATA_LP_POOL
 
-#define STRATA_MAX_UNPOOL(name, n)                                                   \
-  Value name(const Value& x, const Value& indices, const PerAxis& kernel,            \
-             const std::optional<PerAxis>& stride, const PerAxis& padding,           \
-             const std::optional<PerAxis>& output_size) {                            \
-    return max_unpool(#name, x, indices, n, {kernel, stride, padding, output_size}); \
+#define STRATA_MAX_UNPOOL(name, n)                                                                              \
+  Value name(const Value& x, const Value& indices, const PerAxis& kernel, const std::optional<PerAxis>& stride, \
+             const PerAxis& padding, const std::optional<PerAxis>& output_size) {                               \
+    return max_unpool(#name, x, indices, n, {kernel, stride, padding, output_size});                            \
   }
 STRATA_MAX_UNPOOL(max_unpool1d, 1)
 STRATA_MAX_UNPOOL(max_unpool2d, 2)

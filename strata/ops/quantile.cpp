@@ -9,18 +9,18 @@ namespace strata::ops {
 
 namespace {
 
-/// The quantiles q, in [0, 1], as one dimension, and whether q was a single number. Elements of a tensor out of range become NaN.
+/// The quantiles q, in [0, 1], as one dimension, and whether q was a single number. Elements of a tensor out of range
+/// become NaN.
 std::pair<Value, bool> shares_of(const char* operation, const Operand& q, const Value& x) {
   if (q.value() == nullptr) {
     const double share = q.number().value().as_double();
-    STRATA_CHECK(0 <= share && share <= 1, domain, "[", operation, "] the share q is ", share,
-                 "; 0 to 1 is expected");
+    STRATA_CHECK(0 <= share && share <= 1, domain, "[", operation, "] the share q is ", share, "; 0 to 1 is expected");
     return {x.new_full({1}, share), true};
   }
   const Value& t = *q.value();
-  STRATA_CHECK(t.ndim() <= 1 && t.dtype() == x.dtype(), shape, "[", operation,
-               "] the shares q have dtype ", t.dtype().name(), " and shape ", render(t.shape()),
-               "; dtype ", x.dtype().name(), " and one dimension at most are expected");
+  STRATA_CHECK(t.ndim() <= 1 && t.dtype() == x.dtype(), shape, "[", operation, "] the shares q have dtype ",
+               t.dtype().name(), " and shape ", render(t.shape()), "; dtype ", x.dtype().name(),
+               " and one dimension at most are expected");
   const Value out = t.atleast_1d();
   return {(out.ge(0) & out.le(1)).where(out, std::numeric_limits<double>::quiet_NaN()), t.ndim() == 0};
 }
@@ -47,10 +47,11 @@ struct QuantileArgs {
   Between between;
 };
 
-/// NaNs sort last. A row with a NaN has the rank of its last element, a NaN; with `skips` ranks count only the elements in front of NaNs.
+/// NaNs sort last. A row with a NaN has the rank of its last element, a NaN; with `skips` ranks count only the elements
+/// in front of NaNs.
 Value quantile_of(const char* operation, const Value& x, const QuantileArgs& args, bool skips) {
-  STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] the tensor has dtype ",
-               x.dtype().name(), ": cast it to a float dtype first");
+  STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] the tensor has dtype ", x.dtype().name(),
+               ": cast it to a float dtype first");
   const std::int64_t a = args.axis ? axis_of(*args.axis, x.ndim(), operation) : 0;
   const auto [shares, is_one] = shares_of(operation, args.q, x);
   const Value rows = args.axis && x.ndim() > 0 ? with_last(x, a) : x.flatten();
@@ -58,8 +59,7 @@ Value quantile_of(const char* operation, const Value& x, const QuantileArgs& arg
   STRATA_CHECK(n > 0, shape, "[", operation, "] of nothing: shape ", render(x.shape()));
   const Value nans = rows.detach().isnan();
   const Value count = nans.logical_not().cast(x.dtype()).sum(-1, true);
-  const Value ranks =
-      skips ? shares * (count - 1).maximum(0) : nans.any(-1, true).where(n - 1, shares * (n - 1));
+  const Value ranks = skips ? shares * (count - 1).maximum(0) : nans.any(-1, true).where(n - 1, shares * (n - 1));
   Ints sizes = rows.shape();
   sizes.back() = shares.size(0);
   const Value out = at_ranks(rows.sort(-1).first, ranks.detach().expand(sizes), args.between);
@@ -75,12 +75,10 @@ Value quantile_of(const char* operation, const Value& x, const QuantileArgs& arg
 
 }  // namespace
 
-Value Value::quantile(const Operand& q, std::optional<std::int64_t> axis, bool keepdim,
-                      Between between) const {
+Value Value::quantile(const Operand& q, std::optional<std::int64_t> axis, bool keepdim, Between between) const {
   return quantile_of("quantile", *this, {q, axis, keepdim, between}, false);
 }
-Value Value::nanquantile(const Operand& q, std::optional<std::int64_t> axis, bool keepdim,
-                         Between between) const {
+Value Value::nanquantile(const Operand& q, std::optional<std::int64_t> axis, bool keepdim, Between between) const {
   return quantile_of("nanquantile", *this, {q, axis, keepdim, between}, true);
 }
 

@@ -43,8 +43,8 @@ Value Value::t() const {
 }
 
 Value Value::movedim(const Axes& from, const Axes& to) const {
-  STRATA_CHECK(from.size() == to.size(), shape, "[movedim] ", from.size(), " axes cannot move to ",
-               to.size(), " places");
+  STRATA_CHECK(from.size() == to.size(), shape, "[movedim] ", from.size(), " axes cannot move to ", to.size(),
+               " places");
   if (ndim() == 0) {
     for (const Axes& axes : {from, to})
       for (const std::int64_t a : axes) axis_of(a, 0, "movedim");
@@ -55,8 +55,8 @@ Value Value::movedim(const Axes& from, const Axes& to) const {
   for (std::size_t k = 0; k < from.size(); ++k) {
     const std::int64_t source = real_axis(*this, from[k], "movedim");
     std::int64_t& place = order[at_axis(real_axis(*this, to[k], "movedim"))];
-    STRATA_CHECK(place < 0 && !is_taken[at_axis(source)], shape, "[movedim] axis ",
-                 place < 0 ? from[k] : to[k], " is given twice");
+    STRATA_CHECK(place < 0 && !is_taken[at_axis(source)], shape, "[movedim] axis ", place < 0 ? from[k] : to[k],
+                 " is given twice");
     place = source;
     is_taken[at_axis(source)] = true;
   }
@@ -91,8 +91,7 @@ Value Value::unflatten(std::int64_t axis, const Ints& sizes) const {
   const std::optional<Int> open = others == Int(0) ? std::nullopt : exact_quotient(size(a), others);
   STRATA_CHECK(!sizes.empty() && known_sizes.size() + 1 >= sizes.size() &&
                    (is_open ? open.has_value() : known(is_equal(size(a), others))),
-               shape, "[unflatten] axis ", axis, " of size ", size(a).render(), " does not fill ",
-               render(sizes));
+               shape, "[unflatten] axis ", axis, " of size ", size(a).render(), " does not fill ", render(sizes));
   for (std::int64_t k = 0; k < ndim(); ++k) {
     if (k != a) to.push_back(size(k));
     if (k == a)
@@ -108,30 +107,29 @@ Value Value::atleast_3d() const { return ndim() < 3 ? atleast_2d().unsqueeze(2) 
 Value Value::narrow(std::int64_t axis, const Int& begin, const Int& length) const {
   const std::int64_t a = real_axis(*this, axis, "narrow");
   const Int from = known(is_less(begin, 0)) ? begin + size(a) : begin;
-  STRATA_CHECK(known(is_at_most(0, from)) && known(is_at_most(0, length)) &&
-                   known(is_at_most(from + length, size(a))),
-               shape, "[narrow] ", length.render(), " from ", begin.render(),
-               " on are not inside of axis ", axis, " of size ", size(a).render());
+  STRATA_CHECK(known(is_at_most(0, from)) && known(is_at_most(0, length)) && known(is_at_most(from + length, size(a))),
+               shape, "[narrow] ", length.render(), " from ", begin.render(), " on are not inside of axis ", axis,
+               " of size ", size(a).render());
   return cut(*this, a, from, from + length);
 }
 
 Value Value::select(std::int64_t axis, const Int& index) const {
   const std::int64_t a = real_axis(*this, axis, "select");
   const Int from = known(is_less(index, 0)) ? index + size(a) : index;
-  STRATA_CHECK(known(is_at_most(0, from)) && known(is_less(from, size(a))), shape, "[select] index ",
-               index.render(), " is outside of axis ", axis, " of size ", size(a).render());
+  STRATA_CHECK(known(is_at_most(0, from)) && known(is_less(from, size(a))), shape, "[select] index ", index.render(),
+               " is outside of axis ", axis, " of size ", size(a).render());
   return cut(*this, a, from, from + Int(1)).squeeze(a);
 }
 
 Value Value::repeat(const Ints& counts) const {
-  STRATA_CHECK(counts.size() >= shape().size(), shape, "[repeat] ", counts.size(),
-               " counts for the ", ndim(), " dimensions of ", render(shape()));
+  STRATA_CHECK(counts.size() >= shape().size(), shape, "[repeat] ", counts.size(), " counts for the ", ndim(),
+               " dimensions of ", render(shape()));
   const std::size_t first = counts.size() - shape().size();
   Ints apart, wide, merged;
   for (std::size_t k = 0; k < counts.size(); ++k) {
     const Int size = k < first ? Int(1) : shape()[k - first];
-    STRATA_CHECK(!known(is_less(counts[k], 0)), shape, "[repeat] the count ", counts[k].render(),
-                 " of dimension ", k, " is negative");
+    STRATA_CHECK(!known(is_less(counts[k], 0)), shape, "[repeat] the count ", counts[k].render(), " of dimension ", k,
+                 " is negative");
     const bool once = counts[k] == Int(1);
     if (!once) apart.push_back(1), wide.push_back(counts[k]);
     apart.push_back(size), wide.push_back(size), merged.push_back(counts[k] * size);
@@ -156,19 +154,16 @@ Value Value::repeat_interleave(std::int64_t count, std::optional<std::int64_t> a
 }
 
 Value Value::roll(const Axes& shifts, const Axes& axes) const {
-  STRATA_CHECK(shifts.size() == axes.size(), shape, "[roll] ", shifts.size(), " shifts for ",
-               axes.size(), " axes");
+  STRATA_CHECK(shifts.size() == axes.size(), shape, "[roll] ", shifts.size(), " shifts for ", axes.size(), " axes");
   Value out = *this;
-  for (std::size_t k = 0; k < axes.size(); ++k)
-    out = rolled(out, shifts[k], real_axis(*this, axes[k], "roll"));
+  for (std::size_t k = 0; k < axes.size(); ++k) out = rolled(out, shifts[k], real_axis(*this, axes[k], "roll"));
   return out;
 }
 Value Value::roll(std::int64_t shift) const { return rolled(flatten(), shift, 0).reshape(shape()); }
 
 Value Value::rot90(std::int64_t times, std::int64_t from, std::int64_t to) const {
   const std::int64_t a = real_axis(*this, from, "rot90"), b = real_axis(*this, to, "rot90");
-  STRATA_CHECK(a != b, shape, "[rot90] axes ", from, " and ", to, " of ", render(shape()),
-               " are the same");
+  STRATA_CHECK(a != b, shape, "[rot90] axes ", from, " and ", to, " of ", render(shape()), " are the same");
   switch (floor_mod(times, 4)) {
     case 1: return flip(b).transpose(a, b);
     case 2: return flip({a, b});
@@ -177,14 +172,14 @@ Value Value::rot90(std::int64_t times, std::int64_t from, std::int64_t to) const
   }
 }
 
-/// Copies of the axis, of size n, are cut into rows of n + 1 elements, so that each row begins one element later: column o of the rows is
-/// the window that begins at element o.
+/// Copies of the axis, of size n, are cut into rows of n + 1 elements, so that each row begins one element later:
+/// column o of the rows is the window that begins at element o.
 Value Value::unfold(std::int64_t axis, std::int64_t size, std::int64_t step) const {
   const Value x = atleast_1d();
   const std::int64_t a = axis_of(axis, x.ndim(), "unfold");
   const std::int64_t n = number_of(x.size(a), "unfold");
-  STRATA_CHECK(0 <= size && size <= n && step > 0, shape, "[unfold] windows of size ", size,
-               " and step ", step, " do not fit axis ", axis, " of size ", n);
+  STRATA_CHECK(0 <= size && size <= n && step > 0, shape, "[unfold] windows of size ", size, " and step ", step,
+               " do not fit axis ", axis, " of size ", n);
   if (ndim() == 0) return cut(x, 0, 0, size);  // one window, without an axis that counts windows
   const std::int64_t last = n - size, windows = last / step + 1;
   const Value moved = x.movedim({a}, {-1});
@@ -202,8 +197,8 @@ Value Value::unfold(std::int64_t axis, std::int64_t size, std::int64_t step) con
 }
 
 Value Value::pixel_shuffle(std::int64_t r) const {
-  STRATA_CHECK(ndim() >= 3 && r > 0, shape, "[pixel_shuffle] shape ", render(shape()),
-               " and factor ", r, ": three dimensions at least and a factor above 0 are needed");
+  STRATA_CHECK(ndim() >= 3 && r > 0, shape, "[pixel_shuffle] shape ", render(shape()), " and factor ", r,
+               ": three dimensions at least and a factor above 0 are needed");
   const std::int64_t n = ndim();
   const Value apart = unflatten(-3, {-1, r, r});  // (..., c, r, r, h, w)
   const Value together = apart.movedim({n - 2, n - 1}, {n - 1, n + 1});
@@ -211,8 +206,8 @@ Value Value::pixel_shuffle(std::int64_t r) const {
 }
 
 Value Value::pixel_unshuffle(std::int64_t r) const {
-  STRATA_CHECK(ndim() >= 3 && r > 0, shape, "[pixel_unshuffle] shape ", render(shape()),
-               " and factor ", r, ": three dimensions at least and a factor above 0 are needed");
+  STRATA_CHECK(ndim() >= 3 && r > 0, shape, "[pixel_unshuffle] shape ", render(shape()), " and factor ", r,
+               ": three dimensions at least and a factor above 0 are needed");
   const std::int64_t n = ndim();
   const Value apart = unflatten(-1, {-1, r}).unflatten(-3, {-1, r});  // (..., c, h, r, w, r)
   return apart.movedim({n - 1, n + 1}, {n - 2, n - 1}).flatten(n - 3, n - 1);

@@ -40,17 +40,15 @@ Value of_positive(const Value& x, const F& f) {
   return is_zero.where(0, f(is_zero.where(1, x)));
 }
 
-/// The variance in two passes: sum((x - mean)^2) / (n - correction), as a sum of squares minus the squared mean would cancel. The mean is
-/// rounded; the sum of the centred elements measures its error, whose contribution, left^2 / n, is subtracted. This correction has no
-/// gradient, because the gradient of the squares is complete without it.
+/// The variance in two passes: sum((x - mean)^2) / (n - correction), as a sum of squares minus the squared mean would
+/// cancel. The mean is rounded; the sum of the centred elements measures its error, whose contribution, left^2 / n, is
+/// subtracted. This correction has no gradient, because the gradient of the squares is complete without it.
 Value variance(const Value& x, const AxesArg& axes, double correction, bool keepdim) {
   const Int count = count_of(x, axes.of(x.ndim(), "var"));
   const Value centred = x - x.mean(axes, true);
   const Value squares = centred.square().sum(axes, keepdim);
   const Value left = centred.detach().sum(axes, keepdim);
-  const auto corrected = [&](const auto& n) {
-    return squares - (left * left / n).minimum(squares.detach());
-  };
+  const auto corrected = [&](const auto& n) { return squares - (left * left / n).minimum(squares.detach()); };
   if (!count.is_number()) {
     const Value n = size_as(count, x);
     return corrected(n) / (n - correction).maximum(0);
@@ -60,8 +58,7 @@ Value variance(const Value& x, const AxesArg& axes, double correction, bool keep
 }
 
 void check_not_empty(const Value& x, const Axes& axes, const char* name) {
-  STRATA_CHECK(!(count_of(x, axes) == Int(0)), shape, "[", name, "] of nothing: shape ",
-               render(x.shape()));
+  STRATA_CHECK(!(count_of(x, axes) == Int(0)), shape, "[", name, "] of nothing: shape ", render(x.shape()));
 }
 
 }  // namespace
@@ -104,8 +101,7 @@ Value Value::std(const AxesArg& axes, double correction, bool keepdim) const {
   STRATA_CHECK(dtype().is_float(), domain, "[std] the tensor has dtype ", dtype().name(),
                ": cast it to a float dtype first");
   return rounded_once(*this, [&](const Value& x) {
-    return of_positive(variance(x, axes, correction, keepdim),
-                       [](const Value& t) { return t.sqrt(); });
+    return of_positive(variance(x, axes, correction, keepdim), [](const Value& t) { return t.sqrt(); });
   });
 }
 /// The largest element is subtracted before exp(), unless it is infinite.
@@ -123,16 +119,15 @@ Value Value::norm(double p, const AxesArg& axes, bool keepdim) const {
     if (p == 0) return x.ne(0).cast(x.dtype()).sum(axes, keepdim);
     if (std::isinf(p)) return p > 0 ? x.abs().max(axes, keepdim) : x.abs().min(axes, keepdim);
     if (p == 1) return x.abs().sum(axes, keepdim);
-    if (p == 2)
-      return of_positive(x.square().sum(axes, keepdim), [](const Value& t) { return t.sqrt(); });
+    if (p == 2) return of_positive(x.square().sum(axes, keepdim), [](const Value& t) { return t.sqrt(); });
     const Value powers = of_positive(x.abs(), [p](const Value& t) { return t.pow(p); });
     return of_positive(powers.sum(axes, keepdim), [p](const Value& t) { return t.pow(1 / p); });
   });
 }
 Value Value::count_nonzero(const AxesArg& axes) const { return ne(0).sum(axes); }
 
-/// The index of the first largest element. Each largest element (or NaN) at index k gets the value n - k, all others 0; the maximum of
-/// these values is n minus the first such index.
+/// The index of the first largest element. Each largest element (or NaN) at index k gets the value n - k, all others 0;
+/// the maximum of these values is n minus the first such index.
 Value Value::argmax(std::optional<std::int64_t> axis, bool keepdim) const {
   if (!axis) {
     const Value out = flatten().argmax(0);
@@ -159,8 +154,7 @@ Value Value::argmin(std::optional<std::int64_t> axis, bool keepdim) const {
 Value Value::softmax(std::int64_t axis) const {
   axis_of(axis, ndim(), "softmax");
   return rounded_once(as_real(*this), [&](const Value& x) {
-    if (x.ndim() == 0)
-      return (x - x).exp();  // 1; NaN for a NaN or an infinity, as for a row of one element
+    if (x.ndim() == 0) return (x - x).exp();  // 1; NaN for a NaN or an infinity, as for a row of one element
     if (x.numel() == Int(0)) return x;
     const Value e = (x - x.max(axis, true).detach()).exp();
     return e / e.sum(axis, true);

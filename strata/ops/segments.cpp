@@ -1,9 +1,9 @@
-// summed_by_index(): sums of the values that go to the same place, by sorting. Values are sorted by place and summed over runs of equal
-// places; each place then takes the sum at the end of its run, which a binary search finds.
+// summed_by_index(): sums of the values that go to the same place, by sorting. Values are sorted by place and summed
+// over runs of equal places; each place then takes the sum at the end of its run, which a binary search finds.
 //
-// The sums over runs are a segmented scan in steps of 4: after step s an element holds the sum of up to 4^s elements of its run, itself
-// and those in front of it. For k values and n places this takes k log(k) + n log(k) operations, in a fixed order: the rounding is
-// always the same.
+// The sums over runs are a segmented scan in steps of 4: after step s an element holds the sum of up to 4^s elements of
+// its run, itself and those in front of it. For k values and n places this takes k log(k) + n log(k) operations, in a
+// fixed order: the rounding is always the same.
 
 #include <algorithm>
 #include <array>
@@ -35,8 +35,8 @@ Value ends_of_runs(const Value& sorted, std::int64_t n) {
   Ints shape = sorted.shape();
   shape.back() = n;
   Value count = Value(LazyOp::constant(Scalar(std::int64_t{0}), shape));
-  for (std::int64_t step = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(k)));
-       step > 0; step /= 2) {
+  for (std::int64_t step = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(k))); step > 0;
+       step /= 2) {
     const Value further = count + step;
     count = (further.le(k) & picked(rows, further - 1).le(place)).where(further, count);
   }
@@ -67,8 +67,8 @@ Value sums_at_places(const Value& values, const Value& index, std::int64_t n) {
   const Value order = place.argsort(-1).contiguous();
   const Value sorted = place.gather(-1, order).contiguous();
   // If all rows share one index, the axis is moved to the front, so that a step adds contiguous rows.
-  const bool is_shared = std::all_of(index.shape().begin(), index.shape().end() - 1,
-                                     [](const Int& s) { return s == Int(1); });
+  const bool is_shared =
+      std::all_of(index.shape().begin(), index.shape().end() - 1, [](const Int& s) { return s == Int(1); });
   const std::int64_t axis = is_shared ? 0 : values.ndim() - 1;
   const Value rows = picked(wide.unsqueeze(-2), order).movedim({-1}, {axis}).contiguous();
   const Value sums = sums_of_runs(rows, sorted.movedim({-1}, {axis}), axis, k).movedim({axis}, {-1});

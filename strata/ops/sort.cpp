@@ -1,9 +1,10 @@
 // Sorting. Elements are compared as integers with the order of the values (order_keys()); NaN is the largest.
 //
-// Short rows: the rank of an element is the number of elements in front of it in sorted order, and element k of the result is the
-// element of rank k. These are two reductions over all pairs, stable and without branches. A few elements of a long row (topk): the row
-// is cut into blocks, each block yields its first elements, and these are sorted. Long rows: a bitonic network with n log2(n)^2 / 2
-// minimum or maximum operations. Each key carries its index in the low bits, so that no two keys are equal and the network is stable.
+// Short rows: the rank of an element is the number of elements in front of it in sorted order, and element k of the
+// result is the element of rank k. These are two reductions over all pairs, stable and without branches. A few elements
+// of a long row (topk): the row is cut into blocks, each block yields its first elements, and these are sorted. Long
+// rows: a bitonic network with n log2(n)^2 / 2 minimum or maximum operations. Each key carries its index in the low
+// bits, so that no two keys are equal and the network is stable.
 
 #include <algorithm>
 #include <limits>
@@ -50,15 +51,14 @@ Value places_of_ranks(const Value& ranks, std::int64_t k) {
 
 constexpr std::int64_t kAbreast = 16;  // the lanes of one or two vectors
 
-/// One step of the bitonic network. Rows are laid out as (..., n/16, 16) with element k at (k % (n/16), k // (n/16)), so that the partners
-/// of most steps are whole vectors. In each block of `block` elements, partners are half a block apart (or mirrored at the block's
-/// middle); the lesser of a pair goes to the first half.
+/// One step of the bitonic network. Rows are laid out as (..., n/16, 16) with element k at (k % (n/16), k // (n/16)),
+/// so that the partners of most steps are whole vectors. In each block of `block` elements, partners are half a block
+/// apart (or mirrored at the block's middle); the lesser of a pair goes to the first half.
 Value exchanged(const Value& x, std::int64_t block, bool mirrored) {
   const std::int64_t down = x.size(-2).value();
   const bool is_down = block <= down;
   const std::int64_t axis = is_down ? -2 : -1, half = (is_down ? block : block / down) / 2;
-  const Value pairs =
-      x.unflatten(axis, {-1, 2, half});  // (..., blocks, 2, half, 16) or (..., n/16, blocks, 2, half)
+  const Value pairs = x.unflatten(axis, {-1, 2, half});  // (..., blocks, 2, half, 16) or (..., n/16, blocks, 2, half)
   const std::int64_t side = axis - 1;
   Axes flipped = {side};
   if (mirrored) flipped.push_back(axis);
@@ -127,22 +127,21 @@ std::pair<Value, Value> ordered(const char* operation, const Value& x, std::int6
                                 std::optional<std::int64_t> count, bool descending) {
   const std::int64_t a = axis_of(axis, x.ndim(), operation);
   if (x.ndim() == 0) {
-    STRATA_CHECK(count.value_or(1) == 0 || count.value_or(1) == 1, shape, "[", operation, "] k is ",
-                 *count, ", but a scalar has one element");
+    STRATA_CHECK(count.value_or(1) == 0 || count.value_or(1) == 1, shape, "[", operation, "] k is ", *count,
+                 ", but a scalar has one element");
     const auto [values, indices] = ordered(operation, x.reshape({1}), 0, 1, descending);
     return {values.reshape({}), indices.reshape({})};
   }
   const std::int64_t n = number_of(x.size(a), operation), k = count.value_or(n);
-  STRATA_CHECK(k >= 0 && k <= n, shape, "[", operation, "] k is ", k, ", not from 0 to the ", n,
-               " elements of axis ", axis, " of shape ", render(x.shape()));
+  STRATA_CHECK(k >= 0 && k <= n, shape, "[", operation, "] k is ", k, ", not from 0 to the ", n, " elements of axis ",
+               axis, " of shape ", render(x.shape()));
   const Value rows = x.movedim({a}, {-1});
   const Value places = first_places(order_keys(rows, descending), n, k);
   return {rows.gather(-1, places).movedim({-1}, {a}), places.movedim({-1}, {a})};
 }
 
 /// Element k along the axis of both tensors; the axis is removed unless `keepdim`.
-std::pair<Value, Value> only(const std::pair<Value, Value>& all, std::int64_t axis, std::int64_t k,
-                             bool keepdim) {
+std::pair<Value, Value> only(const std::pair<Value, Value>& all, std::int64_t axis, std::int64_t k, bool keepdim) {
   const auto pick = [&](const Value& t) {
     if (t.ndim() == 0) return t;
     Mask bounds;
@@ -186,8 +185,7 @@ std::pair<Value, Value> Value::median(std::int64_t axis, bool keepdim) const {
   return {nans.where(last.first, middle.first), nans.where(first_nan, middle.second)};
 }
 Value Value::median() const {
-  if (numel() == Int(0) && dtype().is_float())
-    return flatten().sum() + std::numeric_limits<double>::quiet_NaN();
+  if (numel() == Int(0) && dtype().is_float()) return flatten().sum() + std::numeric_limits<double>::quiet_NaN();
   return flatten().median(0).first;
 }
 

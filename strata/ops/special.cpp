@@ -1,5 +1,5 @@
-// Special functions of Values: the values of special_values.h, computed in the dtype of the argument (16-bit floats in f32), with
-// explicit gradients, which are functions of this file again.
+// Special functions of Values: the values of special_values.h, computed in the dtype of the argument (16-bit floats in
+// f32), with explicit gradients, which are functions of this file again.
 
 #include <cmath>
 #include <limits>
@@ -27,9 +27,7 @@ Value in_precision(const Value& x, Value (*f)(const Value&)) {
 template <class Slope>
 Value with_slope(const Value& value, const Value& x, Slope) {
   if (!x.is_tracked()) return value;
-  const auto backward = [](const Value& dy, const Saved& saved) {
-    return std::vector{dy * Slope{}(saved[0])};
-  };
+  const auto backward = [](const Value& dy, const Saved& saved) { return std::vector{dy * Slope{}(saved[0])}; };
   if constexpr (!kTakesGradients) return value;
   return with_gradient(value, {&x, 1}, backward, Saved({x}));
 }
@@ -37,9 +35,8 @@ Value with_slope(const Value& value, const Value& x, Slope) {
 // --- functions related to erf ---
 
 Value erfc_of(const Value& x) {
-  return with_slope(erfc_value(x.detach()), x, [](const Value& a) {
-    return a.square().neg().exp() * (-2 * std::numbers::inv_sqrtpi);
-  });
+  return with_slope(erfc_value(x.detach()), x,
+                    [](const Value& a) { return a.square().neg().exp() * (-2 * std::numbers::inv_sqrtpi); });
 }
 
 Value erfinv_of(const Value& x) {
@@ -66,13 +63,11 @@ Value i0_of(const Value& x) {
   return with_slope(bessel_value(x.detach(), 0, false), x, [](const Value& a) { return a.i1(); });
 }
 Value i0e_of(const Value& x) {
-  return with_slope(bessel_value(x.detach(), 0, true), x,
-                    [](const Value& a) { return a.i1e() - a.sign() * a.i0e(); });
+  return with_slope(bessel_value(x.detach(), 0, true), x, [](const Value& a) { return a.i1e() - a.sign() * a.i0e(); });
 }
 Value i1_of(const Value& x) {
-  return with_slope(bessel_value(x.detach(), 1, false), x, [](const Value& a) {
-    return a.eq(0).where(0.5, a.i0() - a.i1() * inverse_or_zero(a));
-  });
+  return with_slope(bessel_value(x.detach(), 1, false), x,
+                    [](const Value& a) { return a.eq(0).where(0.5, a.i0() - a.i1() * inverse_or_zero(a)); });
 }
 Value i1e_of(const Value& x) {
   return with_slope(bessel_value(x.detach(), 1, true), x, [](const Value& a) {
@@ -80,7 +75,8 @@ Value i1e_of(const Value& x) {
   });
 }
 
-/// The Taylor coefficients of (d/dy sin(y)/y) / y as a polynomial in y*y, the highest power first: (-1)^k * 2k / (2k + 1)!
+/// The Taylor coefficients of (d/dy sin(y)/y) / y as a polynomial in y*y, the highest power first: (-1)^k * 2k / (2k +
+/// 1)!
 std::vector<double> sinc_slopes() {
   std::vector<double> out;
   double factorial = 1;
@@ -110,8 +106,7 @@ Value entr_of(const Value& x) {
   return x.lt(0).where(-kEndless, x.isnan().where(x, -out));
 }
 
-constexpr std::int64_t kMostDerivatives =
-    60;  // factorials and powers of pi up to this order are computed accurately
+constexpr std::int64_t kMostDerivatives = 60;  // factorials and powers of pi up to this order are computed accurately
 
 /// polygamma() of this order; its derivative is polygamma() of the next order.
 Value derivative_of_digamma(const Value& x, std::int64_t order) {
@@ -142,16 +137,15 @@ STRATA_SPECIAL(entr, entr_of)
 #undef STRATA_SPECIAL
 
 Value Value::polygamma(std::int64_t order) const {
-  STRATA_CHECK(order >= 0 && order <= kMostDerivatives, domain, "[polygamma] the order is ", order,
-               "; 0 to ", kMostDerivatives, " is expected");
+  STRATA_CHECK(order >= 0 && order <= kMostDerivatives, domain, "[polygamma] the order is ", order, "; 0 to ",
+               kMostDerivatives, " is expected");
   return order == 0 ? digamma() : derivative_of_digamma(*this, order);
 }
 
 /// The sum over k < p of lgamma(x - k/2), plus p*(p - 1)/4 * log(pi).
 Value Value::mvlgamma(std::int64_t p) const {
   constexpr std::int64_t kMost = 1024;
-  STRATA_CHECK(p >= 1 && p <= kMost, domain, "[mvlgamma] the dimension is ", p, "; 1 to ", kMost,
-               " is expected");
+  STRATA_CHECK(p >= 1 && p <= kMost, domain, "[mvlgamma] the dimension is ", p, "; 1 to ", kMost, " is expected");
   const auto dimension = static_cast<double>(p);
   Value out = lgamma();
   for (std::int64_t k = 1; k < p; ++k) out = out + (*this - static_cast<double>(k) * 0.5).lgamma();

@@ -17,8 +17,7 @@ std::int64_t axis_to_cut(const Value& x, std::int64_t axis, const char* operatio
 
 void check_parts(std::int64_t count, const char* operation) {
   constexpr std::int64_t kMostParts = std::int64_t{1} << 20;
-  STRATA_CHECK(count <= kMostParts, budget, "[", operation, "] ", count, " parts are more than ",
-               kMostParts);
+  STRATA_CHECK(count <= kMostParts, budget, "[", operation, "] ", count, " parts are more than ", kMostParts);
 }
 
 /// The parts of these sizes along the axis, in order.
@@ -41,11 +40,12 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t n, std::int64_t size, const c
   return out;
 }
 
-/// `axis`, for hsplit() and its relatives. @throws Error (shape) for fewer than `least` dimensions, or where `count` equal parts do not fit
+/// `axis`, for hsplit() and its relatives. @throws Error (shape) for fewer than `least` dimensions, or where `count`
+/// equal parts do not fit
 std::int64_t cut_axis(const char* operation, const Value& x, std::int64_t least, std::int64_t axis,
                       std::int64_t count) {
-  STRATA_CHECK(x.ndim() >= least, shape, "[", operation, "] the tensor has shape ", render(x.shape()),
-               ": ", least, least == 1 ? " dimension is needed" : " dimensions at least are needed");
+  STRATA_CHECK(x.ndim() >= least, shape, "[", operation, "] the tensor has shape ", render(x.shape()), ": ", least,
+               least == 1 ? " dimension is needed" : " dimensions at least are needed");
   const std::int64_t n = number_of(x.size(axis), operation);
   STRATA_CHECK(count > 0 && n % count == 0, shape, "[", operation, "] axis ", axis, " of size ", n,
                " cannot be split into ", count, " equal parts");
@@ -66,19 +66,18 @@ std::vector<Value> Value::split(std::span<const std::int64_t> sizes, std::int64_
   const std::int64_t a = axis_to_cut(*this, axis, "split"), n = number_of(size(a), "split");
   std::int64_t left = n;
   for (const std::int64_t part : sizes) {
-    STRATA_CHECK(0 <= part && part <= left, shape, "[split] axis ", axis, " of size ", n,
-                 " has no ", part, " left: ", left);
+    STRATA_CHECK(0 <= part && part <= left, shape, "[split] axis ", axis, " of size ", n, " has no ", part,
+                 " left: ", left);
     left -= part;
   }
-  STRATA_CHECK(left == 0, shape, "[split] the sizes for axis ", axis, " of size ", n, " leave ",
-               left, " elements over");
+  STRATA_CHECK(left == 0, shape, "[split] the sizes for axis ", axis, " of size ", n, " leave ", left,
+               " elements over");
   return parts_of(*this, a, sizes);
 }
 
 std::vector<Value> Value::chunk(std::int64_t count, std::int64_t axis) const {
   const std::int64_t a = axis_to_cut(*this, axis, "chunk"), n = number_of(size(a), "chunk");
-  STRATA_CHECK(count > 0, shape, "[chunk] axis ", axis, " of size ", n, " cannot be split into ",
-               count, " parts");
+  STRATA_CHECK(count > 0, shape, "[chunk] axis ", axis, " of size ", n, " cannot be split into ", count, " parts");
   if (n == 0) {
     check_parts(count, "chunk");
     return std::vector<Value>(static_cast<std::size_t>(count), *this);
@@ -87,10 +86,9 @@ std::vector<Value> Value::chunk(std::int64_t count, std::int64_t axis) const {
 }
 
 std::vector<Value> Value::tensor_split(std::int64_t count, std::int64_t axis) const {
-  const std::int64_t a = axis_to_cut(*this, axis, "tensor_split"),
-                     n = number_of(size(a), "tensor_split");
-  STRATA_CHECK(count > 0, shape, "[tensor_split] axis ", axis, " of size ", n,
-               " cannot be split into ", count, " parts");
+  const std::int64_t a = axis_to_cut(*this, axis, "tensor_split"), n = number_of(size(a), "tensor_split");
+  STRATA_CHECK(count > 0, shape, "[tensor_split] axis ", axis, " of size ", n, " cannot be split into ", count,
+               " parts");
   check_parts(count, "tensor_split");
   std::vector<std::int64_t> sizes;
   for (std::int64_t k = 0; k < count; ++k) sizes.push_back(n / count + (k < n % count));
@@ -99,8 +97,7 @@ std::vector<Value> Value::tensor_split(std::int64_t count, std::int64_t axis) co
 
 /// As Python slices: indices beyond the axis are clamped, and a part whose end precedes its begin is empty.
 std::vector<Value> Value::tensor_split(std::span<const std::int64_t> indices, std::int64_t axis) const {
-  const std::int64_t a = axis_to_cut(*this, axis, "tensor_split"),
-                     n = number_of(size(a), "tensor_split");
+  const std::int64_t a = axis_to_cut(*this, axis, "tensor_split"), n = number_of(size(a), "tensor_split");
   std::vector<Value> out;
   std::int64_t begin = 0;
   for (std::size_t k = 0; k <= indices.size(); ++k) {
@@ -121,8 +118,7 @@ std::vector<Value> Value::unbind(std::int64_t axis) const {
 }
 
 std::vector<Value> Value::hsplit(std::int64_t count) const {
-  STRATA_CHECK(ndim() > 0, shape,
-               "[hsplit] the tensor is a scalar: at least one dimension is needed");
+  STRATA_CHECK(ndim() > 0, shape, "[hsplit] the tensor is a scalar: at least one dimension is needed");
   return tensor_split(count, cut_axis("hsplit", *this, 1, horizontal(*this), count));
 }
 std::vector<Value> Value::vsplit(std::int64_t count) const {
@@ -132,8 +128,7 @@ std::vector<Value> Value::dsplit(std::int64_t count) const {
   return tensor_split(count, cut_axis("dsplit", *this, 3, 2, count));
 }
 std::vector<Value> Value::hsplit(std::span<const std::int64_t> indices) const {
-  STRATA_CHECK(ndim() > 0, shape,
-               "[hsplit] the tensor is a scalar: at least one dimension is needed");
+  STRATA_CHECK(ndim() > 0, shape, "[hsplit] the tensor is a scalar: at least one dimension is needed");
   return tensor_split(indices, cut_axis("hsplit", *this, 1, horizontal(*this), 1));
 }
 std::vector<Value> Value::vsplit(std::span<const std::int64_t> indices) const {

@@ -17,16 +17,14 @@ std::pair<Value, Value> extreme_at(const Value& x, std::int64_t axis, bool keepd
   const std::int64_t a = axis_of(axis, x.ndim(), is_max ? "max_with_indices" : "min_with_indices");
   const Value places = is_max ? x.argmax(a, true) : x.argmin(a, true);
   if (x.ndim() == 0) return {x, places};
-  const Value values = x.is_tracked() ? x.gather(a, places)
-                       : is_max       ? x.max(a, true)
-                                      : x.min(a, true);
+  const Value values = x.is_tracked() ? x.gather(a, places) : is_max ? x.max(a, true) : x.min(a, true);
   if (keepdim) return {values, places};
   return {values.squeeze(a), places.squeeze(a)};
 }
 
 void check_floats(const Value& x, const char* operation) {
-  STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] the tensor has dtype ",
-               x.dtype().name(), ": cast it to a float dtype first");
+  STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] the tensor has dtype ", x.dtype().name(),
+               ": cast it to a float dtype first");
 }
 
 }  // namespace
@@ -64,9 +62,7 @@ Value Value::nanmean(const AxesArg& axes, bool keepdim) const {
   });
 }
 
-Value Value::dist(const Value& other, double p) const {
-  return (as_real(*this, other) - other).norm(p);
-}
+Value Value::dist(const Value& other, double p) const { return (as_real(*this, other) - other).norm(p); }
 
 Value Value::renorm(double p, std::int64_t axis, double most) const {
   STRATA_CHECK(ndim() >= 2, shape, "[renorm] the tensor has shape ", render(shape()),
@@ -93,8 +89,7 @@ Value Value::sum_to_size(const Ints& to) const {
     fits = k < front || is_same || wanted == Int(1);
     if (k < front || !is_same) axes.push_back(k);
   }
-  STRATA_CHECK(fits, shape, "[sum_to_size] shape ", render(shape()), " does not sum up to ",
-               render(to));
+  STRATA_CHECK(fits, shape, "[sum_to_size] shape ", render(shape()), " does not sum up to ", render(to));
   return axes.empty() ? *this : sum(axes, true).reshape(to);
 }
 
@@ -102,13 +97,11 @@ Value Value::sum_to_size(const Ints& to) const {
 Value Value::histc(std::int64_t bins, double low, double high) const {
   check_floats(*this, "histc");
   STRATA_CHECK(bins > 0, domain, "[histc] ", bins, " bins");
-  STRATA_CHECK(low <= high && std::isfinite(low) && std::isfinite(high), domain, "[histc] from ",
-               low, " to ", high);
+  STRATA_CHECK(low <= high && std::isfinite(low) && std::isfinite(high), domain, "[histc] from ", low, " to ", high);
   const Value x = flatten().detach();
   if (numel() == Int(0)) return zeros({bins}, dtype());
   const bool is_given = low != high;
-  const Value least = is_given ? new_full({}, low) : x.min(),
-              most = is_given ? new_full({}, high) : x.max();
+  const Value least = is_given ? new_full({}, low) : x.min(), most = is_given ? new_full({}, high) : x.max();
   const Value is_flat = least.eq(most);
   const Value from = is_flat.where(least - 1, least), to = is_flat.where(most + 1, most);
   const Value place = ((x - from) / (to - from) * bins).floor().minimum(bins - 1);

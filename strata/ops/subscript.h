@@ -1,5 +1,5 @@
-// Indexing as with PyTorch's brackets, on Values: index() and index_put(). tensor/subscript.h has the brackets of Tensors, which lower
-// to these subscripts.
+// Indexing as with PyTorch's brackets, on Values: index() and index_put(). tensor/subscript.h has the brackets of
+// Tensors, which lower to these subscripts.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace strata::ops {
 
-/// An index tensor: integers that select elements of an axis; negative ones count from the end. `extremes`, the least and the largest
-/// index, are set where the values are known; index() then throws if one of them is out of range.
+/// An index tensor: integers that select elements of an axis; negative ones count from the end. `extremes`, the least
+/// and the largest index, are set where the values are known; index() then throws if one of them is out of range.
 struct Indices {
   struct Extremes {
     std::int64_t least, most;
@@ -27,19 +27,19 @@ struct MaskPlaces {
 };
 using Subscript = std::variant<Int, Slice, Ellipsis, NewAxis, Indices, MaskPlaces>;
 
-/// x[subscripts], as PyTorch's brackets. @throws Error (shape) naming index, axis and size for an index out of range, too many subscripts
-/// or a mask of another shape; (domain) for a slice of step 0
+/// x[subscripts], as PyTorch's brackets. @throws Error (shape) naming index, axis and size for an index out of range,
+/// too many subscripts or a mask of another shape; (domain) for a slice of step 0
 Value index(const Value& x, std::span<const Subscript> subscripts);
-/// x with `value`, which broadcasts, at the selected places. Where a place is selected more than once the last value wins; with
-/// `accumulate` all values are added to the element. @throws Error as index(); (shape) where `value` does not broadcast
-Value index_put(const Value& x, std::span<const Subscript> subscripts, const Value& value,
-                bool accumulate);
+/// x with `value`, which broadcasts, at the selected places. Where a place is selected more than once the last value
+/// wins; with `accumulate` all values are added to the element. @throws Error as index(); (shape) where `value` does
+/// not broadcast
+Value index_put(const Value& x, std::span<const Subscript> subscripts, const Value& value, bool accumulate);
 
-/// True iff index_put() of `value` at x[mask] puts the same value at each selected place, so that the number of places is irrelevant and
-/// with_one_value() applies.
+/// True iff index_put() of `value` at x[mask] puts the same value at each selected place, so that the number of places
+/// is irrelevant and with_one_value() applies.
 bool is_one_for_all(const Value& value, const Value& x, const Value& mask);
-/// x with `value` (accumulate: x + value) where `mask` is true. Elementwise: the mask is not realized, so that a capture can contain the
-/// operation and it fuses with its surroundings. @pre is_one_for_all(value, x, mask)
+/// x with `value` (accumulate: x + value) where `mask` is true. Elementwise: the mask is not realized, so that a
+/// capture can contain the operation and it fuses with its surroundings. @pre is_one_for_all(value, x, mask)
 Value with_one_value(const Value& x, const Value& mask, const Value& value, bool accumulate);
 
 }  // namespace strata::ops

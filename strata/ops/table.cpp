@@ -11,9 +11,8 @@ std::vector<OperationRow> read_rows() {
   using Kind = OperationKind;
   constexpr std::string_view kInPlace = "in_place";
   return {
-#define STRATA_UNARY(name, dtype, in_place, names, reference, meaning)                  \
-  {Kind::unary,           #name,     #dtype, "one", {}, "bound", #in_place == kInPlace, \
-   {STRATA_NAMES(names)}, reference, meaning},
+#define STRATA_UNARY(name, dtype, in_place, names, reference, meaning) \
+  {Kind::unary, #name, #dtype, "one", {}, "bound", #in_place == kInPlace, {STRATA_NAMES(names)}, reference, meaning},
 #define STRATA_BINARY(name, dtype, in_place, names, reference, meaning) \
   {Kind::binary,                                                        \
    #name,                                                               \
@@ -25,28 +24,11 @@ std::vector<OperationRow> read_rows() {
    {STRATA_NAMES(names)},                                               \
    reference,                                                           \
    meaning},
-#define STRATA_METHOD(result, name, parameters, binding, in_place, names, reference, meaning) \
-  {Kind::method,                                                                              \
-   #name,                                                                                     \
-   "",                                                                                        \
-   #result,                                                                                   \
-   {STRATA_TEXTS(parameters)},                                                                \
-   #binding,                                                                                  \
-   #in_place == kInPlace,                                                                     \
-   {STRATA_NAMES(names)},                                                                     \
-   reference,                                                                                 \
-   meaning},
+#define STRATA_METHOD(result, name, parameters, binding, in_place, names, reference, meaning)                      \
+  {Kind::method,          #name,     "",     #result, {STRATA_TEXTS(parameters)}, #binding, #in_place == kInPlace, \
+   {STRATA_NAMES(names)}, reference, meaning},
 #define STRATA_ROW(kind, result, name, parameters, binding, names, reference, meaning) \
-  {kind,                                                                               \
-   #name,                                                                              \
-   "",                                                                                 \
-   #result,                                                                            \
-   {STRATA_TEXTS(parameters)},                                                         \
-   #binding,                                                                           \
-   false,                                                                              \
-   {STRATA_NAMES(names)},                                                              \
-   reference,                                                                          \
-   meaning},
+  {kind, #name, "", #result, {STRATA_TEXTS(parameters)}, #binding, false, {STRATA_NAMES(names)}, reference, meaning},
 #define STRATA_STATIC(...) STRATA_ROW(Kind::static_method, __VA_ARGS__)
 #define STRATA_FUNCTION(...) STRATA_ROW(Kind::function, __VA_ARGS__)
 #define STRATA_FUNCTION_BY_HAND(...) STRATA_ROW(Kind::function, __VA_ARGS__)

@@ -17,20 +17,20 @@ struct ParameterText {
   const char* python_names = nullptr;
 };
 
-/// How an operation is called: a method (elementwise of one or two operands, or any other), a static method, a free function, a
-/// function in the namespace linalg.
+/// How an operation is called: a method (elementwise of one or two operands, or any other), a static method, a free
+/// function, a function in the namespace linalg.
 enum class OperationKind : std::uint8_t { unary, binary, method, static_method, function, linalg };
 
 /// A row of the table: an operation.
 struct OperationRow {
   OperationKind kind;
   std::string_view name;
-  std::string_view dtype;  ///< unary and binary: the rule of the result's dtype (see operations.def)
+  std::string_view dtype;                 ///< unary and binary: the rule of the result's dtype (see operations.def)
   std::string_view result;                ///< "one", "pair" or "list"
   std::vector<ParameterText> parameters;  ///< without the tensor whose method the operation is
-  std::string_view binding;  ///< how Python binds it: "bound", "bound_to_class", "by_hand"
-  bool in_place = false;     ///< whether Python has NAME_()
-  std::vector<std::string_view> names;  ///< further names
+  std::string_view binding;               ///< how Python binds it: "bound", "bound_to_class", "by_hand"
+  bool in_place = false;                  ///< whether Python has NAME_()
+  std::vector<std::string_view> names;    ///< further names
   std::string_view reference,
       meaning;  ///< the function of NumPy or PyTorch with the same result; a sentence
 };

@@ -2,9 +2,10 @@
 //
 //   Value softsign(const Value& x) { return x / (1 + x.abs()); }
 //
-// A Value is a LazyOp whose methods promote dtypes, broadcast shapes and accept numbers, as the methods of a Tensor do. A Value has no
-// memory and no device, and nothing runs. Tensors (tensor/) and the text form of kernels (kernel_text.h) call these formulas with their
-// nodes. Names, broadcasting, dtypes and edge cases are PyTorch's. Negative axes count from the end.
+// A Value is a LazyOp whose methods promote dtypes, broadcast shapes and accept numbers, as the methods of a Tensor do.
+// A Value has no memory and no device, and nothing runs. Tensors (tensor/) and the text form of kernels (kernel_text.h)
+// call these formulas with their nodes. Names, broadcasting, dtypes and edge cases are PyTorch's. Negative axes count
+// from the end.
 #pragma once
 
 #include <cstdint>
@@ -74,10 +75,8 @@ class Value {
 #define STRATA_UNARY(name, ...) Value name() const;
 #define STRATA_BINARY(name, ...) \
   Value name(const Operand& other) const { return ops::name(*this, other); }
-#define STRATA_METHOD(result, name, parameters, ...) \
-  STRATA_RESULT(result) name(STRATA_DECLARED(parameters)) const;
-#define STRATA_STATIC(result, name, parameters, ...) \
-  static STRATA_RESULT(result) name(STRATA_DECLARED(parameters));
+#define STRATA_METHOD(result, name, parameters, ...) STRATA_RESULT(result) name(STRATA_DECLARED(parameters)) const;
+#define STRATA_STATIC(result, name, parameters, ...) static STRATA_RESULT(result) name(STRATA_DECLARED(parameters));
 #include "strata/ops/operations.def"
 
  private:

@@ -1,11 +1,12 @@
 // Sliding windows over an axis as a view, and unwindowed(), which adds their elements back.
 //
-// Overlapping windows use only movement ops: the axis, of length L, is repeated and cut into rows of length L + dilation, so that row k
-// begins at element k*dilation. Row k has element k of all windows, and every step-th column is a window. The ShapeTracker merges these
-// ops into one view with two strides. Windows that do not overlap are simply rows of length `step`.
+// Overlapping windows use only movement ops: the axis, of length L, is repeated and cut into rows of length L +
+// dilation, so that row k begins at element k*dilation. Row k has element k of all windows, and every step-th column is
+// a window. The ShapeTracker merges these ops into one view with two strides. Windows that do not overlap are simply
+// rows of length `step`.
 //
-// windows() and unwindowed() are each other's gradient, set explicitly: the gradient rules of the movement ops would sum over all
-// repetitions of the axis.
+// windows() and unwindowed() are each other's gradient, set explicitly: the gradient rules of the movement ops would
+// sum over all repetitions of the axis.
 
 #include <algorithm>
 
@@ -16,9 +17,9 @@ namespace strata::ops {
 
 namespace {
 
-/// The shape of x with the size of `axis` replaced by the sizes `by`; with `drops_last` also without the last dimension.
-Ints with_sizes(const LazyOp& x, std::size_t axis, std::initializer_list<Int> by,
-                bool drops_last = false) {
+/// The shape of x with the size of `axis` replaced by the sizes `by`; with `drops_last` also without the last
+/// dimension.
+Ints with_sizes(const LazyOp& x, std::size_t axis, std::initializer_list<Int> by, bool drops_last = false) {
   Ints out;
   for (std::size_t k = 0; k + (drops_last ? 1 : 0) < x.shape().size(); ++k) {
     if (k != axis)
@@ -31,8 +32,7 @@ Ints with_sizes(const LazyOp& x, std::size_t axis, std::initializer_list<Int> by
 /// The first `count` elements of the axis.
 LazyOp first_of(const LazyOp& x, std::size_t axis, const Int& count) {
   Mask bounds;
-  for (std::size_t k = 0; k < x.shape().size(); ++k)
-    bounds.push_back({0, k == axis ? count : x.shape()[k]});
+  for (std::size_t k = 0; k < x.shape().size(); ++k) bounds.push_back({0, k == axis ? count : x.shape()[k]});
   return x.shrink(bounds);
 }
 /// Every step-th element of the axis.
@@ -61,8 +61,7 @@ LazyOp of_size(const LazyOp& x, std::size_t axis, const Int& count) {
 
 /// The dimensions (window, element) in place of `axis`, for windows that do not overlap.
 LazyOp apart(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t count) {
-  const LazyOp rows =
-      of_size(x, axis, Int(count) * Int(w.step)).reshape(with_sizes(x, axis, {count, w.step}));
+  const LazyOp rows = of_size(x, axis, Int(count) * Int(w.step)).reshape(with_sizes(x, axis, {count, w.step}));
   return every(first_of(rows, axis + 1, w.reach()), axis + 1, w.dilation);
 }
 
@@ -78,8 +77,7 @@ LazyOp overlapping(const LazyOp& x, std::size_t axis, const Window& w, std::int6
   const LazyOp rows = first_of(repeated, axis, all).reshape(with_sizes(used, axis, {w.size, row}));
   const LazyOp out = every(first_of(rows, axis + 1, last + Int(1)), axis + 1, w.step);
   Axes order;
-  for (std::size_t k = 0; k < out.shape().size(); ++k)
-    order.push_back(static_cast<std::int64_t>(k));
+  for (std::size_t k = 0; k < out.shape().size(); ++k) order.push_back(static_cast<std::int64_t>(k));
   std::swap(order[axis], order[axis + 1]);
   return out.permute(order);
 }
@@ -111,15 +109,13 @@ LazyOp shifted(const LazyOp& rows, std::size_t axis, const Window& w, std::int64
   return elements.pad(around);
 }
 
-/// The inverse of the rows of overlapping(): rows of length size + dilation, one after the other, cut into rows of length `size`, so that
-/// each element stands in the column of its place in the axis. The columns are summed.
+/// The inverse of the rows of overlapping(): rows of length size + dilation, one after the other, cut into rows of
+/// length `size`, so that each element stands in the column of its place in the axis. The columns are summed.
 LazyOp sheared(const LazyOp& rows, std::size_t axis, const Window& w, const Int& size) {
   const LazyOp spread = spaced(element_moved(rows, rows.shape().size() - 1, axis), axis + 1, w.step);
   const LazyOp longer = of_size(spread, axis + 1, size + Int(w.dilation));
-  const LazyOp flat =
-      longer.reshape(with_sizes(rows, axis, {Int(w.size) * (size + Int(w.dilation))}, true));
-  const LazyOp square =
-      first_of(flat, axis, Int(w.size) * size).reshape(with_sizes(flat, axis, {w.size, size}));
+  const LazyOp flat = longer.reshape(with_sizes(rows, axis, {Int(w.size) * (size + Int(w.dilation))}, true));
+  const LazyOp square = first_of(flat, axis, Int(w.size) * size).reshape(with_sizes(flat, axis, {w.size, size}));
   const LazyOp sum = LazyOp::reduce(Ops::SUM, square, {static_cast<std::int64_t>(axis)});
   return sum.reshape(with_sizes(flat, axis, {size}));
 }
@@ -129,15 +125,14 @@ LazyOp plain_windows(const LazyOp& x, std::size_t axis, const Window& w, std::in
   return element_moved(pairs, axis + 1, pairs.shape().size() - 1);
 }
 
-/// Materializes `rows` if they come from a reduction (a matrix product): its loops and the loops that add windows back do not fuse well.
-/// In memory the elements of windows come first, so that neighbours along the axis are adjacent.
+/// Materializes `rows` if they come from a reduction (a matrix product): its loops and the loops that add windows back
+/// do not fuse well. In memory the elements of windows come first, so that neighbours along the axis are adjacent.
 LazyOp settled(const LazyOp& rows, std::size_t axis) {
   const LazyNode* n = rows.node();
   while (is_movement(n->op) || n->op == Ops::CAST) n = n->src[0].node();
   if (!is_reduce(n->op)) return rows;
   Axes order, back;
-  for (std::size_t k = axis + 1; k < rows.shape().size(); ++k)
-    order.push_back(static_cast<std::int64_t>(k));
+  for (std::size_t k = axis + 1; k < rows.shape().size(); ++k) order.push_back(static_cast<std::int64_t>(k));
   for (std::size_t k = 0; k <= axis; ++k) order.push_back(static_cast<std::int64_t>(k));
   const std::size_t elements = rows.shape().size() - axis - 1;
   for (std::size_t k = 0; k < order.size(); ++k)
@@ -149,8 +144,7 @@ LazyOp plain_unwindowed(const LazyOp& given, std::size_t axis, const Window& w, 
   constexpr std::int64_t kMostShifts = 8;
   const LazyOp rows = overlap(w) ? settled(given, axis) : given;
   if (!overlap(w)) {
-    const LazyOp pairs =
-        spaced(element_moved(rows, rows.shape().size() - 1, axis + 1), axis + 1, w.dilation);
+    const LazyOp pairs = spaced(element_moved(rows, rows.shape().size() - 1, axis + 1), axis + 1, w.dilation);
     const LazyOp whole = of_size(pairs, axis + 1, w.step);
     const Int count = whole.shape()[axis];
     return of_size(whole.reshape(with_sizes(rows, axis, {count * Int(w.step)}, true)), axis, size);
@@ -163,11 +157,8 @@ LazyOp plain_unwindowed(const LazyOp& given, std::size_t axis, const Window& w, 
 
 class WindowsGradient final : public GradientFunction {
  public:
-  WindowsGradient(std::size_t axis, const Window& w, Int size)
-      : axis_(axis), w_(w), size_(std::move(size)) {}
-  std::vector<LazyOp> gradients(const LazyOp& dy) const override {
-    return {unwindowed(dy, axis_, w_, size_)};
-  }
+  WindowsGradient(std::size_t axis, const Window& w, Int size) : axis_(axis), w_(w), size_(std::move(size)) {}
+  std::vector<LazyOp> gradients(const LazyOp& dy) const override { return {unwindowed(dy, axis_, w_, size_)}; }
 
  private:
   std::size_t axis_;
@@ -176,11 +167,8 @@ class WindowsGradient final : public GradientFunction {
 };
 class UnwindowedGradient final : public GradientFunction {
  public:
-  UnwindowedGradient(std::size_t axis, const Window& w, std::int64_t count)
-      : axis_(axis), w_(w), count_(count) {}
-  std::vector<LazyOp> gradients(const LazyOp& dy) const override {
-    return {windows(dy, axis_, w_, count_)};
-  }
+  UnwindowedGradient(std::size_t axis, const Window& w, std::int64_t count) : axis_(axis), w_(w), count_(count) {}
+  std::vector<LazyOp> gradients(const LazyOp& dy) const override { return {windows(dy, axis_, w_, count_)}; }
 
  private:
   std::size_t axis_;

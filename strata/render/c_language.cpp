@@ -1,4 +1,5 @@
-// The language C: GNU C 11, for gcc and clang. A vector with a power of two lanes is a GNU vector (gnu_vector.cpp), another one an array.
+// The language C: GNU C 11, for gcc and clang. A vector with a power of two lanes is a GNU vector (gnu_vector.cpp),
+// another one an array.
 #include "strata/render/cstyle.h"
 
 namespace strata {
@@ -41,8 +42,10 @@ constexpr OpText kCOps[] = {
 // clang-format on
 
 constexpr HelperText kCHelpers[] = {
-    // An arithmetic fence, which hides a value from two bugs of clang 19 (LLVM's InstCombine). With an absolute value a = fabs(-1),
-    // `a != a ? a : a > 0 ? a : 0` becomes 0. An integer with few significant bits counts as exact in f16, so f16(65536) becomes 65536
+    // An arithmetic fence, which hides a value from two bugs of clang 19 (LLVM's InstCombine). With an absolute value a
+    // = fabs(-1),
+    // `a != a ? a : a > 0 ? a : 0` becomes 0. An integer with few significant bits counts as exact in f16, so
+    // f16(65536) becomes 65536
     // instead of infinity.
     {"strata_fhide", R"(static inline float strata_fhide(float x) {
 #if defined(__clang__) && __clang_major__ >= 14
@@ -60,7 +63,8 @@ constexpr HelperText kCHelpers[] = {
   return x;
 #endif
 })"},
-    // The same for vectors, as a macro. The operand must be a variable, because the pragma would also apply to the expression of the
+    // The same for vectors, as a macro. The operand must be a variable, because the pragma would also apply to the
+    // expression of the
     // operand.
     {"strata_vhide", R"c(#if defined(__clang__) && __clang_major__ >= 14
 #define strata_vhide(x) __extension__({ _Pragma("clang fp reassociate(on)") __arithmetic_fence(x); })
@@ -86,8 +90,10 @@ constexpr HelperText kCHelpers[] = {
   if (y != x && x == x && !(v.u & 1u)) v.u += (y < 0 ? y > x : y < x) || y == 0 ? 1u : -1u;
   return v.f;
 })"},
-    // Non-temporal stores, by the processor's instruction if the compiler may use it, else plain stores. Sanitizers do not see assembly, so
-    // builds with a sanitizer define STRATA_PLAIN_STORES. The bits are stored as f32, because no register class accepts vectors of f16.
+    // Non-temporal stores, by the processor's instruction if the compiler may use it, else plain stores. Sanitizers do
+    // not see assembly, so
+    // builds with a sanitizer define STRATA_PLAIN_STORES. The bits are stored as f32, because no register class accepts
+    // vectors of f16.
     {"strata_stream16", R"(#if defined(__x86_64__) && !defined(STRATA_PLAIN_STORES)
 #define strata_stream16(to, v) __asm__("movntps %1, %0" : "=m"(*(to)) : "x"((__attribute__((vector_size(16))) float)(v)))
 #else

@@ -15,13 +15,10 @@ namespace {
 
 using detail::message;
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
 bool is_name(std::string_view text) {
-  return !text.empty() && !(text[0] >= '0' && text[0] <= '9') &&
-         std::all_of(text.begin(), text.end(), is_word);
+  return !text.empty() && !(text[0] >= '0' && text[0] <= '9') && std::all_of(text.begin(), text.end(), is_word);
 }
 
 /// Whether `line` contains `word` as a whole word.
@@ -39,15 +36,14 @@ bool names(std::string_view line, std::string_view word) {
 bool is_inverted_bool(UOp u) {
   if (u.op() != UOps::ALU || u.alu() != Ops::NOT) return false;
   UOp s = u.src(0);
-  while (s.dtype().is_int() && (s.op() == UOps::CAST || (s.op() == UOps::ALU && s.alu() == Ops::NOOP)))
-    s = s.src(0);
+  while (s.dtype().is_int() && (s.op() == UOps::CAST || (s.op() == UOps::ALU && s.alu() == Ops::NOOP))) s = s.src(0);
   return s.dtype().is_bool() && !u.dtype().is_bool();
 }
 
-/// Whether operand `k` of the comparison `u` is an AND or OR of integers. For some constants compilers warn, e.g. about `(x&4) == 3`.
+/// Whether operand `k` of the comparison `u` is an AND or OR of integers. For some constants compilers warn, e.g. about
+/// `(x&4) == 3`.
 bool is_masked(UOp u, std::size_t k) {
-  const bool compares =
-      u.op() == UOps::ALU ? row(u.alu()).typing == OpTyping::compare : u.dtype().is_bool();
+  const bool compares = u.op() == UOps::ALU ? row(u.alu()).typing == OpTyping::compare : u.dtype().is_bool();
   if (!compares) return false;
   const UOp s = u.src(k);
   return s.op() == UOps::ALU && (s.alu() == Ops::AND || s.alu() == Ops::OR) && !s.dtype().is_bool();
@@ -57,20 +53,14 @@ bool is_masked(UOp u, std::size_t k) {
 std::string once(const HelperText& helper) {
   const bool function = helper.text.starts_with("static") || helper.text.starts_with("template");
   if (!function) return message(helper.text, "\n");
-  return message("#ifndef ", helper.name, "\n#define ", helper.name, " ", helper.name, "\n",
-                 helper.text, "\n#endif\n");
+  return message("#ifndef ", helper.name, "\n#define ", helper.name, " ", helper.name, "\n", helper.text, "\n#endif\n");
 }
 
 /// Renders one list of UOps as a program.
 class Renderer {
  public:
-  Renderer(const Language& language, std::string_view name, const UOpGraph& list,
-           const CStyleOptions& options)
-      : l_(language),
-        list_(list),
-        options_(options),
-        w_(language, list, options.lines != nullptr),
-        vectors_(w_) {
+  Renderer(const Language& language, std::string_view name, const UOpGraph& list, const CStyleOptions& options)
+      : l_(language), list_(list), options_(options), w_(language, list, options.lines != nullptr), vectors_(w_) {
     signature_.name = name;
     w_.claim(name);
     w_.claim(message(name, "_entry"));
@@ -128,7 +118,7 @@ class Renderer {
   Writer w_;
   GnuVectors vectors_;
   Signature signature_;
-  std::string poll_;  // the parameter of polls; "look" in texts, which stay the same as keys of the disk cache
+  std::string poll_;      // the parameter of polls; "look" in texts, which stay the same as keys of the disk cache
   int open_ = 0;          // how many loops over SPECIALs are open
   bool streams_ = false;  // whether there are non-temporal stores
 };
@@ -155,8 +145,7 @@ void Renderer::define_parameters() {
   std::sort(globals.begin(), globals.end(), [&](UOp a, UOp b) { return slot(a) < slot(b); });
   for (const UOp u : globals) {
     w_.name(u, w_.claim(std::get<Global>(u.arg()).name));
-    signature_.buffers.push_back(
-        {w_.simple(u), u.dtype().scalar(), stored[u.num()], w_.usage().live(u), slot(u)});
+    signature_.buffers.push_back({w_.simple(u), u.dtype().scalar(), stored[u.num()], w_.usage().live(u), slot(u)});
   }
   if (options_.polls.any()) {
     poll_ = w_.claim("look");
@@ -221,9 +210,8 @@ void Renderer::special_of_instance(UOp u, const Special& special) {
   const std::string_view source = local                  ? l_.special.local
                                   : signature_.in_groups ? l_.special.group
                                                          : l_.special.instance;
-  const std::string index = fill(source, [&](char c) {
-    return c == 'i' ? std::to_string(special.axis) : std::string(1, "xyz"[special.axis]);
-  });
+  const std::string index = fill(
+      source, [&](char c) { return c == 'i' ? std::to_string(special.axis) : std::string(1, "xyz"[special.axis]); });
   const std::string text = fill(loops ? l_.loop : l_.declare, [&](char c) -> std::string {
     switch (c) {
       case 'T': return std::string(w_.scalar_type(u.dtype()));
@@ -285,7 +273,8 @@ void Renderer::expression(UOp u) {
   w_.array(u, lanes, "alu");
 }
 
-/// A GEP needs no variable: its text is the lane of the vector. If the vector is an accumulator, the lane is copied, because it may change.
+/// A GEP needs no variable: its text is the lane of the vector. If the vector is an accumulator, the lane is copied,
+/// because it may change.
 void Renderer::gep(UOp u) {
   const UOp vector = u.src(0);
   const std::string lane = w_.lane(vector, static_cast<int>(std::get<std::int64_t>(u.arg())));
@@ -304,10 +293,7 @@ void Renderer::loop(UOp u) {
   };
   const std::string begin = bound(u.src(0)), end = bound(u.src(1));
   w_.open(fill(l_.loop, [&](char c) {
-    return c == 'T'   ? std::string(w_.scalar_type(u.dtype()))
-           : c == 'n' ? w_.simple(u)
-           : c == 'a' ? begin
-                      : end;
+    return c == 'T' ? std::string(w_.scalar_type(u.dtype())) : c == 'n' ? w_.simple(u) : c == 'a' ? begin : end;
   }));
   poll(u);
 }
@@ -332,7 +318,8 @@ void Renderer::define_acc(UOp u) {
   w_.name(u, w_.declare(w_.value_type_of(u, 8), "acc", begin, true), mask ? 8 : 0);
 }
 
-/// Assigns to the accumulator. The PHI's value has the accumulator's name, if this is the only assignment; else it is copied.
+/// Assigns to the accumulator. The PHI's value has the accumulator's name, if this is the only assignment; else it is
+/// copied.
 void Renderer::phi(UOp u) {
   const DType dtype = u.dtype();
   const std::string acc = w_.simple(u.src(0));
@@ -359,9 +346,7 @@ std::string Renderer::at(UOp access, int k) {
   return message(pointer, "[", w_.simple(index), "+", std::to_string(k), "]");
 }
 
-std::string Renderer::gate(UOp u, std::size_t source, int k) {
-  return std::string(w_.lane(u.src(source), k));
-}
+std::string Renderer::gate(UOp u, std::size_t source, int k) { return std::string(w_.lane(u.src(source), k)); }
 
 std::string Renderer::load_lane(UOp u, int k) {
   std::string text = from_memory(l_, u.dtype().scalar(), at(u, k));
@@ -394,15 +379,13 @@ void Renderer::load(UOp u) {
     return w_.name(u, w_.declare(w_.value_type_of(u, 8), "val", text), dtype.is_bool() ? 8 : 0);
   }
   if (!l_.ternary && u.src().size() == 4) return load_gated(u);
-  if (!dtype.is_vector())
-    return w_.name(u, w_.declare(w_.scalar_type(dtype), "val", load_lane(u, 0)));
+  if (!dtype.is_vector()) return w_.name(u, w_.declare(w_.scalar_type(dtype), "val", load_lane(u, 0)));
   if (moves_whole(u, dtype)) {
     const std::string type = message(w_.scalar_type(dtype), std::to_string(dtype.lanes()));
     std::string whole = w_.declare(type, "val", move(u, l_.load_lanes, dtype));
     if (!is_byte_for_bool(l_, dtype.scalar())) return w_.components(u, std::move(whole));
     std::vector<std::string> truths;
-    for (int k = 0; k < dtype.lanes(); ++k)
-      truths.push_back(message("(", whole, w_.component(k), "!=0)"));
+    for (int k = 0; k < dtype.lanes(); ++k) truths.push_back(message("(", whole, w_.component(k), "!=0)"));
     return w_.array(u, truths, "val");
   }
   w_.simple(u.src(1));
@@ -411,10 +394,10 @@ void Renderer::load(UOp u) {
   w_.array(u, lanes, "val");
 }
 
-/// Whether the language can load or store all lanes at once: an access without a gate, with one of Language::lane_counts.
+/// Whether the language can load or store all lanes at once: an access without a gate, with one of
+/// Language::lane_counts.
 bool Renderer::moves_whole(UOp u, DType dtype) const {
-  const bool counted =
-      std::find(l_.lane_counts.begin(), l_.lane_counts.end(), dtype.lanes()) != l_.lane_counts.end();
+  const bool counted = std::find(l_.lane_counts.begin(), l_.lane_counts.end(), dtype.lanes()) != l_.lane_counts.end();
   const std::size_t gate = u.op() == UOps::LOAD ? 2 : 3;
   return counted && u.src().size() <= gate && narrow_of(l_, dtype.scalar()) == nullptr &&
          (u.src(0).op() == UOps::DEFINE_GLOBAL || l_.vectors_anywhere);
@@ -479,8 +462,7 @@ void Renderer::store_lanes(UOp u) {
   const UOp value = u.src(2);
   if (moves_whole(u, value.dtype())) {
     std::string all;
-    for (int k = 0; k < value.dtype().lanes(); ++k)
-      all += message(k == 0 ? "" : ", ", w_.lane(value, k));
+    for (int k = 0; k < value.dtype().lanes(); ++k) all += message(k == 0 ? "" : ", ", w_.lane(value, k));
     return w_.line(move(u, l_.store_lanes, value.dtype(), all));
   }
   w_.simple(u.src(1));
@@ -498,14 +480,12 @@ std::string Renderer::entry() const {
   const auto unused = [](bool is) { return is ? "  (void)" : ""; };
   std::string arguments;
   for (const Parameter& p : signature_.buffers)
-    arguments += message(arguments.empty() ? "" : ", ", "(", p.stored ? "" : "const ",
-                         memory_type(l_, p.dtype), "*)buffers[", std::to_string(p.slot), "]");
+    arguments += message(arguments.empty() ? "" : ", ", "(", p.stored ? "" : "const ", memory_type(l_, p.dtype),
+                         "*)buffers[", std::to_string(p.slot), "]");
   for (std::size_t k = 0; k < signature_.values.size(); ++k)
-    arguments +=
-        message(arguments.empty() ? "" : ", ", "(", value_type(l_, signature_.values[k].dtype),
-                ")values[", std::to_string(k), "]");
-  std::string out =
-      message("void ", signature_.name, "_entry(void* const* buffers, const long long* values) {\n");
+    arguments += message(arguments.empty() ? "" : ", ", "(", value_type(l_, signature_.values[k].dtype), ")values[",
+                         std::to_string(k), "]");
+  std::string out = message("void ", signature_.name, "_entry(void* const* buffers, const long long* values) {\n");
   if (signature_.buffers.empty()) out += message(unused(true), "buffers;\n");
   if (signature_.values.empty()) out += message(unused(true), "values;\n");
   return out += message("  ", signature_.name, "(", arguments, ");\n}\n");
@@ -523,8 +503,7 @@ std::string Renderer::assemble() const {
   std::string out(l_.prelude);
   const std::string types = w_.typedefs();
   for (const HelperText& h : l_.helpers) {
-    const bool needed =
-        kernel.find(h.name) != std::string::npos || types.find(h.name) != std::string::npos;
+    const bool needed = kernel.find(h.name) != std::string::npos || types.find(h.name) != std::string::npos;
     if (needed) out += once(h);
   }
   out += types;
@@ -537,8 +516,8 @@ std::string Renderer::assemble() const {
   return out;
 }
 
-/// Fills options_.lines: `before` lines without UOps; the lines of `head`, with the definitions whose names they contain; those of the
-/// body.
+/// Fills options_.lines: `before` lines without UOps; the lines of `head`, with the definitions whose names they
+/// contain; those of the body.
 void Renderer::note_lines(std::size_t before, std::string_view head) const {
   SourceLines& lines = *options_.lines;
   lines.assign(before, {});
@@ -550,8 +529,7 @@ void Renderer::note_lines(std::size_t before, std::string_view head) const {
     head.remove_prefix(std::min(line.size() + 1, head.size()));
     std::vector<std::uint32_t>& said = lines.emplace_back();
     for (const UOp u : list_)
-      if (is_definition(u) && names(line, w_.name_of(u)))
-        said.push_back(static_cast<std::uint32_t>(u.num()));
+      if (is_definition(u) && names(line, w_.name_of(u))) said.push_back(static_cast<std::uint32_t>(u.num()));
   }
   STRATA_ASSERT(w_.owners().size() == count_lines(w_.body()), "[render] a line of several lines");
   const SourceLines body = lines_of(list_, w_.owners());
@@ -561,8 +539,8 @@ void Renderer::note_lines(std::size_t before, std::string_view head) const {
 }  // namespace
 }  // namespace rendering
 
-std::string uops_to_cstyle(const Language& language, std::string_view function_name,
-                           const UOpGraph& uops, const CStyleOptions& options) {
+std::string uops_to_cstyle(const Language& language, std::string_view function_name, const UOpGraph& uops,
+                           const CStyleOptions& options) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   if (options.looks.any()) {
@@ -571,8 +549,8 @@ std::string uops_to_cstyle(const Language& language, std::string_view function_n
     return uops_to_cstyle(language, function_name, uops, renamed);
   }
 #pragma GCC diagnostic pop
-  STRATA_CHECK(rendering::is_name(function_name) && !rendering::is_reserved(function_name), domain,
-               "[render] ", in_quotes(function_name), " is not a name of a function");
+  STRATA_CHECK(rendering::is_name(function_name) && !rendering::is_reserved(function_name), domain, "[render] ",
+               in_quotes(function_name), " is not a name of a function");
   STRATA_CHECK(!options.entry || language.gnu_vectors, domain, "[render] ", language.name,
                " has no entry for the host");
   STRATA_CHECK(!options.polls.any() || language.gnu_vectors, domain, "[render] ", language.name,

@@ -1,14 +1,14 @@
-// uops_to_cstyle(): renders a kernel, a list of UOps, as source code in C, CUDA, OpenCL C, Metal or WGSL. The languages are data
-// (language.h). Devices call it through kernel_source.h.
+// uops_to_cstyle(): renders a kernel, a list of UOps, as source code in C, CUDA, OpenCL C, Metal or WGSL. The languages
+// are data (language.h). Devices call it through kernel_source.h.
 //
 //   uops_to_cstyle(CLanguage(), "E_n2", uops)
 //   void E_n2(float* restrict data0) {
 //     data0[0] = (2.0f+3.0f);
 //   }
 //
-// The parameters are the buffers, ordered by slot, then the variables, in the order of the list. A constant, and a value with one use, is
-// written inside the expression that uses it; a value with several uses becomes a local variable; a value without a use is left out. f16
-// and bf16 values are held as f32 and rounded after each op.
+// The parameters are the buffers, ordered by slot, then the variables, in the order of the list. A constant, and a
+// value with one use, is written inside the expression that uses it; a value with several uses becomes a local
+// variable; a value without a use is left out. f16 and bf16 values are held as f32 and rounded after each op.
 #pragma once
 
 #include <string>
@@ -39,8 +39,8 @@ const Language& WGSLLanguage();
 struct CStyleOptions {
   /// Adds `void NAME_entry(void* const* buffers, const long long* values)`, which calls the kernel. Only in C.
   bool entry = false;
-  /// The loops in which the kernel asks whether to stop; buffers[polls.slot] of the entry is then the address of `int poll(void)`, which
-  /// answers 1 to stop. Only in C.
+  /// The loops in which the kernel asks whether to stop; buffers[polls.slot] of the entry is then the address of `int
+  /// poll(void)`, which answers 1 to stop. Only in C.
   Polls polls = {};
   SourceLines* lines = nullptr;  ///< if not null, gets the UOps of each line
   [[deprecated("renamed to polls")]] Polls looks = {};
@@ -49,9 +49,10 @@ struct CStyleOptions {
 #pragma GCC diagnostic pop
 
 /// The source text of a kernel with the name `function_name`.
-/// @throws Error (domain) if verify() refuses the list, the name is not an identifier or is reserved, the language lacks an op or a dtype
+/// @throws Error (domain) if verify() refuses the list, the name is not an identifier or is reserved, the language
+/// lacks an op or a dtype
 ///   of the list (the message names it), or the language does not have what `options` ask for
-std::string uops_to_cstyle(const Language& language, std::string_view function_name,
-                           const UOpGraph& uops, const CStyleOptions& options = {});
+std::string uops_to_cstyle(const Language& language, std::string_view function_name, const UOpGraph& uops,
+                           const CStyleOptions& options = {});
 
 }  // namespace strata

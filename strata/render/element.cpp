@@ -9,16 +9,11 @@ namespace strata::rendering {
 namespace {
 
 DType unsigned_of(int bits) {
-  return bits == 8    ? dtypes::uint8
-         : bits == 16 ? dtypes::uint16
-         : bits == 32 ? dtypes::uint32
-                      : dtypes::uint64;
+  return bits == 8 ? dtypes::uint8 : bits == 16 ? dtypes::uint16 : bits == 32 ? dtypes::uint32 : dtypes::uint64;
 }
 
 /// The dtype of the variables that hold values of `scalar`: f32 for f16 and bf16.
-DType held(DType scalar) {
-  return scalar.is_float() && scalar.bits() == 16 ? dtypes::float32 : scalar;
-}
+DType held(DType scalar) { return scalar.is_float() && scalar.bits() == 16 ? dtypes::float32 : scalar; }
 
 std::string with_operand(std::string_view text, const std::string& a) {
   return fill(text, [&](char) { return a; });
@@ -47,8 +42,7 @@ class Alu {
     const bool extreme = op == Ops::MAX || op == Ops::MIN;
     const bool either = row(op).commutes && (operand_.is_float() || extreme);
     if (is_shift() && constant_of(u.src(1)) != nullptr) on |= kConstRight;
-    if (operand_.is_float() && either && (is_real_constant(u.src(0)) || is_real_constant(u.src(1))))
-      on |= kConstRight;
+    if (operand_.is_float() && either && (is_real_constant(u.src(0)) || is_real_constant(u.src(1)))) on |= kConstRight;
     if (op == Ops::WHERE && may_be_absolute(u)) on |= kNegated;
     swapped_ = either && is_real_constant(u.src(0)) && !is_real_constant(u.src(1));
     row_ = &op_text(language_, op, operand_, on);
@@ -78,8 +72,7 @@ class Alu {
       case 'c': return operand(2);
       case 'T': return std::string(value_type(language_, u_.dtype().scalar()));
       case 'S': return std::string(value_type(language_, operand_));
-      case 'U':
-        return std::string(value_type(language_, unsigned_of(std::max(32, operand_.bits()))));
+      case 'U': return std::string(value_type(language_, unsigned_of(std::max(32, operand_.bits()))));
       case 'V': return std::string(value_type(language_, unsigned_of(operand_.bits())));
       case 'W': return std::to_string(operand_.bits());
       case 'M': return std::to_string(operand_.bits() - 1);
@@ -107,8 +100,8 @@ class Alu {
     return language_.constant(language_, Scalar::of(dtype, least));
   }
 
-  /// The constant count of a shift, at most the width - 1: an arithmetic right shift by more gives the same. (Left and logical shifts by
-  /// more are folded to 0 before.)
+  /// The constant count of a shift, at most the width - 1: an arithmetic right shift by more gives the same. (Left and
+  /// logical shifts by more are folded to 0 before.)
   std::string count() const {
     const auto most = static_cast<std::uint64_t>(operand_.bits() - 1);
     return std::to_string(std::min(most, constant_of(u_.src(1))->bits()));
@@ -154,8 +147,7 @@ class Conversion {
     return language_.constant(language_, Scalar::of(dtype, value));
   }
   std::string convert(DType to, const std::string& a) const {
-    return fill(language_.convert,
-                [&](char c) { return c == 'T' ? std::string(value_type(language_, to)) : a; });
+    return fill(language_.convert, [&](char c) { return c == 'T' ? std::string(value_type(language_, to)) : a; });
   }
 
   std::string between_floats() const {
@@ -170,40 +162,34 @@ class Conversion {
     const std::string a = operand_(0, true);
     const DType real = held(from_);
     const int bits = to_.bits() - (to_.is_unsigned() ? 0 : 1);
-    const std::string above =
-        detail::message("(", a, ">=", constant(real, std::ldexp(1, bits)), ")");
+    const std::string above = detail::message("(", a, ">=", constant(real, std::ldexp(1, bits)), ")");
     const std::string most = constant(to_, std::ldexp(1, bits));
     const std::string zero = constant(to_, 0);
     const double least = to_.is_unsigned() ? 0 : -std::ldexp(1, bits);
     const std::string inside = detail::message("(", a, ">", constant(real, least), ")");
     const std::string below = detail::message("(", a, "<=", constant(real, least), ")");
-    const std::string rest =
-        to_.is_unsigned() ? zero : pick(language_, below, constant(to_, least), zero);
+    const std::string rest = to_.is_unsigned() ? zero : pick(language_, below, constant(to_, least), zero);
     return pick(language_, above, most, pick(language_, inside, convert(to_, a), rest));
   }
 
-  /// A large integer to bf16, rounded once: first the low bits are cut off, and the last kept bit is set if any of them was 1 (round to
-  /// odd). The result is exact in the intermediate float, and rounding that to bf16 equals rounding the integer.
+  /// A large integer to bf16, rounded once: first the low bits are cut off, and the last kept bit is set if any of them
+  /// was 1 (round to odd). The result is exact in the intermediate float, and rounding that to bf16 equals rounding the
+  /// integer.
   std::string to_bfloat16() const {
     const NarrowText& narrow = *narrow_of(language_, to_);
     const bool wide = from_.bits() == 64;
     const std::string a = operand_(0, true);
     const DType u = unsigned_of(from_.bits());
-    const auto number = [&](std::uint64_t v) {
-      return language_.constant(language_, Scalar::of(u, v));
-    };
+    const auto number = [&](std::uint64_t v) { return language_.constant(language_, Scalar::of(u, v)); };
     const std::uint64_t exact = std::uint64_t{1} << (wide ? 53 : 24);
     const int cut = wide ? 11 : 8;
     const std::uint64_t low = (std::uint64_t{1} << cut) - 1;
     const std::string bits = convert(u, a);
-    const std::string small =
-        detail::message("(", bits, "+", number(from_.is_unsigned() ? 0 : exact), "<",
-                        number(from_.is_unsigned() ? exact : 2 * exact), ")");
-    const std::string sticky =
-        pick(language_, detail::message("((", bits, "&", number(low), ")!=", number(0), ")"),
-             number(low + 1), number(0));
-    const std::string odd =
-        convert(from_, detail::message("((", bits, "&", number(~low), ")|", sticky, ")"));
+    const std::string small = detail::message("(", bits, "+", number(from_.is_unsigned() ? 0 : exact), "<",
+                                              number(from_.is_unsigned() ? exact : 2 * exact), ")");
+    const std::string sticky = pick(language_, detail::message("((", bits, "&", number(low), ")!=", number(0), ")"),
+                                    number(low + 1), number(0));
+    const std::string odd = convert(from_, detail::message("((", bits, "&", number(~low), ")|", sticky, ")"));
     const std::string kept = pick(language_, small, a, odd);
     const std::string real = convert(wide ? dtypes::float64 : dtypes::float32, kept);
     return with_operand(wide ? narrow.round_double : narrow.round, real);
@@ -247,13 +233,13 @@ bool is_byte_for_bool(const Language& language, DType scalar) {
   return scalar.is_bool() && value_type(language, scalar) != "bool";
 }
 
-std::string pick(const Language& language, std::string_view condition, std::string_view yes,
-                 std::string_view no) {
+std::string pick(const Language& language, std::string_view condition, std::string_view yes, std::string_view no) {
   return language.ternary ? detail::message("(", condition, "?", yes, ":", no, ")")
                           : detail::message("select(", no, ",", yes, ",", condition, ")");
 }
 
-/// NOTE: code outside of Strata may have written any byte as a bool; every nonzero byte is true. The comparison turns it into 0 or 1.
+/// NOTE: code outside of Strata may have written any byte as a bool; every nonzero byte is true. The comparison turns
+/// it into 0 or 1.
 std::string from_memory(const Language& language, DType scalar, const std::string& text) {
   if (is_byte_for_bool(language, scalar)) return detail::message("(", text, "!=0)");
   const NarrowText* narrow = narrow_of(language, scalar);

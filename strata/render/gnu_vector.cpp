@@ -49,9 +49,7 @@ bool is_f16(DType dtype) { return dtype.scalar() == dtypes::float16; }
 bool is_bf16(DType dtype) { return dtype.scalar() == dtypes::bfloat16; }
 
 /// Whether an expression is a name: only a name has neither operator nor parenthesis.
-bool is_word(std::string_view text) {
-  return text.find_first_of("()[]-~^&|*+") == std::string_view::npos;
-}
+bool is_word(std::string_view text) { return text.find_first_of("()[]-~^&|*+") == std::string_view::npos; }
 
 std::string largest(int bits) {
   return message(std::to_string((std::uint64_t{1} << (bits - 1)) - 1), bits == 64 ? "ll" : "");
@@ -59,9 +57,7 @@ std::string largest(int bits) {
 
 }  // namespace
 
-int GnuVectors::bits(DType dtype) const {
-  return dtype.is_float() ? std::max(32, dtype.bits()) : dtype.bits();
-}
+int GnuVectors::bits(DType dtype) const { return dtype.is_float() ? std::max(32, dtype.bits()) : dtype.bits(); }
 
 std::string GnuVectors::unsigned_type(DType dtype) {
   const int wide = bits(dtype);
@@ -93,11 +89,9 @@ std::string GnuVectors::mask(UOp u, int bits) {
   return w_.mask_bits(u) == bits ? text : converted(text, w_.mask_type(lanes, bits));
 }
 
-std::string GnuVectors::choose(DType dtype, const std::string& mask, const std::string& yes,
-                               const std::string& no) {
+std::string GnuVectors::choose(DType dtype, const std::string& mask, const std::string& yes, const std::string& no) {
   const std::string i = mask_type(dtype), m = is_word(mask) ? mask : variable(i, mask);
-  return message("((", w_.native_type(dtype), ")((", m, "&(", i, ")", yes, ")|(~", m, "&(", i, ")",
-                 no, ")))");
+  return message("((", w_.native_type(dtype), ")((", m, "&(", i, ")", yes, ")|(~", m, "&(", i, ")", no, ")))");
 }
 
 void GnuVectors::value(UOp u) {
@@ -123,9 +117,8 @@ void GnuVectors::alu(UOp u) {
 bool GnuVectors::try_row(UOp u) {
   const DType dtype = u.dtype();
   const std::uint8_t on = lane_class(dtype);
-  const auto* found =
-      std::find_if(std::begin(kVectorRows), std::end(kVectorRows),
-                   [&](const OpText& r) { return r.op == u.alu() && (r.on & on) != 0; });
+  const auto* found = std::find_if(std::begin(kVectorRows), std::end(kVectorRows),
+                                   [&](const OpText& r) { return r.op == u.alu() && (r.on & on) != 0; });
   if (found == std::end(kVectorRows)) return false;
   std::string text = fill(found->text, [&](char c) -> std::string {
     switch (c) {
@@ -176,8 +169,7 @@ void GnuVectors::compare(UOp u) {
   }
   if (a == b) {
     const std::string_view test = u.alu() == Ops::CMPEQ ? "==" : "!=";
-    return w_.value(u, message("((", mask_type(dtype), ")((", a, "^", b, ")", test, "0))"),
-                    bits(dtype));
+    return w_.value(u, message("((", mask_type(dtype), ")((", a, "^", b, ")", test, "0))"), bits(dtype));
   }
   w_.value(u, message("((", mask_type(dtype), ")(", a, sign, b, "))"), bits(dtype));
 }
@@ -195,7 +187,8 @@ void GnuVectors::where(UOp u) {
   w_.value(u, message("((", m, "&", yes, ")|(~", m, "&", no, "))"), wide);
 }
 
-/// MAX and MIN. A NaN in either operand gives NaN. If the second operand is a constant, one comparison is enough: `c > a ? c : a`.
+/// MAX and MIN. A NaN in either operand gives NaN. If the second operand is a constant, one comparison is enough: `c >
+/// a ? c : a`.
 void GnuVectors::extreme(UOp u) {
   const DType dtype = u.dtype();
   const std::string_view sign = u.alu() == Ops::MAX ? ">" : "<";
@@ -235,8 +228,7 @@ void GnuVectors::shift(UOp u) {
 void GnuVectors::vectorize(UOp u) {
   const bool boolean = u.dtype().is_bool();
   std::string all;
-  for (const UOp s : u.src())
-    all += message(all.empty() ? "" : ",", boolean ? "-" : "", w_.text(s));
+  for (const UOp s : u.src()) all += message(all.empty() ? "" : ",", boolean ? "-" : "", w_.text(s));
   const std::string type = w_.value_type_of(u, 8);
   w_.value(u, message("(", type, "){", all, "}"), boolean ? 8 : 0);
 }
@@ -271,9 +263,7 @@ void GnuVectors::cast(UOp u) {
 void GnuVectors::from_bool(UOp u) {
   const DType to = u.dtype();
   const std::string m = mask(u.src(0), bits(to));
-  const std::string one = !to.is_float()   ? "1"
-                          : bits(to) == 64 ? "4607182418800017408ll"
-                                           : "1065353216";
+  const std::string one = !to.is_float() ? "1" : bits(to) == 64 ? "4607182418800017408ll" : "1065353216";
   w_.value(u, message("((", w_.native_type(to), ")(", m, "&", one, "))"));
 }
 
@@ -309,8 +299,7 @@ void GnuVectors::to_integer(UOp u) {
   const std::string inside = variable(i, message("(", i, ")(", a, ">", least, ")&~", above));
   const std::string number = converted(message("((", f, ")(", inside, "&(", i, ")", a, "))"), i);
   const std::string below = message("((", i, ")(", a, "<=", least, ")&~", largest(to.bits()), ")");
-  w_.value(u, message("((", inside, "&", number, ")|(", above, "&", largest(to.bits()), ")|", below,
-                      ")"));
+  w_.value(u, message("((", inside, "&", number, ")|(", above, "&", largest(to.bits()), ")|", below, ")"));
 }
 
 void GnuVectors::bitcast(UOp u) {
@@ -364,8 +353,7 @@ std::string GnuVectors::in_memory(UOp value, DType stored) {
   std::string text = dtype.is_bool() ? message("-", mask(value, 8)) : w_.text(value);
   if (is_f16(dtype)) return converted(text, w_.vector_type(stored, lanes));
   if (!is_bf16(dtype)) return text;
-  const std::string bits =
-      message("(((", w_.vector_type(dtypes::uint32, lanes), ")", text, ")>>16)");
+  const std::string bits = message("(((", w_.vector_type(dtypes::uint32, lanes), ")", text, ")>>16)");
   return converted(bits, w_.vector_type(stored, lanes));
 }
 
@@ -376,16 +364,14 @@ std::string GnuVectors::store(UOp value, const std::string& pointer, const std::
   return message("*(", type, "*)(", pointer, "+", index, ") = ", text, ";");
 }
 
-std::string GnuVectors::stream(UOp value, const std::string& pointer, const std::string& index,
-                               std::int64_t bytes) {
+std::string GnuVectors::stream(UOp value, const std::string& pointer, const std::string& index, std::int64_t bytes) {
   const DType stored = stored_as(value.dtype());
   const int lanes = value.dtype().lanes();
-  const std::string to =
-      message("(", w_.vector_type(stored, lanes, true), "*)(", pointer, "+", index, ")");
+  const std::string to = message("(", w_.vector_type(stored, lanes, true), "*)(", pointer, "+", index, ")");
   const std::string text = variable(w_.vector_type(stored, lanes), in_memory(value, stored));
   const std::string size = std::to_string(bytes);
-  return message("if ((__UINTPTR_TYPE__)", pointer, "%", size, " == 0) strata_stream", size, "(",
-                 to, ", ", text, "); else *", to, " = ", text, ";");
+  return message("if ((__UINTPTR_TYPE__)", pointer, "%", size, " == 0) strata_stream", size, "(", to, ", ", text,
+                 "); else *", to, " = ", text, ";");
 }
 
 }  // namespace strata::rendering

@@ -1,10 +1,10 @@
-// GnuVectors: renders values with a power of two lanes in C, as GNU vectors (__attribute__((vector_size))), which gcc and clang compile to
-// SIMD instructions. The Writer keeps the text; cstyle.cpp calls it. Internal to render/.
+// GnuVectors: renders values with a power of two lanes in C, as GNU vectors (__attribute__((vector_size))), which gcc
+// and clang compile to SIMD instructions. The Writer keeps the text; cstyle.cpp calls it. Internal to render/.
 //
-// C has neither `?:` nor `!` on vectors. So a vector of bool is a mask: signed integers, 0 or -1 in each lane, as wide as the lanes of the
-// compared vectors. Where masks of different widths meet, one is widened or narrowed. A choice is `(m&a)|(~m&b)`. An op without a row in
-// gnu_vector.cpp is computed lane by lane with the scalar rows. Loads and stores use types with the alignment of one element, because a
-// vector may begin at any element.
+// C has neither `?:` nor `!` on vectors. So a vector of bool is a mask: signed integers, 0 or -1 in each lane, as wide
+// as the lanes of the compared vectors. Where masks of different widths meet, one is widened or narrowed. A choice is
+// `(m&a)|(~m&b)`. An op without a row in gnu_vector.cpp is computed lane by lane with the scalar rows. Loads and stores
+// use types with the alignment of one element, because a vector may begin at any element.
 #pragma once
 
 #include <string>
@@ -24,10 +24,9 @@ class GnuVectors {
   std::string load(DType dtype, const std::string& pointer, const std::string& index);
   /// The statement that stores `value`.
   std::string store(UOp value, const std::string& pointer, const std::string& index);
-  /// The statement that stores `value` with a non-temporal store, which bypasses the caches, if the pointer is a multiple of `bytes`, else
-  /// with a plain store.
-  std::string stream(UOp value, const std::string& pointer, const std::string& index,
-                     std::int64_t bytes);
+  /// The statement that stores `value` with a non-temporal store, which bypasses the caches, if the pointer is a
+  /// multiple of `bytes`, else with a plain store.
+  std::string stream(UOp value, const std::string& pointer, const std::string& index, std::int64_t bytes);
   /// The text of a vector of bool as a mask whose lanes have `bits` bits.
   std::string mask(UOp u, int bits);
 
@@ -54,8 +53,7 @@ class GnuVectors {
   /// `text`, an f32 result, rounded to f16 or bf16 if that is the dtype.
   std::string rounded(DType dtype, const std::string& text);
   std::string round_bfloat16(int lanes, const std::string& text);
-  std::string choose(DType dtype, const std::string& mask, const std::string& yes,
-                     const std::string& no);
+  std::string choose(DType dtype, const std::string& mask, const std::string& yes, const std::string& no);
   std::string is_nan(DType dtype, const std::string& text);
   std::string variable(const std::string& type, const std::string& text);
   std::string converted(const std::string& text, const std::string& type) const;

@@ -52,8 +52,8 @@ std::string kernel_to_llvm(const Kernel& kernel, std::string_view name, SourceLi
 }
 
 std::string kernel_to_opencl(const Kernel& kernel, std::string_view name, SourceLines* lines) {
-  std::string out = detail::message("#pragma OPENCL FP_CONTRACT OFF\n",
-                                    in_language<OpenCLLanguageWithoutHalf>(kernel, name, lines));
+  std::string out =
+      detail::message("#pragma OPENCL FP_CONTRACT OFF\n", in_language<OpenCLLanguageWithoutHalf>(kernel, name, lines));
   if (lines != nullptr) lines->insert(lines->begin(), std::vector<std::uint32_t>());
   return out;
 }
@@ -62,8 +62,7 @@ std::span<const KernelLanguage> kernel_languages() { return kLanguages; }
 
 std::string kernel_language_words() {
   std::string out;
-  for (const KernelLanguage& l : kLanguages)
-    out += detail::message(out.empty() ? "" : ", ", l.word);
+  for (const KernelLanguage& l : kLanguages) out += detail::message(out.empty() ? "" : ", ", l.word);
   return out;
 }
 

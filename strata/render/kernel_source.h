@@ -1,5 +1,5 @@
-// The source text of a kernel, as devices compile it (kernel_to_c() and others), and the table of languages in which tools and the page
-// show kernels.
+// The source text of a kernel, as devices compile it (kernel_to_c() and others), and the table of languages in which
+// tools and the page show kernels.
 //
 //   find_kernel_language("wgsl")->source(kernel, kernel.name, nullptr)
 #pragma once
@@ -13,12 +13,13 @@
 
 namespace strata {
 
-/// The kernel in C. A long kernel asks whether to stop (codegen/polls.h). `entry` adds the entry function that ClangProgram calls.
-std::string kernel_to_c(const Kernel& kernel, std::string_view name, SourceLines* lines = nullptr,
-                        bool entry = false);
+/// The kernel in C. A long kernel asks whether to stop (codegen/polls.h). `entry` adds the entry function that
+/// ClangProgram calls.
+std::string kernel_to_c(const Kernel& kernel, std::string_view name, SourceLines* lines = nullptr, bool entry = false);
 /// The kernel in LLVM IR. A long kernel asks whether to stop. A product and a sum may become an fma if kernel.contract.
 std::string kernel_to_llvm(const Kernel& kernel, std::string_view name, SourceLines* lines = nullptr);
-/// The kernel in OpenCL C, also for devices without cl_khr_fp16. FP_CONTRACT is off, so the compiler forms no fma of its own.
+/// The kernel in OpenCL C, also for devices without cl_khr_fp16. FP_CONTRACT is off, so the compiler forms no fma of
+/// its own.
 std::string kernel_to_opencl(const Kernel& kernel, std::string_view name, SourceLines* lines = nullptr);
 
 /// A language in which kernels are shown.

@@ -8,14 +8,14 @@ namespace strata::rendering {
 namespace {
 
 const TypeText* find_type(const Language& language, DType scalar) {
-  const auto at = std::find_if(language.types.begin(), language.types.end(),
-                               [&](const TypeText& t) { return t.dtype == scalar; });
+  const auto at =
+      std::find_if(language.types.begin(), language.types.end(), [&](const TypeText& t) { return t.dtype == scalar; });
   return at == language.types.end() ? nullptr : &*at;
 }
 
 const OpText* find_row(std::span<const OpText> rows, Ops op, std::uint8_t on) {
-  const auto at = std::find_if(rows.begin(), rows.end(),
-                               [&](const OpText& r) { return r.op == op && (r.on & on) != 0; });
+  const auto at =
+      std::find_if(rows.begin(), rows.end(), [&](const OpText& r) { return r.op == op && (r.on & on) != 0; });
   return at == rows.end() ? nullptr : &*at;
 }
 
@@ -61,8 +61,7 @@ std::string_view value_type(const Language& language, DType scalar) {
 std::string_view memory_type(const Language& language, DType scalar) {
   const TypeText* type = find_type(language, scalar);
   STRATA_CHECK(type != nullptr, domain, "[render] ", language.name, " has no ", scalar.name());
-  STRATA_CHECK(!type->memory.empty(), domain, "[render] memory cannot hold ", scalar.name(), " in ",
-               language.name);
+  STRATA_CHECK(!type->memory.empty(), domain, "[render] memory cannot hold ", scalar.name(), " in ", language.name);
   return type->memory;
 }
 
@@ -75,8 +74,8 @@ const NarrowText* narrow_of(const Language& language, DType scalar) {
 const OpText& op_text(const Language& language, Ops op, DType operand, std::uint8_t on) {
   const OpText* found = find_row(language.ops, op, on);
   if (found == nullptr) found = find_row(common_rows(), op, on);
-  STRATA_CHECK(found != nullptr && !found->text.empty(), domain, "[render] ", language.name,
-               " has no ", spec_name(op), " of ", operand.name());
+  STRATA_CHECK(found != nullptr && !found->text.empty(), domain, "[render] ", language.name, " has no ", spec_name(op),
+               " of ", operand.name());
   return *found;
 }
 
@@ -87,8 +86,8 @@ std::string c_parameters(const Language& language, const Signature& signature) {
   };
   for (const Parameter& p : signature.buffers) {
     comma();
-    out += detail::message(language.space, p.stored ? "" : "const ", memory_type(language, p.dtype),
-                           "*", language.restricted, " ", p.name);
+    out += detail::message(language.space, p.stored ? "" : "const ", memory_type(language, p.dtype), "*",
+                           language.restricted, " ", p.name);
   }
   for (const Parameter& p : signature.values) {
     comma();
@@ -99,14 +98,12 @@ std::string c_parameters(const Language& language, const Signature& signature) {
 
 std::string c_head(const Language& language, const Signature& signature) {
   const std::string parameters = c_parameters(language, signature);
-  return detail::message(language.kernel, " ", signature.name, "(",
-                         parameters.empty() ? "void" : parameters, ") {");
+  return detail::message(language.kernel, " ", signature.name, "(", parameters.empty() ? "void" : parameters, ") {");
 }
 
 std::string c_constant(const Language& language, const Scalar& value) {
   if (value.dtype().is_bool()) return value.as_bool() ? "1" : "0";
-  return value.dtype().is_float() ? float_constant(language, value)
-                                  : integer_constant(language, value);
+  return value.dtype().is_float() ? float_constant(language, value) : integer_constant(language, value);
 }
 
 }  // namespace strata::rendering

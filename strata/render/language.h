@@ -1,5 +1,6 @@
-// Language: a C-like language as data, for uops_to_cstyle(). It has the names of types, a text for each op, and the few texts in which the
-// languages differ. Rows of ops that all languages share are in common_rows.cpp; a language lists only its own rows.
+// Language: a C-like language as data, for uops_to_cstyle(). It has the names of types, a text for each op, and the few
+// texts in which the languages differ. Rows of ops that all languages share are in common_rows.cpp; a language lists
+// only its own rows.
 //
 // A text is a template, in which a $ and a letter are replaced. $a, $b and $c are the operands; the others are
 //   $T  the type of the result                          $S  the type of the operand
@@ -29,7 +30,7 @@ enum OpClass : std::uint8_t {
   kBool = 8,
   kInt = kSigned | kUnsigned,
   kAny = kInt | kFloat | kBool,
-  kIndex = 16,  ///< a signed integer that is only used in indices, bounds and gates: it does not overflow
+  kIndex = 16,       ///< a signed integer that is only used in indices, bounds and gates: it does not overflow
   kConstRight = 32,  ///< $b is a constant and, of floats, not NaN
   kNegated = 64,     ///< a WHERE of floats that may be an absolute value, see may_be_absolute()
 };
@@ -110,8 +111,8 @@ struct Language {
   std::string_view convert = "(($T)$a)";
   std::string_view bits;  ///< BITCAST: $a of type $S as type $T
 
-  // Loads and stores of several elements at once, as a vector whose lanes are then used one by one: $p is the pointer, $i the index, $k the
-  // number of lanes, $T the type of a lane.
+  // Loads and stores of several elements at once, as a vector whose lanes are then used one by one: $p is the pointer,
+  // $i the index, $k the number of lanes, $T the type of a lane.
   std::span<const int> lane_counts = {};  ///< the numbers of lanes for which that is possible
   std::string_view load_lanes;
   std::string_view store_lanes;
@@ -131,7 +132,8 @@ struct Language {
   bool silence_unused = true;  ///< `(void)name;` for parameters without a use
   bool local_outside = false;  ///< scratch memory of a group is declared before the function
 
-  /// The text up to the opening brace of the function's body: bindings of buffers, if the language has them, name and parameters.
+  /// The text up to the opening brace of the function's body: bindings of buffers, if the language has them, name and
+  /// parameters.
   std::string (*head)(const Language&, const Signature&) = nullptr;
   std::string (*constant)(const Language&, const Scalar&) = nullptr;
 };

@@ -86,8 +86,7 @@ class LlvmKernel {
   std::string read(const std::string& name, DType dtype, const std::string& at);
   std::string masked_read(UOp u, const std::string& name);
   void write(const std::string& name, UOp value, const std::string& at);
-  void stream(const std::string& name, UOp value, const std::string& at, UOp pointer,
-              std::int64_t bytes);
+  void stream(const std::string& name, UOp value, const std::string& at, UOp pointer, std::int64_t bytes);
   const std::string& is_aligned(UOp pointer, std::int64_t bytes);
   std::string memory_value(const std::string& name, UOp value);
 
@@ -118,12 +117,11 @@ std::string LlvmKernel::render() {
   find_assignments();
   const std::string body = function();
   const std::string attributes =
-      detail::message("attributes #0 = { nounwind",
-                      local_bytes_ > 0 ? " \"probe-stack\"=\"inline-asm\"" : "", " }\n");
+      detail::message("attributes #0 = { nounwind", local_bytes_ > 0 ? " \"probe-stack\"=\"inline-asm\"" : "", " }\n");
   const std::string declarations = text_.declarations();
-  std::string out = detail::message(body, "\n", llvm_entry(name_, buffers_, variables_), "\n",
-                                    declarations, declarations.empty() ? "" : "\n", attributes,
-                                    aligned_.empty() ? "" : "\n!0 = !{ i32 1 }\n");
+  std::string out =
+      detail::message(body, "\n", llvm_entry(name_, buffers_, variables_), "\n", declarations,
+                      declarations.empty() ? "" : "\n", attributes, aligned_.empty() ? "" : "\n!0 = !{ i32 1 }\n");
   if (lines_ != nullptr) note_lines(out);
   return out;
 }
@@ -153,8 +151,8 @@ void LlvmKernel::find_arguments() {
   for (const UOp u : list_) {
     if (u.op() == UOps::DEFINE_GLOBAL) {
       const auto& global = std::get<Global>(u.arg());
-      buffers_.push_back({local_name(global.name), u.dtype(), static_cast<std::size_t>(global.slot),
-                          stored.contains(u.num())});
+      buffers_.push_back(
+          {local_name(global.name), u.dtype(), static_cast<std::size_t>(global.slot), stored.contains(u.num())});
       values_[u.num()] = detail::message("%", buffers_.back().name);
     } else if (u.op() == UOps::DEFINE_VAR) {
       const std::string name = local_name(std::get<Variable>(u.arg()).name());
@@ -166,14 +164,15 @@ void LlvmKernel::find_arguments() {
   if (polls_.any()) buffers_.push_back({"look", {}, static_cast<std::size_t>(polls_.slot), false});
 }
 
-/// Finds the accumulators that each block assigns to. They become phi nodes at the beginning of a loop and at the end of a block.
+/// Finds the accumulators that each block assigns to. They become phi nodes at the beginning of a loop and at the end
+/// of a block.
 void LlvmKernel::find_assignments() {
   std::vector<UOp> open;
   for (const UOp u : list_) {
     if (u.op() == UOps::LOOP || u.op() == UOps::IF || u.op() == UOps::SPECIAL) {
       open.push_back(u);
-      STRATA_CHECK(open.size() <= kMostLlvmBlocks, budget, "[uops_to_llvm] more than ",
-                   kMostLlvmBlocks, " blocks nest at ", u.num());
+      STRATA_CHECK(open.size() <= kMostLlvmBlocks, budget, "[uops_to_llvm] more than ", kMostLlvmBlocks,
+                   " blocks nest at ", u.num());
     } else if (u.op() == UOps::ENDLOOP || u.op() == UOps::ENDIF) {
       open.pop_back();
     } else if (u.op() == UOps::PHI && usage_.live(u)) {
@@ -196,8 +195,7 @@ void LlvmKernel::add_assignment(UOp phi, const std::vector<UOp>& open) {
 std::string LlvmKernel::parameters() const {
   std::string out;
   for (const Argument& b : buffers_)
-    out += detail::message(out.empty() ? "" : ", ", "ptr noalias ", b.stored ? "" : "readonly ",
-                           "%", b.name);
+    out += detail::message(out.empty() ? "" : ", ", "ptr noalias ", b.stored ? "" : "readonly ", "%", b.name);
   for (const Argument& v : variables_)
     out += detail::message(out.empty() ? "" : ", ", llvm_type(v.dtype), " %", v.name);
   return out;
@@ -219,8 +217,7 @@ std::string LlvmKernel::function() {
     text_.begin_block("left");
     text_.line("ret void");
   }
-  return detail::message("define internal void @", name_, "(", parameters(), ") #0 {\n",
-                         text_.text(), "}\n");
+  return detail::message("define internal void @", name_, "(", parameters(), ") #0 {\n", text_.text(), "}\n");
 }
 
 void LlvmKernel::visit(UOp u) {
@@ -235,32 +232,24 @@ void LlvmKernel::visit(UOp u) {
     case UOps::DEFINE_ACC: out = value(u.src(0)); break;
     case UOps::PHI: out = values_[u.src(0).num()] = value(u.src(1)); break;
     case UOps::SPECIAL: begin_special(u); break;
-    case UOps::LOOP:
-      begin_loop(u, {.begin = u, .first = value(u.src(0)), .end = value(u.src(1))}, u.dtype());
-      break;
+    case UOps::LOOP: begin_loop(u, {.begin = u, .first = value(u.src(0)), .end = value(u.src(1))}, u.dtype()); break;
     case UOps::IF: begin_if(u); break;
     case UOps::ENDLOOP: end_loop(close()); break;
     case UOps::ENDIF: end_if(close()); break;
     case UOps::LOAD: load(u); break;
     case UOps::STORE: store(u); break;
-    case UOps::CAST:
-      out = ops_.cast(name_of(u), u.src(0).dtype(), u.dtype(), value(u.src(0)));
-      break;
-    case UOps::BITCAST:
-      out = ops_.bitcast(name_of(u), u.src(0).dtype(), u.dtype(), value(u.src(0)));
-      break;
+    case UOps::CAST: out = ops_.cast(name_of(u), u.src(0).dtype(), u.dtype(), value(u.src(0))); break;
+    case UOps::BITCAST: out = ops_.bitcast(name_of(u), u.src(0).dtype(), u.dtype(), value(u.src(0))); break;
     case UOps::VECTORIZE: vectorize(u); break;
     case UOps::GEP:
-      out = text_.define(name_of(u), "extractelement ", typed(u.src(0)), ", i64 ",
-                         std::get<std::int64_t>(u.arg()));
+      out = text_.define(name_of(u), "extractelement ", typed(u.src(0)), ", i64 ", std::get<std::int64_t>(u.arg()));
       break;
     case UOps::ALU: out = alu(u); break;
   }
 }
 
 std::string LlvmKernel::alu(UOp u) {
-  if (const std::optional<Scalar> known = rendering::folded(u))
-    return llvm_constant(u.dtype(), *known);
+  if (const std::optional<Scalar> known = rendering::folded(u)) return llvm_constant(u.dtype(), *known);
   std::string operands[3];
   for (std::size_t k = 0; k < u.src().size(); ++k) operands[k] = value(u.src(k));
   return ops_.alu(name_of(u), u, {operands, u.src().size()}, !usage_.data(u));
@@ -269,8 +258,7 @@ std::string LlvmKernel::alu(UOp u) {
 // --- blocks ---
 
 void LlvmKernel::open(UOp u, Block block) {
-  if (const auto found = assigned_.find(u.num()); found != assigned_.end())
-    block.accs = found->second;
+  if (const auto found = assigned_.find(u.num()); found != assigned_.end()) block.accs = found->second;
   for (const UOp acc : block.accs) block.outer.push_back(value(acc));
   block.before = text_.block();
   blocks_.push_back(std::move(block));
@@ -286,8 +274,7 @@ Block LlvmKernel::close() {
 void LlvmKernel::begin_special(UOp u) {
   const auto& special = std::get<Special>(u.arg());
   for (const Block& b : blocks_)
-    STRATA_CHECK(b.begin.op() == UOps::SPECIAL, domain, "[uops_to_llvm] ", special.name,
-                 " begins inside of a block");
+    STRATA_CHECK(b.begin.op() == UOps::SPECIAL, domain, "[uops_to_llvm] ", special.name, " begins inside of a block");
   begin_loop(u,
              {.begin = u,
               .counter = detail::message("%", local_name(special.name)),
@@ -314,9 +301,8 @@ void LlvmKernel::begin_loop(UOp u, Block block, DType dtype) {
     block.may_skip = !runs(u);
   }
   if (block.may_skip) {
-    const std::string enters =
-        text_.define(block.name + ".enters", dtype.is_unsigned() ? "icmp ult " : "icmp slt ", type,
-                     " ", block.first, ", ", block.end);
+    const std::string enters = text_.define(block.name + ".enters", dtype.is_unsigned() ? "icmp ult " : "icmp slt ",
+                                            type, " ", block.first, ", ", block.end);
     text_.line("br i1 ", enters, ", label %", block.name, ", label %", block.name, ".end");
   } else {
     text_.line("br label %", block.name);
@@ -337,11 +323,9 @@ void LlvmKernel::begin_loop(UOp u, Block block, DType dtype) {
 void LlvmKernel::poll(UOp loop, const Block& block) {
   const std::int64_t every = polls_.every(loop.num());
   if (every == 0) return;
-  const std::string polls = block.name + ".looks", goes_on = block.name + ".goes_on",
-                    type = llvm_type(loop.dtype());
+  const std::string polls = block.name + ".looks", goes_on = block.name + ".goes_on", type = llvm_type(loop.dtype());
   if (every > 1) {
-    const std::string rest =
-        text_.define(block.name + ".rest", "and ", type, " ", block.counter, ", ", every - 1);
+    const std::string rest = text_.define(block.name + ".rest", "and ", type, " ", block.counter, ", ", every - 1);
     const std::string now = text_.define(block.name + ".now", "icmp eq ", type, " ", rest, ", 0");
     text_.line("br i1 ", now, ", label %", polls, ", label %", goes_on);
     text_.begin_block(polls);
@@ -356,12 +340,10 @@ void LlvmKernel::end_loop(Block block) {
   const DType dtype = block.begin.dtype();
   const std::string type = llvm_type(dtype), last = text_.block();
   const std::string_view name = std::string_view(block.counter).substr(1);
-  const std::string next =
-      text_.define(detail::message(name, ".next"), dtype.is_unsigned() ? "add nuw " : "add nsw ",
-                   type, " ", block.counter, ", 1");
-  const std::string more =
-      text_.define(detail::message(name, ".more"), dtype.is_unsigned() ? "icmp ult " : "icmp slt ",
-                   type, " ", next, ", ", block.end);
+  const std::string next = text_.define(detail::message(name, ".next"), dtype.is_unsigned() ? "add nuw " : "add nsw ",
+                                        type, " ", block.counter, ", 1");
+  const std::string more = text_.define(detail::message(name, ".more"), dtype.is_unsigned() ? "icmp ult " : "icmp slt ",
+                                        type, " ", next, ", ", block.end);
   text_.line("br i1 ", more, ", label %", block.name, ", label %", block.name, ".end");
   const auto incoming = [&](const std::string& before, const std::string& after) {
     return detail::message("[ ", before, ", %", block.before, " ], [ ", after, ", %", last, " ]");
@@ -375,8 +357,8 @@ void LlvmKernel::end_loop(Block block) {
     const std::string held = llvm_type(acc.dtype()), sources = incoming(block.outer[k], value(acc));
     text_.fill(block.position, block.inner[k], " = phi ", held, " ", sources);
     if (block.may_skip)
-      values_[acc.num()] = text_.define(detail::message(name_of(acc), ".", block.name, ".end"),
-                                        "phi ", held, " ", sources);
+      values_[acc.num()] =
+          text_.define(detail::message(name_of(acc), ".", block.name, ".end"), "phi ", held, " ", sources);
   }
 }
 
@@ -394,9 +376,9 @@ void LlvmKernel::end_if(const Block& block) {
   for (std::size_t k = 0; k < block.accs.size(); ++k) {
     const UOp acc = block.accs[k];
     text_.begin(acc);
-    values_[acc.num()] = text_.define(detail::message(name_of(acc), ".", block.name), "phi ",
-                                      llvm_type(acc.dtype()), " [ ", block.outer[k], ", %",
-                                      block.before, " ], [ ", value(acc), ", %", last, " ]");
+    values_[acc.num()] =
+        text_.define(detail::message(name_of(acc), ".", block.name), "phi ", llvm_type(acc.dtype()), " [ ",
+                     block.outer[k], ", %", block.before, " ], [ ", value(acc), ", %", last, " ]");
   }
 }
 
@@ -406,30 +388,26 @@ void LlvmKernel::define_local(UOp u) {
   const auto& local = std::get<Local>(u.arg());
   const auto width = static_cast<std::int64_t>(u.dtype().pointee().itemsize());
   local_bytes_ = sat_add(local_bytes_, sat_mul(local.size, width));
-  STRATA_CHECK(local_bytes_ <= kMostLlvmLocalBytes, budget, "[uops_to_llvm] with ", local.name,
-               " of ", local.size, " elements, the kernel has more than ", kMostLlvmLocalBytes,
-               " bytes of its own");
+  STRATA_CHECK(local_bytes_ <= kMostLlvmLocalBytes, budget, "[uops_to_llvm] with ", local.name, " of ", local.size,
+               " elements, the kernel has more than ", kMostLlvmLocalBytes, " bytes of its own");
   const std::string name = detail::message("%", local_name(local.name));
-  text_.fill(locals_, name, " = alloca [", local.size, " x ", llvm_memory_type(u.dtype().pointee()),
-             "], align 64");
+  text_.fill(locals_, name, " = alloca [", local.size, " x ", llvm_memory_type(u.dtype().pointee()), "], align 64");
   values_[u.num()] = name;
 }
 
-/// The address of an access. Not `inbounds` for a masked one, because lanes that are masked out may be outside of the buffer. For an index
-/// x + constant, the address of x is computed first, so that accesses that differ by a constant share it; the optimizer may not see that.
+/// The address of an access. Not `inbounds` for a masked one, because lanes that are masked out may be outside of the
+/// buffer. For an index x + constant, the address of x is computed first, so that accesses that differ by a constant
+/// share it; the optimizer may not see that.
 std::string LlvmKernel::address(UOp u, const std::string& name, bool inbounds) {
   const UOp pointer = u.src(0), index = u.src(1);
   const DType dtype = index.dtype();
   if (index.op() == UOps::CONST && index.constant().bits() == 0) return value(pointer);
-  const auto element = [&](const char* suffix, const char* how, const std::string& base,
-                           const std::string& at) {
-    return text_.define(name + suffix, "getelementptr ", how,
-                        llvm_memory_type(pointer.dtype().pointee()), ", ptr ", base, ", ", at);
+  const auto element = [&](const char* suffix, const char* how, const std::string& base, const std::string& at) {
+    return text_.define(name + suffix, "getelementptr ", how, llvm_memory_type(pointer.dtype().pointee()), ", ptr ",
+                        base, ", ", at);
   };
-  if (index.op() == UOps::ALU && index.alu() == Ops::ADD && !dtype.is_unsigned() &&
-      index.src(1).op() == UOps::CONST)
-    return element(".at", "", element(".base", "", value(pointer), typed(index.src(0))),
-                   "i64 " + value(index.src(1)));
+  if (index.op() == UOps::ALU && index.alu() == Ops::ADD && !dtype.is_unsigned() && index.src(1).op() == UOps::CONST)
+    return element(".at", "", element(".base", "", value(pointer), typed(index.src(0))), "i64 " + value(index.src(1)));
   std::string at = index.op() == UOps::CONST ? "i64 " + value(index) : typed(index);
   if (dtype.is_unsigned() && index.op() != UOps::CONST && dtype.bits() < 64)
     at = detail::message("i64 ", ops_.cast(name + ".index", dtype, dtypes::uint64, value(index)));
@@ -440,19 +418,15 @@ std::string LlvmKernel::read(const std::string& name, DType dtype, const std::st
   const std::string memory = llvm_memory_type(dtype);
   const std::size_t align = dtype.scalar().itemsize();
   if (!dtype.is_bool()) return text_.define(name, "load ", memory, ", ptr ", at, ", align ", align);
-  const std::string bytes =
-      text_.define(name + ".bytes", "load ", memory, ", ptr ", at, ", align ", align);
-  return text_.define(
-      name, "icmp ne ", memory, " ", bytes, ", ",
-      llvm_constant(dtypes::uint8.vec(dtype.lanes()), Scalar::of(dtypes::uint8, std::int64_t{0})));
+  const std::string bytes = text_.define(name + ".bytes", "load ", memory, ", ptr ", at, ", align ", align);
+  return text_.define(name, "icmp ne ", memory, " ", bytes, ", ",
+                      llvm_constant(dtypes::uint8.vec(dtype.lanes()), Scalar::of(dtypes::uint8, std::int64_t{0})));
 }
 
 /// The value as memory holds it: bools as bytes.
 std::string LlvmKernel::memory_value(const std::string& name, UOp v) {
   const DType dtype = v.dtype();
-  return dtype.is_bool()
-             ? ops_.cast(name + ".bytes", dtype, dtypes::uint8.vec(dtype.lanes()), value(v))
-             : value(v);
+  return dtype.is_bool() ? ops_.cast(name + ".bytes", dtype, dtypes::uint8.vec(dtype.lanes()), value(v)) : value(v);
 }
 
 void LlvmKernel::load(UOp u) {
@@ -472,8 +446,8 @@ void LlvmKernel::load(UOp u) {
   const std::string inside = read(name + ".in", u.dtype(), address(u, name, true));
   text_.line("br label %", name, ".end");
   text_.begin_block(name + ".end");
-  out = text_.define(name, "phi ", llvm_type(u.dtype()), " [ ", inside, ", %", name, ".then ], [ ",
-                     value(u.src(3)), ", %", before, " ]");
+  out = text_.define(name, "phi ", llvm_type(u.dtype()), " [ ", inside, ", %", name, ".then ], [ ", value(u.src(3)),
+                     ", %", before, " ]");
 }
 
 std::string LlvmKernel::masked_read(UOp u, const std::string& name) {
@@ -508,11 +482,9 @@ const std::string& LlvmKernel::is_aligned(UOp pointer, std::int64_t bytes) {
 }
 
 /// A non-temporal store if the pointer is aligned at run time, else a plain store.
-void LlvmKernel::stream(const std::string& name, UOp v, const std::string& at, UOp pointer,
-                        std::int64_t bytes) {
+void LlvmKernel::stream(const std::string& name, UOp v, const std::string& at, UOp pointer, std::int64_t bytes) {
   const std::string held = memory_value(name, v), type = llvm_memory_type(v.dtype());
-  text_.line("br i1 ", is_aligned(pointer, bytes), ", label %", name, ".then, label %", name,
-             ".else");
+  text_.line("br i1 ", is_aligned(pointer, bytes), ", label %", name, ".then, label %", name, ".else");
   text_.begin_block(name + ".then");
   text_.line("store ", type, " ", held, ", ptr ", at, ", align ", bytes, ", !nontemporal !0");
   text_.line("br label %", name, ".end");
@@ -530,8 +502,7 @@ void LlvmKernel::store(UOp u) {
   if (u.src().size() == 3) return write(name, stored, address(u, name, true));
   const UOp gate = u.src(3);
   if (gate.dtype().is_vector()) {
-    const DType dtype = stored.dtype(),
-                held = dtype.is_bool() ? dtypes::uint8.vec(dtype.lanes()) : dtype;
+    const DType dtype = stored.dtype(), held = dtype.is_bool() ? dtypes::uint8.vec(dtype.lanes()) : dtype;
     const std::string bytes = memory_value(name, stored), at = address(u, name, false);
     text_.call("", "void", detail::message("llvm.masked.store.", llvm_suffix(held), ".p0"),
                {{llvm_type(held), bytes},
@@ -549,7 +520,8 @@ void LlvmKernel::store(UOp u) {
 
 // --- vectors ---
 
-/// Writes a VECTORIZE whose operands are lanes of at most two vectors of the same dtype as one shufflevector; false if it is none.
+/// Writes a VECTORIZE whose operands are lanes of at most two vectors of the same dtype as one shufflevector; false if
+/// it is none.
 bool LlvmKernel::shuffle(UOp u) {
   if (u.src(0).op() != UOps::GEP) return false;
   const UOp a = u.src(0).src(0);
@@ -559,14 +531,13 @@ bool LlvmKernel::shuffle(UOp u) {
     if (s.op() != UOps::GEP) return false;
     const UOp from = s.src(0);
     if (from != a && !b) b = from;
-    if ((from != a && from != b) || from.dtype() != a.dtype() || from.op() == UOps::DEFINE_ACC)
-      return false;
+    if ((from != a && from != b) || from.dtype() != a.dtype() || from.op() == UOps::DEFINE_ACC) return false;
     const std::int64_t lane = std::get<std::int64_t>(s.arg()) + (from == a ? 0 : a.dtype().lanes());
     lanes += detail::message(lanes.empty() ? "" : ", ", "i32 ", lane);
   }
   const std::string second = b ? typed(b) : detail::message(llvm_type(a.dtype()), " poison");
-  values_[u.num()] = text_.define(name_of(u), "shufflevector ", typed(a), ", ", second, ", <",
-                                  u.src().size(), " x i32> <", lanes, ">");
+  values_[u.num()] = text_.define(name_of(u), "shufflevector ", typed(a), ", ", second, ", <", u.src().size(),
+                                  " x i32> <", lanes, ">");
   return true;
 }
 
@@ -578,20 +549,19 @@ void LlvmKernel::vectorize(UOp u) {
   const std::size_t count = alike ? 1 : u.src().size();
   for (std::size_t k = 0; k < count; ++k) {
     const bool last = k + 1 == u.src().size();
-    out = text_.define(last ? name : detail::message(name, ".", k), "insertelement ", type, " ",
-                       out, ", ", typed(u.src(k)), ", i64 ", k);
+    out = text_.define(last ? name : detail::message(name, ".", k), "insertelement ", type, " ", out, ", ",
+                       typed(u.src(k)), ", i64 ", k);
   }
   if (alike)
-    out = text_.define(name, "shufflevector ", type, " ", out, ", ", type, " poison, <",
-                       u.dtype().lanes(), " x i32> zeroinitializer");
+    out = text_.define(name, "shufflevector ", type, " ", out, ", ", type, " poison, <", u.dtype().lanes(),
+                       " x i32> zeroinitializer");
   values_[u.num()] = out;
 }
 
 }  // namespace
 
 std::string uops_to_llvm(std::string_view name, const UOpGraph& uops, const LlvmOptions& options) {
-  STRATA_CHECK(rendering::is_identifier(name), domain,
-               "[uops_to_llvm] the kernel's name is not an identifier: ", name);
+  STRATA_CHECK(rendering::is_identifier(name), domain, "[uops_to_llvm] the kernel's name is not an identifier: ", name);
   verify(uops);
   return LlvmKernel(name, uops, options).render();
 }

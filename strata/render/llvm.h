@@ -1,5 +1,5 @@
-// uops_to_llvm(): renders a kernel, a list of UOps, as a module of LLVM IR (opaque pointers, LLVM 17 or later) for any target. The device
-// LLVM compiles it, through kernel_source.h.
+// uops_to_llvm(): renders a kernel, a list of UOps, as a module of LLVM IR (opaque pointers, LLVM 17 or later) for any
+// target. The device LLVM compiles it, through kernel_source.h.
 //
 //   uops_to_llvm("E_n2", uops)
 //   define internal void @E_n2(ptr noalias %data0) #0 {
@@ -10,8 +10,9 @@
 //   }
 //   define void @E_n2_entry(ptr %buffers, ptr %values) #0 { ... }
 //
-// A value is named after its index in the list (%alu3), a loop's counter %ridx0, %ridx1, ... The text is in SSA form: accumulators are phi
-// nodes. A loop tests its condition at the end, behind one test before the first iteration, so that LLVM can move invariant code out of it.
+// A value is named after its index in the list (%alu3), a loop's counter %ridx0, %ridx1, ... The text is in SSA form:
+// accumulators are phi nodes. A loop tests its condition at the end, behind one test before the first iteration, so
+// that LLVM can move invariant code out of it.
 //
 //   dtype     in registers               in memory
 //   bool      i1                         i8, 0 or 1
@@ -38,12 +39,12 @@ namespace strata {
 
 /// Options of the text. By default LLVM may not change a float: each op is rounded once, in the order of the list.
 struct LlvmOptions {
-  bool contract = false;     ///< LLVM may form an fma of a product and the sum that uses it
-  bool reassociate = false;  ///< LLVM may regroup sums and products
-  bool exact_mulacc =
-      false;  ///< true: MULACC is llvm.fma, rounded once on every machine, slowly without an FMA
-              ///< instruction; false: llvm.fmuladd, rounded once only where that is fast
-  /// The loops that ask whether to stop: buffers[polls.slot] of the entry is `int poll(void)`. The kernel returns where that gives 1.
+  bool contract = false;      ///< LLVM may form an fma of a product and the sum that uses it
+  bool reassociate = false;   ///< LLVM may regroup sums and products
+  bool exact_mulacc = false;  ///< true: MULACC is llvm.fma, rounded once on every machine, slowly without an FMA
+                              ///< instruction; false: llvm.fmuladd, rounded once only where that is fast
+  /// The loops that ask whether to stop: buffers[polls.slot] of the entry is `int poll(void)`. The kernel returns where
+  /// that gives 1.
   Polls polls = {};
   SourceLines* lines = nullptr;  ///< if not null, is set to the UOps of each line of the text
   [[deprecated("renamed to polls")]] Polls looks = {};
@@ -55,15 +56,17 @@ struct LlvmOptions {
 inline constexpr std::size_t kMostLlvmBlocks = 200;
 inline constexpr std::int64_t kMostLlvmLocalBytes = std::int64_t{1} << 20;
 
-/// The text of a module with two functions: `NAME`, internal, whose parameters are the buffers by slot, then `look` if options.looks has
-/// loops, then the variables in the order of the list; and `void NAME_entry(void* const* buffers, const long long* values)`, which calls
-/// NAME with buffers[slot] and the values in that order. A SPECIAL is a loop over its values: one call runs all instances.
-/// @throws Error (domain) if verify() refuses the list, `name` is not an identifier, llvm_has() is false for an op, or a SPECIAL is inside
+/// The text of a module with two functions: `NAME`, internal, whose parameters are the buffers by slot, then `look` if
+/// options.looks has loops, then the variables in the order of the list; and `void NAME_entry(void* const* buffers,
+/// const long long* values)`, which calls NAME with buffers[slot] and the values in that order. A SPECIAL is a loop
+/// over its values: one call runs all instances.
+/// @throws Error (domain) if verify() refuses the list, `name` is not an identifier, llvm_has() is false for an op, or
+/// a SPECIAL is inside
 ///   a block or in a list with a BARRIER; (budget) above kMostLlvmBlocks or kMostLlvmLocalBytes
 std::string uops_to_llvm(std::string_view name, const UOpGraph& uops, const LlvmOptions& options = {});
 
-/// True iff the renderer has `op` for operands of this dtype, which is that of the last operand; always for CAST and BITCAST. Other ops
-/// must be decomposed first (Target::native).
+/// True iff the renderer has `op` for operands of this dtype, which is that of the last operand; always for CAST and
+/// BITCAST. Other ops must be decomposed first (Target::native).
 bool llvm_has(Ops op, DType operand);
 
 }  // namespace strata

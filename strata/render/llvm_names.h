@@ -32,7 +32,8 @@ inline constexpr std::string_view kStems[] = {"load",  "store",   "cast", "bits"
                                               "acc",   "if",      "alu",  "ridx", "loop", "values",
                                               "entry", "buffers", "end",  "look", "left"};
 
-/// A name from the list (of a buffer, a variable) as the function uses it: with ".arg" if it could equal a generated name, e.g. "load1".
+/// A name from the list (of a buffer, a variable) as the function uses it: with ".arg" if it could equal a generated
+/// name, e.g. "load1".
 inline std::string local_name(std::string_view name) {
   const std::size_t end = name.find_last_not_of("0123456789") + 1;
   const bool taken = std::ranges::find(kStems, name.substr(0, end)) != std::end(kStems);

@@ -8,7 +8,8 @@ namespace strata::rendering {
 
 namespace {
 
-/// The instruction of an op for each kind of operand, or, after "@", the intrinsic. Empty: not possible, or several instructions.
+/// The instruction of an op for each kind of operand, or, after "@", the intrinsic. Empty: not possible, or several
+/// instructions.
 struct LlvmOpText {
   Ops op;
   std::string_view sint, uint, floating, boolean;
@@ -51,7 +52,8 @@ std::string_view text_of(Ops op, DType dtype) {
   return {};
 }
 
-/// Whether the op takes more than one instruction, or an instruction that depends on more than the kind of the operands.
+/// Whether the op takes more than one instruction, or an instruction that depends on more than the kind of the
+/// operands.
 bool is_special(Ops op, DType dtype) {
   switch (op) {
     case Ops::NOOP:
@@ -69,17 +71,11 @@ bool is_special(Ops op, DType dtype) {
   }
 }
 
-bool is_narrow(DType dtype) {
-  return dtype.scalar() == dtypes::float16 || dtype.scalar() == dtypes::bfloat16;
-}
+bool is_narrow(DType dtype) { return dtype.scalar() == dtypes::float16 || dtype.scalar() == dtypes::bfloat16; }
 DType with_lanes(DType scalar, DType like) { return scalar.vec(like.lanes()); }
 
-std::string integer(DType dtype, std::int64_t v) {
-  return llvm_constant(dtype, Scalar::of(dtype.scalar(), v));
-}
-std::string number(DType dtype, double v) {
-  return llvm_constant(dtype, Scalar::of(dtype.scalar(), v));
-}
+std::string integer(DType dtype, std::int64_t v) { return llvm_constant(dtype, Scalar::of(dtype.scalar(), v)); }
+std::string number(DType dtype, double v) { return llvm_constant(dtype, Scalar::of(dtype.scalar(), v)); }
 
 /// Whether no lane of `u` can be NaN; false if unknown.
 bool never_nan(UOp u) {
@@ -87,28 +83,25 @@ bool never_nan(UOp u) {
   return u.op() == UOps::CAST && !u.src(0).dtype().is_float();
 }
 
-std::string sub_name(std::string_view name, std::string_view part) {
-  return detail::message(name, ".", part);
-}
+std::string sub_name(std::string_view name, std::string_view part) { return detail::message(name, ".", part); }
 
 }  // namespace
 
 LlvmOps::LlvmOps(LlvmText& text, const LlvmOptions& options)
     : text_(text),
-      flags_(detail::message(options.reassociate ? "reassoc " : "",
-                             options.contract ? "contract " : "")),
+      flags_(detail::message(options.reassociate ? "reassoc " : "", options.contract ? "contract " : "")),
       exact_mulacc_(options.exact_mulacc) {}
 
 std::string LlvmOps::alu(std::string_view name, UOp u, std::span<const std::string> v, bool is_index) {
   const DType dtype = u.src().back().dtype();
-  STRATA_CHECK(llvm_has(u.alu(), dtype), domain, "[uops_to_llvm] ", spec_name(u.alu()), " of ",
-               dtype.name(), " is not an instruction: decompose the op first");
+  STRATA_CHECK(llvm_has(u.alu(), dtype), domain, "[uops_to_llvm] ", spec_name(u.alu()), " of ", dtype.name(),
+               " is not an instruction: decompose the op first");
   const std::string type = llvm_type(dtype);
   if (u.alu() == Ops::NOOP) return v[0];
   if (u.alu() == Ops::WHERE) {
     const auto select = [&](std::string_view to) {
-      return text_.define(to, "select ", llvm_type(u.src(0).dtype()), " ", v[0], ", ", type, " ",
-                          v[1], ", ", type, " ", v[2]);
+      return text_.define(to, "select ", llvm_type(u.src(0).dtype()), " ", v[0], ", ", type, " ", v[1], ", ", type, " ",
+                          v[2]);
     };
     if (!may_be_absolute(u)) return select(name);
     return hidden(name, dtype, select(sub_name(name, "where")));
@@ -117,16 +110,16 @@ std::string LlvmOps::alu(std::string_view name, UOp u, std::span<const std::stri
 }
 
 /// The instruction of `u`. `dtype` is the dtype in which it is computed: f32 for f16 and bf16.
-std::string LlvmOps::arithmetic(std::string_view name, UOp u, DType dtype,
-                                std::span<const std::string> v, bool is_index) {
+std::string LlvmOps::arithmetic(std::string_view name, UOp u, DType dtype, std::span<const std::string> v,
+                                bool is_index) {
   const Ops op = u.alu();
   const std::string type = llvm_type(dtype);
   const std::string_view flags = dtype.is_float() ? std::string_view(flags_) : std::string_view();
   const std::string_view text = text_of(op, dtype);
   if (op == Ops::ABS && dtype.is_float())
-    return hidden(name, dtype,
-                  text_.call(sub_name(name, "abs"), type,
-                             detail::message("llvm.fabs.", llvm_suffix(dtype)), {{type, v[0]}}));
+    return hidden(
+        name, dtype,
+        text_.call(sub_name(name, "abs"), type, detail::message("llvm.fabs.", llvm_suffix(dtype)), {{type, v[0]}}));
   if (!text.empty() && text[0] == '@') {
     const std::string function = detail::message("llvm.", text.substr(1), ".", llvm_suffix(dtype));
     if (v.size() == 1) return text_.call(name, type, function, {{type, v[0]}});
@@ -143,12 +136,10 @@ std::string LlvmOps::arithmetic(std::string_view name, UOp u, DType dtype,
       return dtype.is_float() ? text_.define(name, "fneg ", type, " ", v[0])
                               : text_.define(name, "sub ", type, " ", integer(dtype, 0), ", ", v[0]);
     case Ops::NOT: return text_.define(name, "xor ", type, " ", v[0], ", ", integer(dtype, -1));
-    case Ops::RECIP:
-      return text_.define(name, "fdiv ", flags, type, " ", number(dtype, 1), ", ", v[0]);
+    case Ops::RECIP: return text_.define(name, "fdiv ", flags, type, " ", number(dtype, 1), ", ", v[0]);
     case Ops::ABS:
       if (dtype.is_unsigned()) return v[0];
-      return text_.call(name, type, detail::message("llvm.abs.", llvm_suffix(dtype)),
-                        {{type, v[0]}, {"i1", "false"}});
+      return text_.call(name, type, detail::message("llvm.abs.", llvm_suffix(dtype)), {{type, v[0]}, {"i1", "false"}});
     case Ops::SHL:
     case Ops::SHR: return shift(name, u, v);
     case Ops::MULACC: return mulacc(name, dtype, v);
@@ -156,14 +147,14 @@ std::string LlvmOps::arithmetic(std::string_view name, UOp u, DType dtype,
   }
 }
 
-/// An arithmetic fence around a float that may be an absolute value, or that was an integer and becomes f16: it hides the value from LLVM.
-/// NOTE: for a = fabs(x), LLVM 19 (InstCombine) rewrites `a > 0 || isnan(a)`, the conditions of `isnan(a) ? a : a > 0 ? a : 0`, to
+/// An arithmetic fence around a float that may be an absolute value, or that was an integer and becomes f16: it hides
+/// the value from LLVM. NOTE: for a = fabs(x), LLVM 19 (InstCombine) rewrites `a > 0 || isnan(a)`, the conditions of
+/// `isnan(a) ? a : a > 0 ? a : 0`, to
 /// `!(x <= 0)`, which is wrong for negative x. f16 and bf16 need no fence: they are compared after conversion to f32.
 std::string LlvmOps::hidden(std::string_view name, DType dtype, const std::string& v) {
   if (is_narrow(dtype)) return v;
   const std::string type = llvm_type(dtype);
-  return text_.call(name, type, detail::message("llvm.arithmetic.fence.", llvm_suffix(dtype)),
-                    {{type, v}});
+  return text_.call(name, type, detail::message("llvm.arithmetic.fence.", llvm_suffix(dtype)), {{type, v}});
 }
 
 /// An op on f16 or bf16: computed in f32, then rounded.
@@ -182,8 +173,9 @@ std::string LlvmOps::narrow_alu(std::string_view name, UOp u, std::span<const st
   return narrow(name, u.dtype(), arithmetic(sub_name(name, "f32"), u, wide, operands, false));
 }
 
-/// MAX and MIN of floats; a NaN in either operand gives NaN. A comparison with NaN is false and selects the second operand. So if one
-/// operand is never NaN, one comparison is enough, with that operand first; most machines have an instruction for this.
+/// MAX and MIN of floats; a NaN in either operand gives NaN. A comparison with NaN is false and selects the second
+/// operand. So if one operand is never NaN, one comparison is enough, with that operand first; most machines have an
+/// instruction for this.
 std::string LlvmOps::extreme(std::string_view name, UOp u, DType dtype, std::span<const std::string> v) {
   const std::string type = llvm_type(dtype), bits = llvm_type(with_lanes(dtypes::boolean, dtype));
   const std::string_view order = u.alu() == Ops::MAX ? "fcmp ogt " : "fcmp olt ";
@@ -194,10 +186,8 @@ std::string LlvmOps::extreme(std::string_view name, UOp u, DType dtype, std::spa
   if (never_nan(u.src(0))) return first_if(name, v[0], v[1]);
   if (never_nan(u.src(1))) return first_if(name, v[1], v[0]);
   const std::string ordered = first_if(sub_name(name, "ordered"), v[0], v[1]);
-  const std::string is_nan =
-      text_.define(sub_name(name, "nan"), "fcmp uno ", type, " ", v[0], ", ", v[0]);
-  return text_.define(name, "select ", bits, " ", is_nan, ", ", type, " ", v[0], ", ", type, " ",
-                      ordered);
+  const std::string is_nan = text_.define(sub_name(name, "nan"), "fcmp uno ", type, " ", v[0], ", ", v[0]);
+  return text_.define(name, "select ", bits, " ", is_nan, ", ", type, " ", v[0], ", ", type, " ", ordered);
 }
 
 /// SHL and SHR. LLVM's shifts by the width or more are poison, so larger counts are handled separately.
@@ -215,11 +205,11 @@ std::string LlvmOps::shift(std::string_view name, UOp u, std::span<const std::st
                    {{type, v[1]}, {type, integer(dtype, dtype.bits() - 1)}});
     return text_.define(name, text, type, " ", v[0], ", ", count);
   }
-  const std::string fits = text_.define(sub_name(name, "fits"), "icmp ult ", type, " ", v[1], ", ",
-                                        integer(dtype, dtype.bits()));
+  const std::string fits =
+      text_.define(sub_name(name, "fits"), "icmp ult ", type, " ", v[1], ", ", integer(dtype, dtype.bits()));
   const std::string shifted = text_.define(sub_name(name, "bits"), text, type, " ", v[0], ", ", v[1]);
-  return text_.define(name, "select ", llvm_type(with_lanes(dtypes::boolean, dtype)), " ", fits,
-                      ", ", type, " ", shifted, ", ", type, " ", integer(dtype, 0));
+  return text_.define(name, "select ", llvm_type(with_lanes(dtypes::boolean, dtype)), " ", fits, ", ", type, " ",
+                      shifted, ", ", type, " ", integer(dtype, 0));
 }
 
 std::string LlvmOps::mulacc(std::string_view name, DType dtype, std::span<const std::string> v) {
@@ -229,8 +219,7 @@ std::string LlvmOps::mulacc(std::string_view name, DType dtype, std::span<const 
     return text_.call(name, type, detail::message(function, llvm_suffix(dtype)),
                       {{type, v[0]}, {type, v[1]}, {type, v[2]}}, flags_);
   }
-  const std::string product =
-      text_.define(sub_name(name, "product"), "mul ", type, " ", v[0], ", ", v[1]);
+  const std::string product = text_.define(sub_name(name, "product"), "mul ", type, " ", v[0], ", ", v[1]);
   return text_.define(name, "add ", type, " ", product, ", ", v[2]);
 }
 
@@ -238,17 +227,14 @@ std::string LlvmOps::cast(std::string_view name, DType from, DType to, const std
   if (from == to) return v;
   if (from.is_bool()) return from_bool(name, from, to, v);
   if (to.is_bool()) return to_bool(name, from, v);
-  if (from.is_float())
-    return to.is_float() ? float_to_float(name, from, to, v) : float_to_int(name, from, to, v);
+  if (from.is_float()) return to.is_float() ? float_to_float(name, from, to, v) : float_to_int(name, from, to, v);
   return to.is_float() ? int_to_float(name, from, to, v) : int_to_int(name, from, to, v);
 }
 
 std::string LlvmOps::bitcast(std::string_view name, DType from, DType to, const std::string& v) {
   if (from.is_bool() != to.is_bool()) return cast(name, from, to, v);
   const std::string before = llvm_type(from), after = llvm_type(to);
-  const auto convert = [&](std::string_view as) {
-    return text_.define(as, "bitcast ", before, " ", v, " to ", after);
-  };
+  const auto convert = [&](std::string_view as) { return text_.define(as, "bitcast ", before, " ", v, " to ", after); };
   if (before == after) return v;
   return to.is_float() ? hidden(name, to, convert(sub_name(name, "bits"))) : convert(name);
 }
@@ -256,8 +242,8 @@ std::string LlvmOps::bitcast(std::string_view name, DType from, DType to, const 
 std::string LlvmOps::from_bool(std::string_view name, DType from, DType to, const std::string& v) {
   const std::string type = llvm_type(to);
   if (!to.is_float()) return text_.define(name, "zext ", llvm_type(from), " ", v, " to ", type);
-  return text_.define(name, "select ", llvm_type(from), " ", v, ", ", type, " ", number(to, 1),
-                      ", ", type, " ", number(to, 0));
+  return text_.define(name, "select ", llvm_type(from), " ", v, ", ", type, " ", number(to, 1), ", ", type, " ",
+                      number(to, 0));
 }
 
 /// v != 0; true for NaN.
@@ -271,58 +257,51 @@ std::string LlvmOps::to_bool(std::string_view name, DType from, const std::strin
 
 std::string LlvmOps::int_to_int(std::string_view name, DType from, DType to, const std::string& v) {
   if (from.bits() == to.bits()) return v;
-  const std::string_view text = from.bits() > to.bits() ? "trunc "
-                                : from.is_signed_int()  ? "sext "
-                                                        : "zext ";
+  const std::string_view text = from.bits() > to.bits() ? "trunc " : from.is_signed_int() ? "sext " : "zext ";
   return text_.define(name, text, llvm_type(from), " ", v, " to ", llvm_type(to));
 }
 
 std::string LlvmOps::int_to_float(std::string_view name, DType from, DType to, const std::string& v) {
   if (to.scalar() == dtypes::bfloat16) return int_to_bf16(name, from, to, v);
-  // To f16 through f32: an integer that f32 does not hold exactly exceeds the range of f16 anyway. NOTE: LLVM 19 (InstCombine) regards an
-  // integer with few significant bits as exact in f16, and folds f16(65536) to 65536 instead of infinity.
+  // To f16 through f32: an integer that f32 does not hold exactly exceeds the range of f16 anyway. NOTE: LLVM 19
+  // (InstCombine) regards an integer with few significant bits as exact in f16, and folds f16(65536) to 65536 instead
+  // of infinity.
   if (to.scalar() == dtypes::float16) {
     const DType wide = with_lanes(dtypes::float32, to);
     const std::string real = int_to_float(sub_name(name, "f32"), from, wide, v);
     return narrow(name, to, from.bits() < 32 ? real : hidden(sub_name(name, "exact"), wide, real));
   }
-  return text_.define(name, from.is_signed_int() ? "sitofp " : "uitofp ", llvm_type(from), " ", v,
-                      " to ", llvm_type(to));
+  return text_.define(name, from.is_signed_int() ? "sitofp " : "uitofp ", llvm_type(from), " ", v, " to ",
+                      llvm_type(to));
 }
 
-/// To bf16 through f64, which holds integers of 32 bits exactly. Of a larger 64-bit integer the low 16 bits only matter as zero or not
-/// zero, so they are replaced by one sticky bit; the remaining 49 bits are exact in f64.
+/// To bf16 through f64, which holds integers of 32 bits exactly. Of a larger 64-bit integer the low 16 bits only matter
+/// as zero or not zero, so they are replaced by one sticky bit; the remaining 49 bits are exact in f64.
 std::string LlvmOps::int_to_bf16(std::string_view name, DType from, DType to, const std::string& v) {
   const DType wide = with_lanes(dtypes::float64, to);
-  if (from.bits() < 64)
-    return float_to_float(name, wide, to, int_to_float(sub_name(name, "f64"), from, wide, v));
+  if (from.bits() < 64) return float_to_float(name, wide, to, int_to_float(sub_name(name, "f64"), from, wide, v));
   const std::string type = llvm_type(from), bits = llvm_type(with_lanes(dtypes::boolean, from));
   const auto step = [&](std::string_view part, const auto&... parts) {
     return text_.define(detail::message(name, ".int.", part), parts...);
   };
-  const std::string sign = from.is_signed_int()
-                               ? step("sign", "ashr ", type, " ", v, ", ", integer(from, 63))
-                               : integer(from, 0);
+  const std::string sign =
+      from.is_signed_int() ? step("sign", "ashr ", type, " ", v, ", ", integer(from, 63)) : integer(from, 0);
   const std::string size = step("size", "xor ", type, " ", v, ", ", sign);
-  const std::string large =
-      step("large", "icmp ugt ", type, " ", size, ", ", integer(from, 0xFFFFFFFF));
+  const std::string large = step("large", "icmp ugt ", type, " ", size, ", ", integer(from, 0xFFFFFFFF));
   const std::string low = step("low", "and ", type, " ", v, ", ", integer(from, 0xFFFF));
   const std::string lost = step("lost", "icmp ne ", type, " ", low, ", ", integer(from, 0));
   const std::string high = step("high", "xor ", type, " ", v, ", ", low);
   const std::string sticky = step("sticky", "or ", type, " ", high, ", ", integer(from, 0x8000));
   const std::string inexact = step("inexact", "and ", bits, " ", large, ", ", lost);
-  const std::string exact =
-      step("exact", "select ", bits, " ", inexact, ", ", type, " ", sticky, ", ", type, " ", v);
+  const std::string exact = step("exact", "select ", bits, " ", inexact, ", ", type, " ", sticky, ", ", type, " ", v);
   return float_to_float(name, wide, to, int_to_float(sub_name(name, "f64"), from, wide, exact));
 }
 
 std::string LlvmOps::float_to_int(std::string_view name, DType from, DType to, const std::string& v) {
   if (is_narrow(from))
-    return float_to_int(name, with_lanes(dtypes::float32, from), to,
-                        widen(sub_name(name, "f32"), from, v));
+    return float_to_int(name, with_lanes(dtypes::float32, from), to, widen(sub_name(name, "f32"), from, v));
   const std::string_view function = to.is_signed_int() ? "llvm.fptosi.sat." : "llvm.fptoui.sat.";
-  return text_.call(name, llvm_type(to),
-                    detail::message(function, llvm_suffix(to), ".", llvm_suffix(from)),
+  return text_.call(name, llvm_type(to), detail::message(function, llvm_suffix(to), ".", llvm_suffix(from)),
                     {{llvm_type(from), v}});
 }
 
@@ -331,32 +310,28 @@ std::string LlvmOps::float_to_float(std::string_view name, DType from, DType to,
   if (is_narrow(from) && to.scalar() != dtypes::float32)
     return float_to_float(name, middle, to, widen(sub_name(name, "f32"), from, v));
   if (is_narrow(from)) return widen(name, from, v);
-  if (is_narrow(to))
-    return narrow(name, to, from == middle ? v : round_to_odd(name, from.lanes(), v));
-  return text_.define(name, to.bits() > from.bits() ? "fpext " : "fptrunc ", llvm_type(from), " ",
-                      v, " to ", llvm_type(to));
+  if (is_narrow(to)) return narrow(name, to, from == middle ? v : round_to_odd(name, from.lanes(), v));
+  return text_.define(name, to.bits() > from.bits() ? "fpext " : "fptrunc ", llvm_type(from), " ", v, " to ",
+                      llvm_type(to));
 }
 
 std::string LlvmOps::widen(std::string_view name, DType from, const std::string& v) {
   const std::string wide = llvm_type(with_lanes(dtypes::float32, from));
-  if (from.scalar() == dtypes::float16)
-    return text_.define(name, "fpext ", llvm_type(from), " ", v, " to ", wide);
+  if (from.scalar() == dtypes::float16) return text_.define(name, "fpext ", llvm_type(from), " ", v, " to ", wide);
   const DType word = with_lanes(dtypes::uint32, from);
   const std::string type = llvm_type(word);
-  const std::string low =
-      text_.define(sub_name(name, "low"), "zext ", llvm_type(from), " ", v, " to ", type);
-  const std::string bits =
-      text_.define(sub_name(name, "bits"), "shl ", type, " ", low, ", ", integer(word, 16));
+  const std::string low = text_.define(sub_name(name, "low"), "zext ", llvm_type(from), " ", v, " to ", type);
+  const std::string bits = text_.define(sub_name(name, "bits"), "shl ", type, " ", low, ", ", integer(word, 16));
   return text_.define(name, "bitcast ", type, " ", bits, " to ", wide);
 }
 
 std::string LlvmOps::narrow(std::string_view name, DType to, const std::string& v) {
   if (to.scalar() == dtypes::bfloat16) return narrow_bf16(name, to, v);
-  return text_.define(name, "fptrunc ", llvm_type(with_lanes(dtypes::float32, to)), " ", v, " to ",
-                      llvm_type(to));
+  return text_.define(name, "fptrunc ", llvm_type(with_lanes(dtypes::float32, to)), " ", v, " to ", llvm_type(to));
 }
 
-/// f32 to bf16: the upper half of the bits, rounded to nearest even. (Processors' instructions for it treat subnormal numbers as 0.)
+/// f32 to bf16: the upper half of the bits, rounded to nearest even. (Processors' instructions for it treat subnormal
+/// numbers as 0.)
 std::string LlvmOps::narrow_bf16(std::string_view name, DType to, const std::string& v) {
   const DType word = with_lanes(dtypes::uint32, to);
   const std::string type = llvm_type(word), wide = llvm_type(with_lanes(dtypes::float32, to));
@@ -371,8 +346,8 @@ std::string LlvmOps::narrow_bf16(std::string_view name, DType to, const std::str
   const std::string rounded = step("rounded", "lshr ", type, " ", sum, ", ", integer(word, 16));
   const std::string quiet = step("quiet", "or ", type, " ", high, ", ", integer(word, 0x40));
   const std::string is_nan = step("nan", "fcmp uno ", wide, " ", v, ", ", v);
-  const std::string chosen = step("word", "select ", llvm_type(with_lanes(dtypes::boolean, to)),
-                                  " ", is_nan, ", ", type, " ", quiet, ", ", type, " ", rounded);
+  const std::string chosen = step("word", "select ", llvm_type(with_lanes(dtypes::boolean, to)), " ", is_nan, ", ",
+                                  type, " ", quiet, ", ", type, " ", rounded);
   return text_.define(name, "trunc ", type, " ", chosen, " to ", llvm_type(to));
 }
 
@@ -384,8 +359,8 @@ std::string LlvmOps::round_to_odd(std::string_view name, int lanes, const std::s
     return text_.define(detail::message(name, ".odd.", part), parts...);
   };
   const auto magnitude = [&](std::string_view part, const std::string& of) {
-    return text_.call(detail::message(name, ".odd.", part), f64,
-                      detail::message("llvm.fabs.", llvm_suffix(wide)), {{f64, of}});
+    return text_.call(detail::message(name, ".odd.", part), f64, detail::message("llvm.fabs.", llvm_suffix(wide)),
+                      {{f64, of}});
   };
   const std::string nearest = step("nearest", "fptrunc ", f64, " ", v, " to ", f32);
   const std::string back = step("back", "fpext ", f32, " ", nearest, " to ", f64);
@@ -396,11 +371,10 @@ std::string LlvmOps::round_to_odd(std::string_view name, int lanes, const std::s
   const std::string last = step("last", "and ", type, " ", bits, ", ", integer(word, 1));
   const std::string even = step("even", "icmp eq ", type, " ", last, ", ", integer(word, 0));
   const std::string move = step("move", "and ", boolean, " ", inexact, ", ", even);
-  const std::string by = step("by", "select ", boolean, " ", below, ", ", type, " ",
-                              integer(word, 1), ", ", type, " ", integer(word, -1));
+  const std::string by =
+      step("by", "select ", boolean, " ", below, ", ", type, " ", integer(word, 1), ", ", type, " ", integer(word, -1));
   const std::string moved = step("moved", "add ", type, " ", bits, ", ", by);
-  const std::string chosen =
-      step("word", "select ", boolean, " ", move, ", ", type, " ", moved, ", ", type, " ", bits);
+  const std::string chosen = step("word", "select ", boolean, " ", move, ", ", type, " ", moved, ", ", type, " ", bits);
   return step("f32", "bitcast ", type, " ", chosen, " to ", f32);
 }
 

@@ -1,4 +1,5 @@
-// LlvmOps: writes ALU ops and conversions as instructions of LLVM IR, on scalars and vectors, for llvm.cpp. Internal to render/.
+// LlvmOps: writes ALU ops and conversions as instructions of LLVM IR, on scalars and vectors, for llvm.cpp. Internal to
+// render/.
 #pragma once
 
 #include <span>
@@ -11,7 +12,8 @@
 
 namespace strata::rendering {
 
-/// Writes instructions to an LlvmText. Each function returns the text of its result: "%name", or an operand if no instruction is needed.
+/// Writes instructions to an LlvmText. Each function returns the text of its result: "%name", or an operand if no
+/// instruction is needed.
 class LlvmOps {
  public:
   LlvmOps(LlvmText& text, const LlvmOptions& options);
@@ -23,8 +25,7 @@ class LlvmOps {
   std::string bitcast(std::string_view name, DType from, DType to, const std::string& v);
 
  private:
-  std::string arithmetic(std::string_view name, UOp u, DType dtype, std::span<const std::string> v,
-                         bool is_index);
+  std::string arithmetic(std::string_view name, UOp u, DType dtype, std::span<const std::string> v, bool is_index);
   std::string narrow_alu(std::string_view name, UOp u, std::span<const std::string> v);
   std::string hidden(std::string_view name, DType dtype, const std::string& v);
   std::string extreme(std::string_view name, UOp u, DType dtype, std::span<const std::string> v);
@@ -35,8 +36,8 @@ class LlvmOps {
   std::string widen(std::string_view name, DType from, const std::string& v);
   std::string narrow(std::string_view name, DType to, const std::string& v);
   std::string narrow_bf16(std::string_view name, DType to, const std::string& v);
-  /// f64 to f32, rounded to odd: if bits are lost, the last bit of the f32 is 1. Rounding the result to f16 or bf16 then equals rounding
-  /// the f64 once.
+  /// f64 to f32, rounded to odd: if bits are lost, the last bit of the f32 is 1. Rounding the result to f16 or bf16
+  /// then equals rounding the f64 once.
   std::string round_to_odd(std::string_view name, int lanes, const std::string& v);
 
   std::string from_bool(std::string_view name, DType from, DType to, const std::string& v);

@@ -11,8 +11,7 @@ namespace {
 /// The type of one lane in the name of an intrinsic.
 std::string scalar_suffix(DType dtype) {
   if (dtype.is_bool()) return "i1";
-  if (dtype.is_float() && dtype.scalar() != dtypes::bfloat16)
-    return detail::message("f", dtype.bits());
+  if (dtype.is_float() && dtype.scalar() != dtypes::bfloat16) return detail::message("f", dtype.bits());
   return detail::message("i", dtype.bits());
 }
 
@@ -29,12 +28,12 @@ std::string lanes_of(DType dtype, const std::string& lane) {
 
 std::string hexadecimal(std::uint64_t bits, int digits) {
   std::string out(static_cast<std::size_t>(digits), '0');
-  for (auto at = out.rbegin(); at != out.rend(); ++at, bits >>= 4)
-    *at = "0123456789ABCDEF"[bits & 15];
+  for (auto at = out.rbegin(); at != out.rend(); ++at, bits >>= 4) *at = "0123456789ABCDEF"[bits & 15];
   return out;
 }
 
-/// Whether the value has an exact decimal of at most six places: a multiple of 1/64. LLVM refuses decimals that are not exact.
+/// Whether the value has an exact decimal of at most six places: a multiple of 1/64. LLVM refuses decimals that are not
+/// exact.
 bool has_short_decimal(double v) {
   return std::fabs(v) < 1e6 && v * 64 == std::floor(v * 64) && !(v == 0 && std::signbit(v));
 }
@@ -61,23 +60,17 @@ std::string scalar_constant(const Scalar& value) {
   if (value.dtype().is_bool()) return value.as_bool() ? "true" : "false";
   if (value.dtype() == dtypes::bfloat16) return std::to_string(value.bits());
   if (value.dtype().is_float()) return float_constant(value);
-  return value.dtype().is_unsigned() ? std::to_string(value.as_uint())
-                                     : std::to_string(value.as_int());
+  return value.dtype().is_unsigned() ? std::to_string(value.as_uint()) : std::to_string(value.as_int());
 }
 
 }  // namespace
 
-std::string llvm_type(DType dtype) {
-  return dtype.is_pointer() ? "ptr" : lanes_of(dtype, scalar_type(dtype));
-}
+std::string llvm_type(DType dtype) { return dtype.is_pointer() ? "ptr" : lanes_of(dtype, scalar_type(dtype)); }
 
-std::string llvm_memory_type(DType dtype) {
-  return dtype.is_bool() ? lanes_of(dtype, "i8") : llvm_type(dtype);
-}
+std::string llvm_memory_type(DType dtype) { return dtype.is_bool() ? lanes_of(dtype, "i8") : llvm_type(dtype); }
 
 std::string llvm_suffix(DType dtype) {
-  return dtype.is_vector() ? detail::message("v", dtype.lanes(), scalar_suffix(dtype))
-                           : scalar_suffix(dtype);
+  return dtype.is_vector() ? detail::message("v", dtype.lanes(), scalar_suffix(dtype)) : scalar_suffix(dtype);
 }
 
 std::string llvm_constant(DType dtype, const Scalar& value) {
@@ -116,8 +109,7 @@ std::size_t LlvmText::reserve() {
 
 std::vector<UOp> LlvmText::owners() const {
   std::vector<UOp> out;
-  for (const LineOwners& part : owners_)
-    out.insert(out.end(), part.owners().begin(), part.owners().end());
+  for (const LineOwners& part : owners_) out.insert(out.end(), part.owners().begin(), part.owners().end());
   return out;
 }
 

@@ -1,5 +1,5 @@
-// LlvmText: the text of a function in LLVM IR while it is written, and the texts of types and constants. llvm.cpp and LlvmOps write to it.
-// Internal to render/.
+// LlvmText: the text of a function in LLVM IR while it is written, and the texts of types and constants. llvm.cpp and
+// LlvmOps write to it. Internal to render/.
 #pragma once
 
 #include <initializer_list>
@@ -29,8 +29,8 @@ struct LlvmOperand {
   std::string value;
 };
 
-/// The text of a function, as a sequence of parts. A part in the middle can be reserved and filled later: phi nodes and allocas are known
-/// only after the code behind them.
+/// The text of a function, as a sequence of parts. A part in the middle can be reserved and filled later: phi nodes and
+/// allocas are known only after the code behind them.
 class LlvmText {
  public:
   /// @param owns_lines whether to note the UOp of each line, for owners()
@@ -48,8 +48,8 @@ class LlvmText {
     line("%", name, " = ", parts...);
     return detail::message("%", name);
   }
-  /// Writes a call of the intrinsic `function`, which declarations() then has. Returns "%name". An empty name: the function returns void.
-  /// `flags`, if any, end in a blank.
+  /// Writes a call of the intrinsic `function`, which declarations() then has. Returns "%name". An empty name: the
+  /// function returns void. `flags`, if any, end in a blank.
   std::string call(std::string_view name, std::string_view type, std::string_view function,
                    std::initializer_list<LlvmOperand> operands, std::string_view flags = "");
 

@@ -1,5 +1,5 @@
-// Metal's shading language. It has no f64, and not in all versions 64-bit integers. Vectors of 2 to 4 lanes are loaded and stored as packed
-// vectors.
+// Metal's shading language. It has no f64, and not in all versions 64-bit integers. Vectors of 2 to 4 lanes are loaded
+// and stored as packed vectors.
 #include "strata/base/check.h"
 #include "strata/render/cstyle.h"
 
@@ -61,12 +61,11 @@ std::string metal_head(const Language& language, const Signature& signature) {
   buffers.values.clear();
   std::string parameters = c_parameters(language, buffers);
   for (const Parameter& p : signature.values)
-    parameters += detail::message(parameters.empty() ? "" : ", ", "constant ",
-                                  value_type(language, p.dtype), "& ", p.name);
+    parameters +=
+        detail::message(parameters.empty() ? "" : ", ", "constant ", value_type(language, p.dtype), "& ", p.name);
   const bool counted = signature.has_special && !signature.in_groups;
-  return detail::message(language.kernel, " ", signature.name, "(", parameters,
-                         parameters.empty() ? "" : ", ", "uint3 gid [[",
-                         counted ? "thread_position_in_grid" : "threadgroup_position_in_grid",
+  return detail::message(language.kernel, " ", signature.name, "(", parameters, parameters.empty() ? "" : ", ",
+                         "uint3 gid [[", counted ? "thread_position_in_grid" : "threadgroup_position_in_grid",
                          "]], uint3 lid [[thread_position_in_threadgroup]]) {");
 }
 

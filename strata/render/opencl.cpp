@@ -1,5 +1,5 @@
-// OpenCL C 1.2. Vectors are loaded and stored by vloadn and vstoren; arithmetic is on single lanes. For a device without `half`, f16 is
-// converted by integer arithmetic on its bits.
+// OpenCL C 1.2. Vectors are loaded and stored by vloadn and vstoren; arithmetic is on single lanes. For a device
+// without `half`, f16 is converted by integer arithmetic on its bits.
 #include <array>
 
 #include "strata/render/cstyle.h"
@@ -72,7 +72,8 @@ constexpr HelperText kOpenClHelpers[] = {
   uint u = as_uint(x);
   return as_float((x != x ? 2143289344u : u + 32767u + (u >> 16 & 1u)) & 4294901760u);
 })"},
-    // Subnormal f16 numbers are multiples of 2^-24, the distance of adjacent f32 numbers between 1/2 and 1. 947912704 is the f32 2^-14.
+    // Subnormal f16 numbers are multiples of 2^-24, the distance of adjacent f32 numbers between 1/2 and 1. 947912704
+    // is the f32 2^-14.
     {"strata_f16_load", R"(static inline float strata_f16_load(ushort h) {
   uint e = h >> 10 & 31u, m = h & 1023u;
   uint u = (e == 31u ? 2139095040u : (e + 112u) << 23) | m << 13;

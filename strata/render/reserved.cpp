@@ -7,7 +7,8 @@
 namespace strata::rendering {
 namespace {
 
-// Keywords, types, and functions that the texts of rows call. A word with digits (float4, int8, f32x8) is listed without them.
+// Keywords, types, and functions that the texts of rows call. A word with digits (float4, int8, f32x8) is listed
+// without them.
 // clang-format off
 constexpr std::string_view kWords[] = {
     "abs", "abstract", "acos", "active", "alias", "alignas", "alignof", "and", "and_eq", "array",

@@ -5,8 +5,8 @@
 namespace strata::rendering {
 namespace {
 
-/// The greatest depth of an expression; deeper ones are split by variables, for readability, and because compilers recurse over
-/// expressions.
+/// The greatest depth of an expression; deeper ones are split by variables, for readability, and because compilers
+/// recurse over expressions.
 constexpr std::uint8_t kDeepest = 20;
 
 bool is_end(const Scalar& value, bool largest) {
@@ -28,9 +28,7 @@ UOp without_noops(UOp u) {
 bool negates(UOp u) {
   u = without_noops(u);
   if (u.op() != UOps::ALU) return false;
-  const auto is_negative = [](UOp k) {
-    return k.op() == UOps::CONST && k.constant().as_double() < 0;
-  };
+  const auto is_negative = [](UOp k) { return k.op() == UOps::CONST && k.constant().as_double() < 0; };
   return u.alu() == Ops::NEG || u.alu() == Ops::SUB ||
          (u.alu() == Ops::MUL && (is_negative(u.src(0)) || is_negative(u.src(1))));
 }
@@ -89,9 +87,7 @@ bool is_expression(UOp u) {
 
 }  // namespace
 
-bool may_be_absolute(UOp where) {
-  return where.dtype().is_float() && (negates(where.src(1)) || negates(where.src(2)));
-}
+bool may_be_absolute(UOp where) { return where.dtype().is_float() && (negates(where.src(1)) || negates(where.src(2))); }
 
 std::optional<Scalar> folded(UOp u) {
   if (u.op() != UOps::ALU) return std::nullopt;
@@ -127,8 +123,8 @@ void Usage::find_live(const UOpGraph& list) {
   }
   for (const UOp u : list) {
     const bool stores = u.op() == UOps::STORE && !fills_scratch(u);
-    const bool acts = stores || u.op() == UOps::LOOP || u.op() == UOps::ENDLOOP ||
-                      u.op() == UOps::IF || u.op() == UOps::ENDIF || u.op() == UOps::BARRIER;
+    const bool acts = stores || u.op() == UOps::LOOP || u.op() == UOps::ENDLOOP || u.op() == UOps::IF ||
+                      u.op() == UOps::ENDIF || u.op() == UOps::BARRIER;
     if (acts) mark(u);
   }
   while (!work.empty()) {
@@ -154,8 +150,7 @@ void Usage::find_blocks(const UOpGraph& list) {
     if (u.op() == UOps::LOOP || u.op() == UOps::IF) blocks.push_back(++made);
     if (u.op() == UOps::ENDLOOP || u.op() == UOps::ENDIF) blocks.pop_back();
     f.block = blocks.back();
-    if (u.op() == UOps::PHI || u.op() == UOps::LOOP || u.op() == UOps::ENDLOOP || u.op() == UOps::ENDIF)
-      ++epoch;
+    if (u.op() == UOps::PHI || u.op() == UOps::LOOP || u.op() == UOps::ENDLOOP || u.op() == UOps::ENDIF) ++epoch;
   }
 }
 
@@ -165,9 +160,8 @@ void Usage::find_data(const UOpGraph& list) {
     if (!facts_[n].live) continue;
     for (std::size_t k = 0; k < u.src().size(); ++k) {
       const bool access = u.op() == UOps::LOAD || u.op() == UOps::STORE;
-      const bool value = (u.op() == UOps::LOAD && k == 3) || (u.op() == UOps::STORE && k == 2) ||
-                         u.op() == UOps::PHI || u.op() == UOps::DEFINE_ACC ||
-                         (!access && facts_[n].data);
+      const bool value = (u.op() == UOps::LOAD && k == 3) || (u.op() == UOps::STORE && k == 2) || u.op() == UOps::PHI ||
+                         u.op() == UOps::DEFINE_ACC || (!access && facts_[n].data);
       if (value) facts_[u.src(k).num()].data = true;
     }
   }

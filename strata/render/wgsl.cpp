@@ -1,5 +1,5 @@
-// WGSL, the shading language of WebGPU. It has i32, u32, f32, bool and, as an extension, f16. Integer overflow wraps. There is no `?:` but
-// select(), and constants cannot be infinite or NaN.
+// WGSL, the shading language of WebGPU. It has i32, u32, f32, bool and, as an extension, f16. Integer overflow wraps.
+// There is no `?:` but select(), and constants cannot be infinite or NaN.
 #include "strata/base/check.h"
 #include "strata/render/cstyle.h"
 
@@ -79,14 +79,13 @@ std::string bindings(const Language& language, const Signature& signature) {
   std::string out;
   int binding = 0;
   const auto bind = [&](std::string_view space, std::string_view name, std::string_view type) {
-    out += detail::message("@group(0) @binding(", std::to_string(binding++), ") var<", space, "> ",
-                           name, ": ", type, ";\n");
+    out += detail::message("@group(0) @binding(", std::to_string(binding++), ") var<", space, "> ", name, ": ", type,
+                           ";\n");
   };
   for (const Parameter& p : signature.buffers)
     bind(p.stored ? "storage, read_write" : "storage, read", p.name,
          detail::message("array<", memory_type(language, p.dtype), ">"));
-  for (const Parameter& p : signature.values)
-    bind("uniform", p.name, value_type(language, p.dtype));
+  for (const Parameter& p : signature.values) bind("uniform", p.name, value_type(language, p.dtype));
   return out;
 }
 
@@ -94,10 +93,9 @@ std::string wgsl_head(const Language& language, const Signature& signature) {
   const bool counted = signature.has_special && !signature.in_groups;
   const auto size = [&](int axis) { return std::to_string(signature.group[axis]); };
   const std::string group = counted ? "64" : detail::message(size(0), ", ", size(1), ", ", size(2));
-  return detail::message(
-      bindings(language, signature), "@compute @workgroup_size(", group, ")\nfn ", signature.name,
-      "(@builtin(workgroup_id) gid: vec3<u32>, @builtin(local_invocation_id) lid: "
-      "vec3<u32>, @builtin(global_invocation_id) idx: vec3<u32>) {");
+  return detail::message(bindings(language, signature), "@compute @workgroup_size(", group, ")\nfn ", signature.name,
+                         "(@builtin(workgroup_id) gid: vec3<u32>, @builtin(local_invocation_id) lid: "
+                         "vec3<u32>, @builtin(global_invocation_id) idx: vec3<u32>) {");
 }
 
 std::string wgsl_constant(const Language& language, const Scalar& value) {

@@ -85,8 +85,7 @@ std::string Writer::value_type_of(UOp u, int mask_bits) {
   return dtype.is_bool() ? mask_type(dtype.lanes(), mask_bits) : native_type(dtype);
 }
 
-std::string Writer::declare(std::string_view type, std::string_view stem, std::string_view value,
-                            bool changes) {
+std::string Writer::declare(std::string_view type, std::string_view stem, std::string_view value, bool changes) {
   std::string out = fresh(stem);
   line(fill(changes ? language_.variable : language_.declare, [&](char c) {
     return c == 'T' ? type : c == 'n' ? std::string_view(out) : value;
@@ -118,8 +117,7 @@ std::string Writer::splat(const Scalar& value, DType dtype) {
   if (!dtype.is_vector()) return constant(value);
   const bool mask = dtype.is_bool();
   const std::string lane = !mask ? constant(value) : value.as_bool() ? "-1" : "0";
-  std::string out =
-      detail::message("(", mask ? mask_type(dtype.lanes(), 8) : native_type(dtype), "){", lane);
+  std::string out = detail::message("(", mask ? mask_type(dtype.lanes(), 8) : native_type(dtype), "){", lane);
   for (int k = 1; k < dtype.lanes(); ++k) out += detail::message(",", lane);
   return out += '}';
 }
@@ -160,9 +158,8 @@ std::string Writer::simple(UOp u) {
 }
 
 std::string Writer::component(int k) const {
-  return fill(language_.component, [&](char c) {
-    return c == 'h' ? std::string(1, "0123456789ABCDEF"[k % 16]) : std::to_string(k);
-  });
+  return fill(language_.component,
+              [&](char c) { return c == 'h' ? std::string(1, "0123456789ABCDEF"[k % 16]) : std::to_string(k); });
 }
 
 std::string Writer::lane(UOp u, int k) {

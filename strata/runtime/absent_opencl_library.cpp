@@ -5,8 +5,7 @@
 namespace strata {
 
 std::unique_ptr<const OpenClLibrary> OpenClLibrary::open(const char*) {
-  throw Error(ErrorKind::undefined,
-              "[opencl] Strata was built without OpenCL's headers: " + remedy().text());
+  throw Error(ErrorKind::undefined, "[opencl] Strata was built without OpenCL's headers: " + remedy().text());
 }
 
 std::vector<OpenClPlatform> OpenClLibrary::platforms(const char*) {

@@ -19,24 +19,21 @@ namespace {
 
 constexpr std::size_t kMostBlockBytes = std::size_t{1} << 62;  // round_up() of less cannot overflow
 
-constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
-  return (bytes + unit - 1) & ~(unit - 1);
-}
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) & ~(unit - 1); }
 
 std::size_t page_size() {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
 
-/// Maps pages, beginning at a multiple of kHugePage; null if the system refuses. Maps kHugePage bytes more, and unmaps those outside.
+/// Maps pages, beginning at a multiple of kHugePage; null if the system refuses. Maps kHugePage bytes more, and unmaps
+/// those outside.
 void* map_pages(std::size_t bytes) {
   const std::size_t length = round_up(bytes, page_size()), mapped = length + Allocator::kHugePage;
-  void* const whole =
-      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const whole = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (whole == MAP_FAILED) return nullptr;
   const auto begin = reinterpret_cast<std::uintptr_t>(whole);
-  const std::size_t before = round_up(begin, Allocator::kHugePage) - begin,
-                    after = mapped - before - length;
+  const std::size_t before = round_up(begin, Allocator::kHugePage) - begin, after = mapped - before - length;
   char* const block = static_cast<char*>(whole) + before;
   if (before != 0) munmap(whole, before);
   if (after != 0) munmap(block + length, after);
@@ -81,7 +78,8 @@ struct Allocator::AtFork {
 };
 const ForkHook Allocator::AtFork::hook(ForkOrder::memory, &before, &after);
 
-/// The size of the block for `bytes`: the next number of which only the four highest bits are nonzero, so at most an eighth is lost.
+/// The size of the block for `bytes`: the next number of which only the four highest bits are nonzero, so at most an
+/// eighth is lost.
 /// @pre bytes < kMostBlockBytes
 std::size_t Allocator::block_bytes(std::size_t bytes) const {
   if (pool_limit_ == 0) return std::max<std::size_t>(bytes, 1);
@@ -109,9 +107,8 @@ void* Allocator::allocate(std::size_t bytes) {
     }
   }
   const std::lock_guard lock(mutex_);
-  STRATA_CHECK(block != nullptr, budget, "[allocate] out of memory: ", bytes,
-               " bytes were asked for, ", statistics_.in_use, " are in use",
-               address_space_limit("; "));
+  STRATA_CHECK(block != nullptr, budget, "[allocate] out of memory: ", bytes, " bytes were asked for, ",
+               statistics_.in_use, " are in use", address_space_limit("; "));
   ++statistics_.allocated;
   statistics_.in_use += size;
   statistics_.peak = std::max(statistics_.peak, statistics_.in_use);
@@ -139,7 +136,8 @@ void* Allocator::take_pooled(std::size_t block_bytes) {
   return block;
 }
 
-/// Counts the block as free, and pools it; the oldest blocks are dropped to keep the limit. False if it cannot be pooled.
+/// Counts the block as free, and pools it; the oldest blocks are dropped to keep the limit. False if it cannot be
+/// pooled.
 bool Allocator::pool(void* block, std::size_t block_bytes) {
   const std::lock_guard lock(mutex_);
   statistics_.in_use -= block_bytes;
@@ -158,8 +156,7 @@ bool Allocator::pool(void* block, std::size_t block_bytes) {
 void Allocator::drop_oldest() {
   Blocks* oldest = nullptr;
   for (Blocks& blocks : free_)
-    if (!blocks.empty() && (oldest == nullptr || blocks.front().freed < oldest->front().freed))
-      oldest = &blocks;
+    if (!blocks.empty() && (oldest == nullptr || blocks.front().freed < oldest->front().freed)) oldest = &blocks;
   drop_first(*oldest);
 }
 

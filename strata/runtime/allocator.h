@@ -1,5 +1,6 @@
-// The allocator of host memory for Buffer. Blocks are aligned to 64 bytes for vector instructions; blocks of 2 MiB and more are aligned to,
-// and advised for, huge pages. Freed blocks go to a pool, because mapping and zeroing fresh pages costs more than most kernels.
+// The allocator of host memory for Buffer. Blocks are aligned to 64 bytes for vector instructions; blocks of 2 MiB and
+// more are aligned to, and advised for, huge pages. Freed blocks go to a pool, because mapping and zeroing fresh pages
+// costs more than most kernels.
 #pragma once
 
 #include <array>
@@ -16,8 +17,8 @@ class Allocator {
   static constexpr std::size_t kAlignment = 64;
   static constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
-  /// The sizes count whole blocks. allocate() rounds a size up to one of eight block sizes a power of two: at most an eighth more, and
-  /// at least kAlignment bytes.
+  /// The sizes count whole blocks. allocate() rounds a size up to one of eight block sizes a power of two: at most an
+  /// eighth more, and at least kAlignment bytes.
   struct Statistics {
     std::uint64_t in_use = 0;     ///< bytes of allocated blocks
     std::uint64_t peak = 0;       ///< the largest in_use so far
@@ -26,20 +27,22 @@ class Allocator {
     std::uint64_t reused = 0;     ///< calls of allocate() that the pool served
   };
 
-  /// Pools at most `pool_limit` bytes of free blocks; beyond that, the blocks that were freed first go back to the system. With 0 nothing
-  /// is pooled and sizes are not rounded up, so that a sanitizer catches an access behind the end.
+  /// Pools at most `pool_limit` bytes of free blocks; beyond that, the blocks that were freed first go back to the
+  /// system. With 0 nothing is pooled and sizes are not rounded up, so that a sanitizer catches an access behind the
+  /// end.
   explicit Allocator(std::uint64_t pool_limit) : pool_limit_(pool_limit) {}
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
   /// @pre every block was freed
   ~Allocator();
 
-  /// The allocator of all buffers of this process. The flag ALLOC_POOL (MiB), read at the first call, is its pool limit. It is never
-  /// destroyed, because buffers may outlive every static object.
+  /// The allocator of all buffers of this process. The flag ALLOC_POOL (MiB), read at the first call, is its pool
+  /// limit. It is never destroyed, because buffers may outlive every static object.
   static Allocator& host();
 
-  /// A block of at least `bytes` bytes with undefined contents, aligned to kAlignment, or to kHugePage if it is that large. Never null,
-  /// also for 0 bytes. If the system has no memory left, the pool is returned to it and the call tries once more.
+  /// A block of at least `bytes` bytes with undefined contents, aligned to kAlignment, or to kHugePage if it is that
+  /// large. Never null, also for 0 bytes. If the system has no memory left, the pool is returned to it and the call
+  /// tries once more.
   /// @throws Error (budget) naming `bytes` if that fails, too
   void* allocate(std::size_t bytes);
   /// Frees a block. @pre allocate(bytes), with the same `bytes`, returned it

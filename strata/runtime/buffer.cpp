@@ -31,8 +31,7 @@ class HostMemory : public DeviceMemory {
 
 class OwnedMemory final : public HostMemory {
  public:
-  explicit OwnedMemory(std::size_t bytes)
-      : HostMemory(Allocator::host().allocate(bytes)), bytes_(bytes) {
+  explicit OwnedMemory(std::size_t bytes) : HostMemory(Allocator::host().allocate(bytes)), bytes_(bytes) {
     trace_allocated(host(), bytes);
   }
   ~OwnedMemory() override {
@@ -62,14 +61,11 @@ class BorrowedMemory final : public HostMemory {
 /// The size of a buffer in bytes. @throws Error (domain, overflow) as Buffer::allocate()
 std::size_t checked_bytes(std::string_view operation, std::int64_t size, DType dtype) {
   const bool scalar = !dtype.is_none() && !dtype.is_vector() && !dtype.is_pointer();
-  STRATA_CHECK(scalar, domain, "[", operation, "] the dtype ", dtype.name(),
-               " is not the dtype of an element");
-  STRATA_CHECK(size >= 0, domain, "[", operation, "] the number of elements is ", size,
-               "; 0 or more is expected");
+  STRATA_CHECK(scalar, domain, "[", operation, "] the dtype ", dtype.name(), " is not the dtype of an element");
+  STRATA_CHECK(size >= 0, domain, "[", operation, "] the number of elements is ", size, "; 0 or more is expected");
   std::int64_t bytes = 0;
-  STRATA_CHECK(try_mul(size, static_cast<std::int64_t>(dtype.itemsize()), bytes), overflow, "[",
-               operation, "] the bytes of ", size, " elements of ", dtype.name(),
-               " do not fit in 64 bits");
+  STRATA_CHECK(try_mul(size, static_cast<std::int64_t>(dtype.itemsize()), bytes), overflow, "[", operation,
+               "] the bytes of ", size, " elements of ", dtype.name(), " do not fit in 64 bits");
   return static_cast<std::size_t>(bytes);
 }
 
@@ -81,20 +77,17 @@ Buffer Buffer::allocate(std::int64_t size, DType dtype) {
 }
 
 Buffer Buffer::fromCPU(const void* elements, std::int64_t size, DType dtype) {
-  STRATA_CHECK(elements != nullptr || size <= 0, domain, "[fromCPU] ", size,
-               " elements have a null address");
+  STRATA_CHECK(elements != nullptr || size <= 0, domain, "[fromCPU] ", size, " elements have a null address");
   const Buffer out = allocate(size, dtype);
   out.copy_from(elements, out.nbytes());
   return out;
 }
 
-Buffer Buffer::from_pointer(void* elements, std::int64_t size, DType dtype, Deleter deleter,
-                            bool read_only) {
+Buffer Buffer::from_pointer(void* elements, std::int64_t size, DType dtype, Deleter deleter, bool read_only) {
   checked_bytes("from_pointer", size, dtype);
   const auto address = reinterpret_cast<std::uintptr_t>(elements);
-  STRATA_CHECK(address != 0 && address % dtype.itemsize() == 0, domain,
-               "[from_pointer] the address of ", dtype.name(), " elements is ",
-               address == 0 ? "null" : "not a multiple of their size");
+  STRATA_CHECK(address != 0 && address % dtype.itemsize() == 0, domain, "[from_pointer] the address of ", dtype.name(),
+               " elements is ", address == 0 ? "null" : "not a multiple of their size");
   return {std::make_shared<BorrowedMemory>(elements, std::move(deleter), read_only), size, dtype};
 }
 
@@ -106,15 +99,14 @@ Buffer Buffer::from_memory(std::shared_ptr<DeviceMemory> memory, std::int64_t si
 
 void* Buffer::data() const {
   void* const at = memory_->host();
-  STRATA_CHECK(at != nullptr, domain, "[data] the host does not see the memory of ", device(),
-               "; use toCPU()");
+  STRATA_CHECK(at != nullptr, domain, "[data] the host does not see the memory of ", device(), "; use toCPU()");
   return at;
 }
 
 void Buffer::check_type(DType wanted, std::size_t itemsize) const {
   const bool bits = wanted == dtypes::uint16 && dtype_.is_float() && dtype_.itemsize() == itemsize;
-  STRATA_CHECK(wanted == dtype_ || bits, domain, "[as] a buffer of ", dtype_.name(),
-               " cannot be read as ", wanted.is_none() ? std::string("another type") : wanted.name());
+  STRATA_CHECK(wanted == dtype_ || bits, domain, "[as] a buffer of ", dtype_.name(), " cannot be read as ",
+               wanted.is_none() ? std::string("another type") : wanted.name());
 }
 
 void Buffer::check_writable() const {
@@ -136,22 +128,19 @@ Buffer Buffer::toCPU() const {
 }
 
 void Buffer::copy_to(void* to, std::size_t bytes) const {
-  STRATA_CHECK(bytes == nbytes(), shape, "[copy_to] ", bytes, " bytes do not match a buffer of ",
-               nbytes(), " bytes");
+  STRATA_CHECK(bytes == nbytes(), shape, "[copy_to] ", bytes, " bytes do not match a buffer of ", nbytes(), " bytes");
   memory_->read(to, bytes);
 }
 
 void Buffer::copy_from(const void* from, std::size_t bytes) const {
-  STRATA_CHECK(bytes == nbytes(), shape, "[copy_from] ", bytes, " bytes do not match a buffer of ",
-               nbytes(), " bytes");
+  STRATA_CHECK(bytes == nbytes(), shape, "[copy_from] ", bytes, " bytes do not match a buffer of ", nbytes(), " bytes");
   check_writable();
   memory_->write(from, bytes);
 }
 
 void Buffer::copy_from(const Buffer& other) const {
-  STRATA_CHECK(other.dtype_ == dtype_ && other.size_ == size_, shape, "[copy_from] ", other.size_,
-               " elements of ", other.dtype_.name(), " do not match a buffer of ", size_,
-               " elements of ", dtype_.name());
+  STRATA_CHECK(other.dtype_ == dtype_ && other.size_ == size_, shape, "[copy_from] ", other.size_, " elements of ",
+               other.dtype_.name(), " do not match a buffer of ", size_, " elements of ", dtype_.name());
   check_writable();
   const Buffer source = other.toCPU();
   memory_->write(source.data(), nbytes());

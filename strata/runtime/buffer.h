@@ -1,5 +1,6 @@
-// Buffer: a reference-counted handle on elements of one dtype in the memory of a device. Kernels read and write buffers; tensors, files and
-// the Python module hold them. The interface DeviceMemory is for devices whose memory the host does not see.
+// Buffer: a reference-counted handle on elements of one dtype in the memory of a device. Kernels read and write
+// buffers; tensors, files and the Python module hold them. The interface DeviceMemory is for devices whose memory the
+// host does not see.
 //
 //   Buffer input = Buffer::fromCPU(std::vector<float>{2, 3}), output = Buffer::allocate(2, dtypes::float32);
 //   output.copy_from(input);
@@ -24,7 +25,8 @@
 
 namespace strata {
 
-/// A block of memory of a device, to which Buffer handles refer. A device whose memory the host cannot address derives from this class.
+/// A block of memory of a device, to which Buffer handles refer. A device whose memory the host cannot address derives
+/// from this class.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -44,8 +46,8 @@ class DeviceMemory {
   virtual void write(const void* from, std::size_t bytes) = 0;
 };
 
-/// The scalar dtype whose elements have the C++ type T, e.g. float32 for float and int64 for every signed integer of 8 bytes; `none` for
-/// other types. f16 and bf16 have no C++ type: their bits are read as std::uint16_t.
+/// The scalar dtype whose elements have the C++ type T, e.g. float32 for float and int64 for every signed integer of 8
+/// bytes; `none` for other types. f16 and bf16 have no C++ type: their bits are read as std::uint16_t.
 template <class T>
 constexpr DType dtype_of() {
   if constexpr (std::same_as<T, bool>)
@@ -74,17 +76,20 @@ constexpr DType dtype_of() {
     return dtypes::none;
 }
 
-/// A handle on elements of one dtype in the memory of a device. Copies of the handle share the memory; the last one frees it.
+/// A handle on elements of one dtype in the memory of a device. Copies of the handle share the memory; the last one
+/// frees it.
 class Buffer {
  public:
   /// Called once, with the address of the memory, when the last handle is destroyed.
   using Deleter = std::function<void(void*)>;
 
   /// A buffer of `size` elements with undefined values, in the memory of the host.
-  /// @throws Error (domain) unless size >= 0 and dtype is a scalar, (overflow) if the size in bytes exceeds 64 bits, (budget) naming the
+  /// @throws Error (domain) unless size >= 0 and dtype is a scalar, (overflow) if the size in bytes exceeds 64 bits,
+  /// (budget) naming the
   ///   bytes if the memory is not available
   static Buffer allocate(std::int64_t size, DType dtype);
-  /// A copy of the `size` elements at `elements`. @throws as allocate(), and Error (domain) if `elements` is null and size > 0
+  /// A copy of the `size` elements at `elements`. @throws as allocate(), and Error (domain) if `elements` is null and
+  /// size > 0
   static Buffer fromCPU(const void* elements, std::int64_t size, DType dtype);
   /// A copy of the elements of a span, vector or array; T gives the dtype, see dtype_of().
   template <std::ranges::contiguous_range R>
@@ -93,10 +98,11 @@ class Buffer {
     static_assert(dtype != dtypes::none, "no dtype has elements of this C++ type");
     return fromCPU(std::ranges::data(elements), std::ssize(elements), dtype);
   }
-  /// A handle on the caller's memory at `elements`, without a copy. The thread that destroys the last handle calls `deleter`, which must
-  /// not throw. With `read_only` Strata never writes the memory, and refuses kernels that would.
+  /// A handle on the caller's memory at `elements`, without a copy. The thread that destroys the last handle calls
+  /// `deleter`, which must not throw. With `read_only` Strata never writes the memory, and refuses kernels that would.
   /// @pre the memory holds `size` elements until the deleter is called
-  /// @throws Error (domain) unless size >= 0, dtype is a scalar, and `elements` is not null and aligned for dtype; then `deleter` is not
+  /// @throws Error (domain) unless size >= 0, dtype is a scalar, and `elements` is not null and aligned for dtype; then
+  /// `deleter` is not
   ///   called. (overflow) as allocate()
   static Buffer from_pointer(void* elements, std::int64_t size, DType dtype, Deleter deleter = {},
                              bool read_only = false);
@@ -114,7 +120,8 @@ class Buffer {
 
   /// The host's address of the elements. @throws Error (domain) if the host does not see the memory
   void* data() const;
-  /// The elements as a span of T or const T. @throws Error (domain) unless dtype_of<T>() is dtype(), or T is std::uint16_t and the dtype is
+  /// The elements as a span of T or const T. @throws Error (domain) unless dtype_of<T>() is dtype(), or T is
+  /// std::uint16_t and the dtype is
   ///   f16 or bf16; and as data()
   template <class T>
   std::span<T> as() const {
@@ -130,15 +137,14 @@ class Buffer {
   void copy_to(void* to, std::size_t bytes) const;
   /// Overwrites all elements. @throws Error (shape) unless bytes == nbytes(), (domain) if the memory is read-only
   void copy_from(const void* from, std::size_t bytes) const;
-  /// Overwrites all elements with those of `other`, on any device. @throws Error (shape) unless dtype and size are equal, (domain) if this
+  /// Overwrites all elements with those of `other`, on any device. @throws Error (shape) unless dtype and size are
+  /// equal, (domain) if this
   ///   memory is read-only
   void copy_from(const Buffer& other) const;
 
-  /// Whether at most `handles` handles refer to the memory and no code outside of Strata does (never for from_pointer()). The memory may
-  /// then be reused for other elements.
-  bool is_held_by(long handles) const {
-    return memory_.use_count() <= handles && !memory_->is_borrowed();
-  }
+  /// Whether at most `handles` handles refer to the memory and no code outside of Strata does (never for
+  /// from_pointer()). The memory may then be reused for other elements.
+  bool is_held_by(long handles) const { return memory_.use_count() <= handles && !memory_->is_borrowed(); }
   /// Whether both handles refer to the same memory.
   bool shares(const Buffer& other) const { return memory_ == other.memory_; }
 

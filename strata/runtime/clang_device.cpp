@@ -21,9 +21,7 @@ CompileOptions options_for(bool contract, const Target& target) {
 class ClangDevice final : public Device {
  public:
   std::string_view name() const override { return "CLANG"; }
-  std::string_view text() const override {
-    return "C through the host's compiler, to a shared object";
-  }
+  std::string_view text() const override { return "C through the host's compiler, to a shared object"; }
   std::string missing() const override {
     try {
       HostCompiler::find();
@@ -33,17 +31,15 @@ class ClangDevice final : public Device {
     }
   }
   const Target& target() const override { return target_; }
-  std::string source(const Kernel& kernel) const override {
-    return kernel_to_c(kernel, kernel.name);
-  }
+  std::string source(const Kernel& kernel) const override { return kernel_to_c(kernel, kernel.name); }
   std::string assembly_of(std::string_view source, const SourceFacts& facts) const override {
     return HostCompiler::find()->assembly(source, options_for(facts.contract, target_));
   }
-  // NOTE: the function is named kContentName, not after the kernel, so kernels that differ in their name alone share a cache entry.
+  // NOTE: the function is named kContentName, not after the kernel, so kernels that differ in their name alone share a
+  // cache entry.
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     const std::string text = kernel_to_c(kernel, kContentName, nullptr, true);
-    return std::make_shared<ClangProgram>(kContentName,
-                                          compile_clang(text, options_for(kernel.contract, target_)),
+    return std::make_shared<ClangProgram>(kContentName, compile_clang(text, options_for(kernel.contract, target_)),
                                           polls_of(kernel).any());
   }
 

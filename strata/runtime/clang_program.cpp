@@ -40,11 +40,10 @@ ClangProgram::ClangProgram(std::string name, std::span<const std::byte> object, 
 }
 
 void ClangProgram::call(std::span<void* const> buffers, std::span<const std::int64_t> values) const {
-  if (entry_ != nullptr)
-    return entry_(buffers.data(), reinterpret_cast<const long long*>(values.data()));
-  STRATA_CHECK(buffers.size() <= kMostPointers && values.empty(), shape, "[call] ", name_,
-               " without ", name_, "_entry takes up to ", kMostPointers,
-               " buffers and no values, not ", buffers.size(), " and ", values.size());
+  if (entry_ != nullptr) return entry_(buffers.data(), reinterpret_cast<const long long*>(values.data()));
+  STRATA_CHECK(buffers.size() <= kMostPointers && values.empty(), shape, "[call] ", name_, " without ", name_,
+               "_entry takes up to ", kMostPointers, " buffers and no values, not ", buffers.size(), " and ",
+               values.size());
   kCallers[buffers.size()](function_, buffers);
 }
 

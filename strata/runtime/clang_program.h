@@ -1,5 +1,5 @@
-// ClangProgram: a C function in a shared object, called on buffers. The device CLANG compiles its kernels to ClangPrograms; a user can also
-// call a function of his own:
+// ClangProgram: a C function in a shared object, called on buffers. The device CLANG compiles its kernels to
+// ClangPrograms; a user can also call a function of his own:
 //
 //   ClangProgram program("add", compile_clang("void add(float *a, float *b, float *c) { *a = *b + *c; }"));
 //   program(output, input_a, input_b);
@@ -19,8 +19,9 @@
 
 namespace strata {
 
-/// A function of a shared object, of one of two forms. `void NAME_entry(void* const* buffers, const long long* values)` takes any number of
-/// buffers, and values; it is preferred. `void NAME(T0* data0, T1* data1, ...)` takes up to kMostPointers pointers and no values.
+/// A function of a shared object, of one of two forms. `void NAME_entry(void* const* buffers, const long long* values)`
+/// takes any number of buffers, and values; it is preferred. `void NAME(T0* data0, T1* data1, ...)` takes up to
+/// kMostPointers pointers and no values.
 class ClangProgram final : public Program {
  public:
   static constexpr std::size_t kMostPointers = 16;
@@ -29,8 +30,10 @@ class ClangProgram final : public Program {
   /// @throws Error (undefined) if the object cannot be loaded, or exports neither form; and as SharedObject::load()
   ClangProgram(std::string name, std::span<const std::byte> object, bool polls = false);
 
-  /// Calls the function on the memory of the buffers. @pre the function takes that many pointers and stays within the buffers
-  /// @throws Error (domain) if the host does not see a buffer's memory, (shape) for more than kMostPointers buffers without NAME_entry
+  /// Calls the function on the memory of the buffers. @pre the function takes that many pointers and stays within the
+  /// buffers
+  /// @throws Error (domain) if the host does not see a buffer's memory, (shape) for more than kMostPointers buffers
+  /// without NAME_entry
   template <std::same_as<Buffer>... Buffers>
   void operator()(const Buffers&... buffers) const {
     const std::array<void*, sizeof...(Buffers)> addresses = {buffers.data()...};
@@ -41,9 +44,7 @@ class ClangProgram final : public Program {
   bool polls() const override { return polls_; }
   [[deprecated("renamed to polls")]] bool looks() const override { return polls_; }
   /// As the call operator. @throws Error (shape) also for any value, without NAME_entry
-  void run(std::span<void* const> buffers, std::span<const std::int64_t> values) override {
-    call(buffers, values);
-  }
+  void run(std::span<void* const> buffers, std::span<const std::int64_t> values) override { call(buffers, values); }
 
  private:
   using Entry = void (*)(void* const* buffers, const long long* values);

@@ -32,8 +32,8 @@ void say_devices(const Device& device) {
 void say_compiled(const Kernel& kernel, const Device& device) {
   const std::int64_t level = flags::DEBUG.get();
   if (level >= 3)
-    say(detail::message("[", kernel.name, "] on ", device.name(), ", opts: ",
-                        kernel.opts.empty() ? "none" : text_of(kernel.opts), "\n", kernel.axes));
+    say(detail::message("[", kernel.name, "] on ", device.name(),
+                        ", opts: ", kernel.opts.empty() ? "none" : text_of(kernel.opts), "\n", kernel.axes));
   if (level >= 4) say(device.source(kernel));
   if (level >= 5) say(kernel.ast.text());
   if (level >= 6) say(kernel.uops.text() + kernel.proof.text() + "\n");
@@ -52,16 +52,15 @@ Target target_of(const Device& device, bool deterministic) {
   return deterministic ? device.target().deterministic() : device.target();
 }
 
-CompiledKernel compile(const LazyOp& ast, const Device& device,
-                       std::optional<std::vector<Opt>> opts, bool deterministic) {
+CompiledKernel compile(const LazyOp& ast, const Device& device, std::optional<std::vector<Opt>> opts,
+                       bool deterministic) {
   if (flags::DEBUG.get() >= 1) say_devices(device);
   std::optional<RewriteLog> rewrites;
   if (flags::DEBUG.get() >= 5) rewrites.emplace(say);
   TracedCompile traced;
-  const auto whole = std::make_shared<const Kernel>(
-      compile_kernel(ast, target_of(device, deterministic), std::move(opts)));
-  const auto made = [&](const std::shared_ptr<const Kernel>& kernel,
-                        std::vector<CompiledKernel> before) {
+  const auto whole =
+      std::make_shared<const Kernel>(compile_kernel(ast, target_of(device, deterministic), std::move(opts)));
+  const auto made = [&](const std::shared_ptr<const Kernel>& kernel, std::vector<CompiledKernel> before) {
     say_compiled(*kernel, device);
     return CompiledKernel(kernel, device.compile(*kernel), std::move(before), &device);
   };

@@ -27,11 +27,10 @@ class RunReport {
   RunReport& operator=(const RunReport&) = delete;
   ~RunReport() {
     if (kernel_ == nullptr) return;
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     const KernelCost cost = cost_of(kernel_->ast);
-    std::fprintf(stderr, "%-24s %10.2f us %9.2f GFLOP/s %9.2f GB/s\n", kernel_->name.c_str(),
-                 seconds * 1e6, cost.operations / seconds * 1e-9, cost.bytes / seconds * 1e-9);
+    std::fprintf(stderr, "%-24s %10.2f us %9.2f GFLOP/s %9.2f GB/s\n", kernel_->name.c_str(), seconds * 1e6,
+                 cost.operations / seconds * 1e-9, cost.bytes / seconds * 1e-9);
   }
 
  private:
@@ -39,12 +38,13 @@ class RunReport {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Runs the parallel loop of a long kernel in chunks of about 15 ms. Between its chunks the thread that requested the run checks for
-/// interrupts; after an interrupt the other threads end with their current chunks.
+/// Runs the parallel loop of a long kernel in chunks of about 15 ms. Between its chunks the thread that requested the
+/// run checks for interrupts; after an interrupt the other threads end with their current chunks.
 template <class Chunk>
 class LongRun {
  public:
-  /// @param first_chunk the iterations of the first chunk, by the estimate; the sizes of later ones follow from measured times
+  /// @param first_chunk the iterations of the first chunk, by the estimate; the sizes of later ones follow from
+  /// measured times
   LongRun(const Chunk& run_chunk, std::int64_t count, std::int64_t first_chunk, int threads,
           std::atomic<bool>& is_stopped)
       : run_chunk_(run_chunk),
@@ -56,8 +56,8 @@ class LongRun {
         threads_(threads) {}
 
   void on(Executor& executor) {
-    // Each thread takes the next free iterations. With fixed shares the caller could be idle while others work, and only the caller runs
-    // InterruptChecks.
+    // Each thread takes the next free iterations. With fixed shares the caller could be idle while others work, and
+    // only the caller runs InterruptChecks.
     if (threads_ == 1) return work();
     executor.parallel_for(0, threads_, 1, [this](std::int64_t begin, std::int64_t end) {
       for (std::int64_t k = begin; k < end; ++k) work();
@@ -100,12 +100,11 @@ class LongRun {
   /// The iterations of the next chunk, given that `iterations` of them took the time `took`.
   std::int64_t next_size(std::int64_t iterations, std::chrono::duration<double> took) const {
     const double growth = took * kGrowth < kChunk ? kGrowth : kChunk / took;
-    return std::clamp(static_cast<std::int64_t>(static_cast<double>(iterations) * growth),
-                      std::int64_t{1}, most_);
+    return std::clamp(static_cast<std::int64_t>(static_cast<double>(iterations) * growth), std::int64_t{1}, most_);
   }
 
-  /// Takes the next iterations, at most `size`; an empty range if all are taken. The number is such that, if all threads take as many, they
-  /// finish together: no thread begins a long chunk when the others have nothing left.
+  /// Takes the next iterations, at most `size`; an empty range if all are taken. The number is such that, if all
+  /// threads take as many, they finish together: no thread begins a long chunk when the others have nothing left.
   std::pair<std::int64_t, std::int64_t> take(std::int64_t size) {
     const auto quotient_up = [](std::int64_t n, std::int64_t d) { return (n + d - 1) / d; };
     std::int64_t begin = next_;
@@ -149,13 +148,11 @@ CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel, std::shared
   if (kernel_->parallel && kernel_->parallel->is_number()) trip_count_ = kernel_->parallel->value();
   const KernelCost cost = cost_of(kernel_->ast);
   seconds_ = strata::estimated_seconds(cost);
-  if (kernel_->parallel)
-    iterations_at_once_ = iterations_within(kLongIteration, cost, kernel_->parallel->vmax());
+  if (kernel_->parallel) iterations_at_once_ = iterations_within(kLongIteration, cost, kernel_->parallel->vmax());
   for (const CompiledKernel& first : before) {
     std::vector<int>& positions = positions_.emplace_back();
     for (const Variable& v : first.kernel().variables) {
-      const auto at =
-          std::find_if(mine.begin(), mine.end(), [&](const Variable& m) { return same(m, v); });
+      const auto at = std::find_if(mine.begin(), mine.end(), [&](const Variable& m) { return same(m, v); });
       positions.push_back(is_range_bound(v.name()) ? -1 : static_cast<int>(at - mine.begin()));
     }
   }
@@ -164,12 +161,11 @@ CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel, std::shared
 
 std::int64_t CompiledKernel::value_of(const Variable& v, NamedValues values) const {
   if (v.bound_value()) return *v.bound_value();
-  const auto it = std::find_if(values.begin(), values.end(),
-                               [&](const auto& known) { return known.first == v.name(); });
-  STRATA_CHECK(it != values.end(), domain, "[run] the variable ", v.name(), " of ", kernel_->name,
-               " has no value");
-  STRATA_CHECK(v.min() <= it->second && it->second <= v.max(), domain, "[run] ", v.name(), " = ",
-               it->second, " is outside of its bounds [", v.min(), ", ", v.max(), "]");
+  const auto it =
+      std::find_if(values.begin(), values.end(), [&](const auto& known) { return known.first == v.name(); });
+  STRATA_CHECK(it != values.end(), domain, "[run] the variable ", v.name(), " of ", kernel_->name, " has no value");
+  STRATA_CHECK(v.min() <= it->second && it->second <= v.max(), domain, "[run] ", v.name(), " = ", it->second,
+               " is outside of its bounds [", v.min(), ", ", v.max(), "]");
   return it->second;
 }
 
@@ -187,20 +183,19 @@ void CompiledKernel::check(std::span<const Buffer> buffers, NamedValues values) 
   for (std::size_t slot = 0; slot < std::min(buffers.size(), k.buffers.size()); ++slot) {
     const BufferUse& use = k.buffers[slot];
     if (use.dtype.is_none()) continue;
-    STRATA_CHECK(buffers[slot].dtype() == use.dtype, shape, "[run] buffer ", slot, " of ", k.name,
-                 " is of ", use.dtype.name(), ", not of ", buffers[slot].dtype().name());
+    STRATA_CHECK(buffers[slot].dtype() == use.dtype, shape, "[run] buffer ", slot, " of ", k.name, " is of ",
+                 use.dtype.name(), ", not of ", buffers[slot].dtype().name());
     const std::int64_t size = number(use.size, values);
-    STRATA_CHECK(buffers[slot].size() >= size, shape, "[run] buffer ", slot, " of ", k.name,
-                 " has ", buffers[slot].size(), " elements, fewer than ", size);
-    STRATA_CHECK(!use.written || !buffers[slot].is_read_only(), domain, "[run] buffer ", slot,
-                 " of ", k.name, " is written, and its memory is read-only");
+    STRATA_CHECK(buffers[slot].size() >= size, shape, "[run] buffer ", slot, " of ", k.name, " has ",
+                 buffers[slot].size(), " elements, fewer than ", size);
+    STRATA_CHECK(!use.written || !buffers[slot].is_read_only(), domain, "[run] buffer ", slot, " of ", k.name,
+                 " is written, and its memory is read-only");
   }
 }
 
 std::vector<std::int64_t> CompiledKernel::arguments(NamedValues values) const {
   std::vector<std::int64_t> out;
-  for (const Variable& v : kernel_->variables)
-    out.push_back(is_range_bound(v.name()) ? 0 : value_of(v, values));
+  for (const Variable& v : kernel_->variables) out.push_back(is_range_bound(v.name()) ? 0 : value_of(v, values));
   return out;
 }
 
@@ -216,8 +211,7 @@ std::vector<Buffer> CompiledKernel::temporaries(NamedValues values) const {
 void CompiledKernel::run(std::span<const Buffer> buffers, NamedValues values, Executor* executor) const {
   const Kernel& k = *kernel_;
   const std::size_t given = k.buffers.size() - k.temporaries.size();
-  STRATA_CHECK(buffers.size() >= given, shape, "[run] ", k.name, " takes ", given, " buffers, not ",
-               buffers.size());
+  STRATA_CHECK(buffers.size() >= given, shape, "[run] ", k.name, " takes ", given, " buffers, not ", buffers.size());
   check(buffers.first(given), values);
   SmallVec<void*, 8> memory;
   for (const Buffer& b : buffers.first(given)) memory.push_back(b.data());
@@ -255,14 +249,12 @@ void CompiledKernel::call(std::span<void* const> buffers, std::span<const std::i
   polling.finish();
 }
 
-void CompiledKernel::replay(std::span<void* const> buffers, std::span<std::int64_t> values,
-                            Executor* executor) const {
+void CompiledKernel::replay(std::span<void* const> buffers, std::span<std::int64_t> values, Executor* executor) const {
   for (std::size_t k = 0; k < first_.size(); ++k) {
     SmallVec<std::int64_t, 8> theirs;
     for (const int position : positions_[k])
       theirs.push_back(position < 0 ? 0 : values[static_cast<std::size_t>(position)]);
-    first_[k].replay(buffers.first(first_[k].kernel().buffers.size()),
-                     {theirs.data(), theirs.size()}, executor);
+    first_[k].replay(buffers.first(first_[k].kernel().buffers.size()), {theirs.data(), theirs.size()}, executor);
   }
   const bool is_cut = begin_ >= 0 || end_ >= 0;  // false: the program launches all iterations itself
   if ((!kernel_->parallel || !is_cut) && !polls_) return program_->run(buffers, values);
@@ -281,8 +273,7 @@ void CompiledKernel::replay(std::span<void* const> buffers, std::span<std::int64
   if (count <= 1 || !has_chunks_) return run_chunk(0, count);
   Executor& on = executor != nullptr ? *executor : default_executor();
   const int threads = on.concurrency();
-  if (count > iterations_at_once_)
-    return LongRun(run_chunk, count, iterations_at_once_, threads, is_stopped).on(on);
+  if (count > iterations_at_once_) return LongRun(run_chunk, count, iterations_at_once_, threads, is_stopped).on(on);
   if (threads == 1) return run_chunk(0, count);
   const std::int64_t chunks = 4 * std::int64_t{threads};
   on.parallel_for(0, count, std::max<std::int64_t>((count + chunks - 1) / chunks, 1),

@@ -30,8 +30,7 @@ constexpr Leaf kLeaves[] = {
     {0x24, 0, true, true, true, true},          {0x80000001, 0, false, false, true, true},
     {0x80000008, 0, false, true, false, false},
 };
-constexpr std::uint32_t kSavesState =
-    1u << 27;  // bit OSXSAVE of leaf 1, register c: the system has enabled xgetbv
+constexpr std::uint32_t kSavesState = 1u << 27;  // bit OSXSAVE of leaf 1, register c: the system has enabled xgetbv
 
 /// The register sets that the system saves at a context switch (XCR0). Instructions that use other registers trap.
 std::uint64_t enabled_state() {
@@ -47,8 +46,8 @@ std::string describe_processor() {
     std::uint32_t a = 0, b = 0, c = 0, d = 0;
     if (__get_cpuid_count(leaf.number, leaf.part, &a, &b, &c, &d) == 0) continue;
     if (leaf.number == 1) saves_state = (c & kSavesState) != 0;
-    out += detail::message(" ", leaf.number, ":", leaf.a ? a : 0, ",", leaf.b ? b : 0, ",",
-                           leaf.c ? c : 0, ",", leaf.d ? d : 0);
+    out += detail::message(" ", leaf.number, ":", leaf.a ? a : 0, ",", leaf.b ? b : 0, ",", leaf.c ? c : 0, ",",
+                           leaf.d ? d : 0);
   }
   return saves_state ? detail::message(out, " ", enabled_state()) : out;
 }
@@ -66,8 +65,7 @@ std::string describe_processor() {
 }  // namespace
 
 const std::string& cpu_features() {
-  static const std::string& text =
-      *new std::string(describe_processor());  // never destroyed: threads may outlive it
+  static const std::string& text = *new std::string(describe_processor());  // never destroyed: threads may outlive it
   return text;
 }
 

@@ -34,8 +34,7 @@ std::string Device::assembly_of(std::string_view /*source*/, const SourceFacts& 
 }
 
 std::span<const Device* const> Device::all() {
-  static const std::array devices{&llvm_device(), &clang_device(), &opencl_device(),
-                                  &interp_device(), &null_device()};
+  static const std::array devices{&llvm_device(), &clang_device(), &opencl_device(), &interp_device(), &null_device()};
   return devices;
 }
 
@@ -45,8 +44,7 @@ const Device& Device::get(std::string_view name) {
     if (d->name() == name) return *d;
     known += detail::message(known.empty() ? "" : ", ", d->name());
   }
-  throw Error(ErrorKind::domain,
-              detail::message("[device] there is no device \"", name, "\": there are ", known));
+  throw Error(ErrorKind::domain, detail::message("[device] there is no device \"", name, "\": there are ", known));
 }
 
 const Device& Device::default_device() {
@@ -54,9 +52,8 @@ const Device& Device::default_device() {
   if (!wanted.empty()) return get(wanted);
   const auto devices = all();
   // OPENCL is skipped: missing() opens its drivers, which takes long.
-  return **std::find_if(devices.begin(), devices.end(), [](const Device* d) {
-    return d != &opencl_device() && d->missing().empty();
-  });
+  return **std::find_if(devices.begin(), devices.end(),
+                        [](const Device* d) { return d != &opencl_device() && d->missing().empty(); });
 }
 
 namespace {
@@ -91,14 +88,11 @@ Executor& default_executor() {
   if (Executor* const made = own.made.load(std::memory_order_relaxed)) return *made;
   const std::int64_t threads = flags::THREADS.get();
   STRATA_CHECK(threads >= 0, domain, "[flags] THREADS is ", threads, ": a number of threads, or 0");
-  Executor* const made =
-      make_executor(static_cast<int>(std::min<std::int64_t>(threads, 4096))).release();
+  Executor* const made = make_executor(static_cast<int>(std::min<std::int64_t>(threads, 4096))).release();
   own.made.store(made, std::memory_order_release);
   return *made;
 }
 
-void set_default_executor(Executor* executor) {
-  chosen_executor().store(executor, std::memory_order_release);
-}
+void set_default_executor(Executor* executor) { chosen_executor().store(executor, std::memory_order_release); }
 
 }  // namespace strata

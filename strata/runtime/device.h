@@ -1,13 +1,13 @@
-// Device compiles a kernel (codegen/kernel.h) to a Program; CompiledKernel checks the arguments of a run, and runs the program on the
-// threads of an executor. The engine compiles through compile(); a user picks a device by name.
+// Device compiles a kernel (codegen/kernel.h) to a Program; CompiledKernel checks the arguments of a run, and runs the
+// program on the threads of an executor. The engine compiles through compile(); a user picks a device by name.
 //
 //   CompiledKernel add = compile(kernel, Device::get("LLVM"));
 //   add.run({output, a, b});                              // buffers by slot
 //   add.run({output, a, b}, {{"n", 100}});                // and the kernel's variables
 //
-// The devices: LLVM compiles LLVM IR in the process. CLANG compiles C with the host's compiler, as a subprocess. OPENCL runs OpenCL C
-// through the system's drivers. INTERP evaluates a kernel element by element (graph/interpret.h); tests use it as the oracle. NULL compiles
-// and runs nothing, to measure everything else. All functions here are thread-safe.
+// The devices: LLVM compiles LLVM IR in the process. CLANG compiles C with the host's compiler, as a subprocess. OPENCL
+// runs OpenCL C through the system's drivers. INTERP evaluates a kernel element by element (graph/interpret.h); tests
+// use it as the oracle. NULL compiles and runs nothing, to measure everything else. All functions here are thread-safe.
 #pragma once
 
 #include <atomic>
@@ -55,14 +55,15 @@ class Device {
   /// The assembly text of a source that source() returned, in this or another process.
   /// @throws as assembly(), and Error with the compiler's message if it refuses the source
   virtual std::string assembly_of(std::string_view source, const SourceFacts& facts) const;
-  /// Compiles a kernel, or loads its code from the disk cache. Program::run() takes a value for each of kernel.variables, in their order.
+  /// Compiles a kernel, or loads its code from the disk cache. Program::run() takes a value for each of
+  /// kernel.variables, in their order.
   /// @throws Error (undefined) with the compiler's message if it fails, (budget) out of time, memory or disk space
   virtual std::shared_ptr<Program> compile(const Kernel& kernel) const = 0;
 
   /// The device of that name, whether or not it can be used here. @throws Error (domain) naming the devices that exist
   static const Device& get(std::string_view name);
-  /// The device that the flag DEVICE names; else the first of LLVM, CLANG, INTERP and NULL that can be used here. OPENCL is not tried:
-  /// opening its drivers takes long.
+  /// The device that the flag DEVICE names; else the first of LLVM, CLANG, INTERP and NULL that can be used here.
+  /// OPENCL is not tried: opening its drivers takes long.
   static const Device& default_device();
   /// All devices, in the order of preference: LLVM, CLANG, OPENCL, INTERP, NULL.
   static std::span<const Device* const> all();
@@ -86,33 +87,37 @@ class CompiledKernel {
   const Device* device() const { return device_; }  ///< null if the constructor got none
   std::uint64_t id() const { return id_; }          ///< unique in the process; copies have the same
 
-  /// Runs the kernel. buffers[k] is the buffer of slot k; `values` names a value for each variable that is not bound. The iterations of the
-  /// parallel loop run on the threads of `executor` (null: default_executor()). Temporaries are allocated for the run.
-  /// @throws Error (shape) if a buffer is missing, has another dtype or fewer elements than the kernel requires; (domain) if a variable
-  ///   has no value or a value outside its bounds, or a buffer that the kernel writes is read-only. Nothing has run then. Also whatever an
-  ///   InterruptCheck of this thread throws (base/interrupt.h), in a long kernel; a part of it has run then.
+  /// Runs the kernel. buffers[k] is the buffer of slot k; `values` names a value for each variable that is not bound.
+  /// The iterations of the parallel loop run on the threads of `executor` (null: default_executor()). Temporaries are
+  /// allocated for the run.
+  /// @throws Error (shape) if a buffer is missing, has another dtype or fewer elements than the kernel requires;
+  /// (domain) if a variable
+  ///   has no value or a value outside its bounds, or a buffer that the kernel writes is read-only. Nothing has run
+  ///   then. Also whatever an InterruptCheck of this thread throws (base/interrupt.h), in a long kernel; a part of it
+  ///   has run then.
   void run(std::span<const Buffer> buffers, NamedValues values = {}, Executor* executor = nullptr) const;
   void run(std::initializer_list<Buffer> buffers,
            std::initializer_list<std::pair<std::string, std::int64_t>> values = {}) const {
-    run(std::span<const Buffer>(buffers.begin(), buffers.size()),
-        NamedValues(values.begin(), values.size()));
+    run(std::span<const Buffer>(buffers.begin(), buffers.size()), NamedValues(values.begin(), values.size()));
   }
   /// An upper estimate of the time of a run: on one thread, with each variable at its maximum.
   double estimated_seconds() const { return seconds_; }
-  /// The argument `values` of replay(): one value for each of kernel().variables, in their order. @throws Error (domain) as run()
+  /// The argument `values` of replay(): one value for each of kernel().variables, in their order. @throws Error
+  /// (domain) as run()
   std::vector<std::int64_t> arguments(NamedValues values) const;
-  /// The last buffers of replay(): one for each of kernel().temporaries. @throws Error (domain) as run(), (budget) as Buffer::allocate()
+  /// The last buffers of replay(): one for each of kernel().temporaries. @throws Error (domain) as run(), (budget) as
+  /// Buffer::allocate()
   std::vector<Buffer> temporaries(NamedValues values) const;
-  /// run() without checks and without allocations of its own, for captures. `buffers` has the memory of all slots, the temporaries
-  /// included; `values` is as of arguments(). begin0 and end0, the range of a chunk of the parallel loop, are set here.
+  /// run() without checks and without allocations of its own, for captures. `buffers` has the memory of all slots, the
+  /// temporaries included; `values` is as of arguments(). begin0 and end0, the range of a chunk of the parallel loop,
+  /// are set here.
   /// @pre all that run() checks
-  void replay(std::span<void* const> buffers, std::span<std::int64_t> values,
-              Executor* executor = nullptr) const;
+  void replay(std::span<void* const> buffers, std::span<std::int64_t> values, Executor* executor = nullptr) const;
 
  private:
   void check(std::span<const Buffer> buffers, NamedValues values) const;
-  void call(std::span<void* const> buffers, std::span<const std::int64_t> values,
-            std::atomic<bool>& is_stopped, bool is_caller) const;
+  void call(std::span<void* const> buffers, std::span<const std::int64_t> values, std::atomic<bool>& is_stopped,
+            bool is_caller) const;
   std::int64_t value_of(const Variable& v, NamedValues values) const;
   std::int64_t number(const Int& size, NamedValues values) const;
   std::int64_t trip_count(std::span<const std::int64_t> values) const;
@@ -131,8 +136,8 @@ class CompiledKernel {
   bool has_chunks_, polls_;                 // of the program
 };
 
-/// The target that kernels are compiled for: device.target(); if `deterministic`, its variant without fma contraction and reordered sums,
-/// whose results are those of the interpreter, except for the rounding of functions such as exp.
+/// The target that kernels are compiled for: device.target(); if `deterministic`, its variant without fma contraction
+/// and reordered sums, whose results are those of the interpreter, except for the rounding of functions such as exp.
 Target target_of(const Device& device, bool deterministic = flags::DETERMINISTIC.get());
 
 /// Lowers the graph `ast` (a SINK) to a kernel and compiles it for `device`. Without `opts` the heuristic chooses them.
@@ -141,10 +146,11 @@ CompiledKernel compile(const LazyOp& ast, const Device& device = Device::default
                        std::optional<std::vector<Opt>> opts = std::nullopt,
                        bool deterministic = flags::DETERMINISTIC.get());
 
-/// The executor of runs that name none. Strata's own has as many threads as the flag THREADS says at the first use (0: one for each
-/// processor). @throws Error (domain) for a negative THREADS
+/// The executor of runs that name none. Strata's own has as many threads as the flag THREADS says at the first use (0:
+/// one for each processor). @throws Error (domain) for a negative THREADS
 Executor& default_executor();
-/// Sets an executor of the host application as the default; null: back to Strata's own. @pre it outlives all runs that use it
+/// Sets an executor of the host application as the default; null: back to Strata's own. @pre it outlives all runs that
+/// use it
 void set_default_executor(Executor* executor);
 
 }  // namespace strata

@@ -1,4 +1,5 @@
-// The accessors of the five devices, for Device::all() in device.cpp and for the devices' own files. Users call Device::get().
+// The accessors of the five devices, for Device::all() in device.cpp and for the devices' own files. Users call
+// Device::get().
 #pragma once
 
 #include "strata/runtime/device.h"
@@ -11,7 +12,8 @@ const Device& opencl_device();  // opencl_device.cpp
 const Device& interp_device();  // interp_device.cpp
 const Device& null_device();    // interp_device.cpp
 
-/// The name of every kernel's function in compiled code. Kernels that differ in their name alone so share one entry of the disk cache.
+/// The name of every kernel's function in compiled code. Kernels that differ in their name alone so share one entry of
+/// the disk cache.
 inline constexpr const char* kContentName = "k";
 
 /// The target of devices that run on this processor: the bytes of a vector register, and the number of registers.

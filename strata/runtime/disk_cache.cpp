@@ -34,8 +34,7 @@ constexpr std::array<char, 8> kMagic = {'S', 'T', 'R', 'A', 'T', 'A', 'K', '\n'}
 constexpr std::string_view kHalfWritten = "tmp-";
 constexpr std::string_view kAside = "not-an-entry-";  // the new name of a folder that had an entry's name
 constexpr std::time_t kStrayAge = 3600;               // seconds
-constexpr std::uint64_t kTrimShare =
-    16;  // trim() runs once for each sixteenth of the limit that is written
+constexpr std::uint64_t kTrimShare = 16;  // trim() runs once for each sixteenth of the limit that is written
 constexpr std::uint64_t kMostEntryBytes = std::uint64_t{1} << 30;  // of an entry
 
 /// The header of an entry's file.
@@ -58,9 +57,7 @@ int retry(const F& f) {
   return result;
 }
 
-std::int64_t nanoseconds(const timespec& time) {
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
+std::int64_t nanoseconds(const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 /// The key of the entry with this file name; nothing if the name is not an entry's.
 std::optional<Hash128> key_of(std::string_view name) {
@@ -108,21 +105,19 @@ struct File {
   bool is_folder = false;
 };
 
-/// Removes a file, link or folder that has an entry's name but is not an entry. A folder that is not empty is renamed instead, and a line
-/// on standard error says so.
+/// Removes a file, link or folder that has an entry's name but is not an entry. A folder that is not empty is renamed
+/// instead, and a line on standard error says so.
 void clear_away(const Fd& folder, const std::string& name) {
   if (unlinkat(folder.get(), name.c_str(), 0) == 0) return;
   const std::string aside = detail::message(kAside, fresh_name());
   const bool is_removed = unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR) == 0;
-  const bool is_aside =
-      !is_removed && renameat(folder.get(), name.c_str(), folder.get(), aside.c_str()) == 0;
+  const bool is_aside = !is_removed && renameat(folder.get(), name.c_str(), folder.get(), aside.c_str()) == 0;
   const std::string done = is_removed ? "the empty folder is removed"
                            : is_aside ? detail::message("renamed to ", aside)
                                       : detail::message("it cannot be moved: ", last_error_text());
-  std::fputs(detail::message("strata: in the cache of compiled kernels, ", name,
-                             " is not an entry: ", done, "\n")
-                 .c_str(),
-             stderr);
+  std::fputs(
+      detail::message("strata: in the cache of compiled kernels, ", name, " is not an entry: ", done, "\n").c_str(),
+      stderr);
 }
 
 /// The files and folders in `folder` for which keep(name) holds.
@@ -138,8 +133,7 @@ std::vector<File> list(const Fd& folder, const Keep& keep) {
     struct stat status{};
     if (!keep(std::string_view(entry->d_name))) continue;
     if (fstatat(folder.get(), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    out.push_back({entry->d_name, static_cast<std::uint64_t>(status.st_size), status.st_mtim,
-                   S_ISDIR(status.st_mode)});
+    out.push_back({entry->d_name, static_cast<std::uint64_t>(status.st_size), status.st_mtim, S_ISDIR(status.st_mode)});
   }
   return out;
 }
@@ -152,21 +146,20 @@ bool is_ours(std::string_view name) { return key_of(name) || is_half_written(nam
 
 /// Opens an entry's file. `damaged`: a symbolic link has its name.
 Fd open_entry(const Fd& folder, const std::string& name, bool& damaged) {
-  const int flags =
-      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;  // O_NONBLOCK: opening a pipe must not block
+  const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;  // O_NONBLOCK: opening a pipe must not block
   Fd file(retry([&] { return openat(folder.get(), name.c_str(), flags); }));
   damaged = !file && errno == ELOOP;
   return file;
 }
 
-/// Reads and verifies the entry in `file`. If the result is nothing, `damaged` says whether the file is invalid, or could not be read.
+/// Reads and verifies the entry in `file`. If the result is nothing, `damaged` says whether the file is invalid, or
+/// could not be read.
 std::optional<std::vector<std::byte>> read_entry(const Fd& file, const Hash128& key, bool& damaged) {
   struct stat status{};
   Header header;
   if (fstat(file.get(), &status) != 0) return std::nullopt;
   damaged = true;
-  if (!S_ISREG(status.st_mode) || !DiskCache::refusal(status, geteuid()).empty())
-    return std::nullopt;
+  if (!S_ISREG(status.st_mode) || !DiskCache::refusal(status, geteuid()).empty()) return std::nullopt;
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size < sizeof header || size > kMostEntryBytes) return std::nullopt;
   const auto transfer = [&](void* to, std::size_t bytes) {
@@ -175,13 +168,11 @@ std::optional<std::vector<std::byte>> read_entry(const Fd& file, const Hash128& 
     return read;
   };
   if (!transfer(&header, sizeof header)) return std::nullopt;
-  const bool fits = header.magic == kMagic && header.format == kFormat &&
-                    header.size == sizeof header && header.key == key &&
-                    header.length == size - sizeof header;
+  const bool fits = header.magic == kMagic && header.format == kFormat && header.size == sizeof header &&
+                    header.key == key && header.length == size - sizeof header;
   if (!fits) return std::nullopt;
   std::vector<std::byte> bytes(header.length);
-  if (!transfer(bytes.data(), bytes.size()) || hash128(bytes) != header.checksum)
-    return std::nullopt;
+  if (!transfer(bytes.data(), bytes.size()) || hash128(bytes) != header.checksum) return std::nullopt;
   damaged = false;
   return bytes;
 }
@@ -197,12 +188,9 @@ Hash128 cache_key(std::initializer_list<std::string_view> parts) {
 
 std::string DiskCache::refusal(const struct stat& status, ::uid_t user) {
   if (S_ISLNK(status.st_mode)) return "it is a symbolic link";
-  if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
-    return "it is neither a folder nor a file";
-  if (status.st_uid != user)
-    return detail::message("it belongs to user ", status.st_uid, ", not to ", user);
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return "users other than the owner may write to it";
+  if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) return "it is neither a folder nor a file";
+  if (status.st_uid != user) return detail::message("it belongs to user ", status.st_uid, ", not to ", user);
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "users other than the owner may write to it";
   return {};
 }
 
@@ -217,8 +205,7 @@ Fd DiskCache::open_private(const std::string& folder, std::string& why) {
   Fd out(openat(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!out) {
     why = last_error_text();
-    if (lstat(folder.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
-      why = refusal(status, geteuid());
+    if (lstat(folder.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) why = refusal(status, geteuid());
   } else {
     why = fstat(out.get(), &status) == 0 ? refusal(status, geteuid()) : last_error_text();
   }
@@ -238,8 +225,7 @@ std::shared_ptr<const Fd> DiskCache::current_folder() const {
   struct stat status{};
   std::string why;
   if (!is_on()) return nullptr;
-  if (!handle_ || fstat(handle_->get(), &status) != 0 || status.st_nlink == 0)
-    return handle_ = open_folder(why);
+  if (!handle_ || fstat(handle_->get(), &status) != 0 || status.st_nlink == 0) return handle_ = open_folder(why);
   return refusal(status, geteuid()).empty() ? handle_ : nullptr;
 }
 
@@ -277,11 +263,8 @@ bool DiskCache::write_entry(const Hash128& key, std::span<const std::byte> bytes
   const Fd file(retry([&] { return openat(folder->get(), name.c_str(), flags, 0600); }));
   if (!file) return false;
   const std::string entry = key.text();
-  const auto take_place = [&] {
-    return renameat(folder->get(), name.c_str(), folder->get(), entry.c_str()) == 0;
-  };
-  if (write_all(file.get(), &header, sizeof header) &&
-      write_all(file.get(), bytes.data(), bytes.size())) {
+  const auto take_place = [&] { return renameat(folder->get(), name.c_str(), folder->get(), entry.c_str()) == 0; };
+  if (write_all(file.get(), &header, sizeof header) && write_all(file.get(), bytes.data(), bytes.size())) {
     if (take_place()) return true;
     if (errno == EISDIR) clear_away(*folder, entry);
     if (take_place()) return true;
@@ -297,8 +280,9 @@ bool DiskCache::put(const Hash128& key, std::span<const std::byte> bytes) {
     return false;
   }
   ++counters_.stored;
-  // trim() lists all entries, so it must be rare. A key is a random number: with probability size / (limit / kTrimShare), put() calls
-  // trim(). So trim() runs on average once for each sixteenth of the limit that all processes write, without a shared counter.
+  // trim() lists all entries, so it must be rare. A key is a random number: with probability size / (limit /
+  // kTrimShare), put() calls trim(). So trim() runs on average once for each sixteenth of the limit that all processes
+  // write, without a shared counter.
   if (key.low % (limit_ / kTrimShare + 1) < size) trim();
   return true;
 }
@@ -311,9 +295,8 @@ void DiskCache::trim() {
   const std::time_t now = std::time(nullptr);
   std::uint64_t total = 0;
   for (const File& file : files) total += file.bytes;
-  std::sort(files.begin(), files.end(), [](const File& a, const File& b) {
-    return nanoseconds(a.last_use) < nanoseconds(b.last_use);
-  });
+  std::sort(files.begin(), files.end(),
+            [](const File& a, const File& b) { return nanoseconds(a.last_use) < nanoseconds(b.last_use); });
   const std::uint64_t goal = total > limit_ ? limit_ - limit_ / 8 : limit_;
   for (const File& file : files) {
     const bool half = is_half_written(file.name);
@@ -328,12 +311,9 @@ std::vector<DiskCache::Entry> DiskCache::entries() const {
   std::vector<Entry> out;
   const std::shared_ptr<const Fd> folder = current_folder();
   if (!folder) return out;
-  for (const File& file :
-       list(*folder, [](std::string_view name) { return key_of(name).has_value(); }))
-    if (!file.is_folder)
-      out.push_back({*key_of(file.name), file.bytes, nanoseconds(file.last_use)});
-  std::sort(out.begin(), out.end(),
-            [](const Entry& a, const Entry& b) { return a.last_use > b.last_use; });
+  for (const File& file : list(*folder, [](std::string_view name) { return key_of(name).has_value(); }))
+    if (!file.is_folder) out.push_back({*key_of(file.name), file.bytes, nanoseconds(file.last_use)});
+  std::sort(out.begin(), out.end(), [](const Entry& a, const Entry& b) { return a.last_use > b.last_use; });
   return out;
 }
 
@@ -347,8 +327,7 @@ std::vector<Hash128> DiskCache::damaged() const {
     if (file) read_entry(file, entry.key, damaged);
     if (damaged) out.push_back(entry.key);
   }
-  for (const File& file :
-       list(*folder, [](std::string_view name) { return key_of(name).has_value(); }))
+  for (const File& file : list(*folder, [](std::string_view name) { return key_of(name).has_value(); }))
     if (file.is_folder) out.push_back(*key_of(file.name));
   return out;
 }
@@ -358,14 +337,12 @@ std::size_t DiskCache::clear() {
   const std::shared_ptr<const Fd> folder = current_folder();
   if (!folder) return count;
   for (const File& file : list(*folder, is_ours))
-    count +=
-        unlinkat(folder->get(), file.name.c_str(), file.is_folder ? AT_REMOVEDIR : 0) == 0 ? 1 : 0;
+    count += unlinkat(folder->get(), file.name.c_str(), file.is_folder ? AT_REMOVEDIR : 0) == 0 ? 1 : 0;
   return count;
 }
 
 DiskCache::Statistics DiskCache::statistics() const {
-  return {counters_.hits,   counters_.misses,   counters_.damaged,
-          counters_.stored, counters_.declined, counters_.evicted};
+  return {counters_.hits, counters_.misses, counters_.damaged, counters_.stored, counters_.declined, counters_.evicted};
 }
 
 std::string DiskCache::default_folder() {
@@ -418,11 +395,10 @@ std::shared_ptr<DiskCache> DiskCache::shared() {
   shared.cache = std::make_shared<DiskCache>(folder, limit);
   shared.folder = folder;
   if (!shared.cache->is_on())
-    std::fputs(
-        detail::message("strata: compiled kernels are not kept on disk, '", shared.cache->folder(),
-                        "' cannot be used: ", shared.cache->why_off(), "\n")
-            .c_str(),
-        stderr);
+    std::fputs(detail::message("strata: compiled kernels are not kept on disk, '", shared.cache->folder(),
+                               "' cannot be used: ", shared.cache->why_off(), "\n")
+                   .c_str(),
+               stderr);
   return shared.cache;
 }
 

@@ -1,9 +1,11 @@
-// Hash128 and Hasher: a hash of 128 bits that names contents, for the keys and checksums of the disk cache and for traces. It is not
-// cryptographic: two different contents collide with a probability of about 2^-128, but an adversary can construct a collision. Machines
-// with the same byte order compute the same hash. The function is a part of file formats, so it must not change.
+// Hash128 and Hasher: a hash of 128 bits that names contents, for the keys and checksums of the disk cache and for
+// traces. It is not cryptographic: two different contents collide with a probability of about 2^-128, but an adversary
+// can construct a collision. Machines with the same byte order compute the same hash. The function is a part of file
+// formats, so it must not change.
 //
-// The hash is a sponge. The state has four words; sixteen bytes of input are xored into two of them, then a permutation of additions,
-// rotations and exclusive ors mixes all four. A permutation is injective: different states stay different.
+// The hash is a sponge. The state has four words; sixteen bytes of input are xored into two of them, then a permutation
+// of additions, rotations and exclusive ors mixes all four. A permutation is injective: different states stay
+// different.
 #pragma once
 
 #include <bit>

@@ -26,9 +26,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr std::array kCompilers = {"clang-19", "clang-22", "clang-21", "clang-20",
-                                   "clang-18", "clang-17", "clang-16", "clang-15",
-                                   "clang",    "gcc",      "cc"};
+constexpr std::array kCompilers = {"clang-19", "clang-22", "clang-21", "clang-20", "clang-18", "clang-17",
+                                   "clang-16", "clang-15", "clang",    "gcc",      "cc"};
 constexpr std::array kLinkers = {"ld", "ld.lld"};
 constexpr std::string_view kSource = "kernel.c", kObject = "kernel.o", kLibrary = "kernel.so";
 
@@ -42,10 +41,10 @@ std::string search_path() {
   return text != nullptr ? text : "/usr/local/bin:/usr/bin:/bin";
 }
 
-/// The path of the program `name` in the folders of PATH; a name with a slash is a path itself. Relative folders of PATH are skipped.
+/// The path of the program `name` in the folders of PATH; a name with a slash is a path itself. Relative folders of
+/// PATH are skipped.
 std::optional<std::string> which(const std::string& name, std::string_view folders) {
-  if (name.find('/') != std::string::npos)
-    return can_run(name) ? std::optional(name) : std::nullopt;
+  if (name.find('/') != std::string::npos) return can_run(name) ? std::optional(name) : std::nullopt;
   while (!folders.empty()) {
     const std::size_t colon = folders.find(':');
     const std::string_view folder = folders.substr(0, colon);
@@ -69,8 +68,7 @@ std::optional<std::string> first_of(const Names& names, std::string_view folders
 std::string file_identity(const std::string& path) {
   struct stat status{};
   if (path.empty() || stat(path.c_str(), &status) != 0) return {};
-  return detail::message(path, " ", status.st_size, " ", status.st_mtim.tv_sec, ".",
-                         status.st_mtim.tv_nsec);
+  return detail::message(path, " ", status.st_size, " ", status.st_mtim.tv_sec, ".", status.st_mtim.tv_nsec);
 }
 
 /// A result of find(), with the flag CC and PATH for which it holds.
@@ -90,12 +88,10 @@ KnownCompiler& known_compiler() {
 }
 
 const ForkHook compiler_hook(
-    ForkOrder::compiler, [] { known_compiler().mutex.lock(); },
-    [] { known_compiler().mutex.unlock(); });
+    ForkOrder::compiler, [] { known_compiler().mutex.lock(); }, [] { known_compiler().mutex.unlock(); });
 
 std::shared_ptr<const HostCompiler> look_for(const std::string& wanted, const std::string& folders) {
-  const std::optional<std::string> path =
-      wanted.empty() ? first_of(kCompilers, folders) : which(wanted, folders);
+  const std::optional<std::string> path = wanted.empty() ? first_of(kCompilers, folders) : which(wanted, folders);
   STRATA_CHECK(path || wanted.empty(), undefined, "[host compiler] STRATA_CC names '", wanted,
                "', which is not a program on PATH");
   STRATA_CHECK(path, undefined,
@@ -108,45 +104,41 @@ std::shared_ptr<const HostCompiler> look_for(const std::string& wanted, const st
 /// One compilation: its temporary folder, and the processes that run there.
 class Job {
  public:
-  Job(const std::string& compiler, const CompileOptions& options)
-      : compiler_(compiler), options_(options) {}
+  Job(const std::string& compiler, const CompileOptions& options) : compiler_(compiler), options_(options) {}
 
   void write_source(std::string_view source) {
-    source_ =
-        Fd(open(folder_.file(kSource.data()).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    STRATA_CHECK(source_ && write_all(source_.get(), source.data(), source.size()) &&
-                     lseek(source_.get(), 0, SEEK_SET) == 0,
-                 budget, "[compile] cannot write the source to ", folder_.path(), ": ",
-                 last_error_text());
+    source_ = Fd(open(folder_.file(kSource.data()).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    STRATA_CHECK(
+        source_ && write_all(source_.get(), source.data(), source.size()) && lseek(source_.get(), 0, SEEK_SET) == 0,
+        budget, "[compile] cannot write the source to ", folder_.path(), ": ", last_error_text());
   }
 
   /// Runs the program words[0] in the folder. @throws Error (budget) if it times out or is cancelled
   ProcessResult run(Words words) const {
-    const Command command{std::move(words), folder_.path(), source_.get(), options_.timeout,
-                          options_.is_cancelled};
+    const Command command{std::move(words), folder_.path(), source_.get(), options_.timeout, options_.is_cancelled};
     ProcessResult result = run_process(command);
     const bool late = result.end == ProcessEnd::timed_out || result.end == ProcessEnd::cancelled;
-    STRATA_CHECK(!late, budget, "[compile] ", command.words.front(), " ", describe(result),
-                 " (limit ", options_.timeout.count(), " ms)");
+    STRATA_CHECK(!late, budget, "[compile] ", command.words.front(), " ", describe(result), " (limit ",
+                 options_.timeout.count(), " ms)");
     return result;
   }
 
   [[noreturn]] void fail(const ProcessResult& result) const {
-    throw Error(ErrorKind::undefined,
-                detail::message("[compile] ", compiler_, " made no object and ", describe(result),
-                                ":\n", result.output));
+    throw Error(ErrorKind::undefined, detail::message("[compile] ", compiler_, " made no object and ", describe(result),
+                                                      ":\n", result.output));
   }
 
   bool has_object() const { return access(folder_.file(kObject.data()).c_str(), R_OK) == 0; }
 
-  /// The bytes of the shared object; nothing if it is missing or incomplete. @throws Error (budget) if it cannot be read
+  /// The bytes of the shared object; nothing if it is missing or incomplete. @throws Error (budget) if it cannot be
+  /// read
   std::optional<std::vector<std::byte>> library() const {
     const Fd file(open(folder_.file(kLibrary.data()).c_str(), O_RDONLY | O_CLOEXEC));
     struct stat status{};
     if (!file || fstat(file.get(), &status) != 0 || status.st_size == 0) return std::nullopt;
     std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
-    STRATA_CHECK(read_exactly(file.get(), bytes.data(), bytes.size()), budget,
-                 "[compile] cannot read ", folder_.path(), ": ", last_error_text());
+    STRATA_CHECK(read_exactly(file.get(), bytes.data(), bytes.size()), budget, "[compile] cannot read ", folder_.path(),
+                 ": ", last_error_text());
     if (!SharedObject::is_whole(bytes)) return std::nullopt;
     return bytes;
   }
@@ -158,27 +150,24 @@ class Job {
   Fd source_;
 };
 
-/// The commands to try for linking, the fastest first: the linker without libraries, which is enough for most kernels; with libm and libc;
-/// the compiler driver, which also knows the compiler's own library.
+/// The commands to try for linking, the fastest first: the linker without libraries, which is enough for most kernels;
+/// with libm and libc; the compiler driver, which also knows the compiler's own library.
 std::vector<Words> link_commands(const std::string& compiler, const std::string& linker) {
   const std::string object(kObject), library(kLibrary);
   std::vector<Words> out;
   if (!linker.empty()) {
-    const Words plain = {linker, "-shared", "-z",  "defs", "-z", "noseparate-code",
-                         "-o",   library,   object};
+    const Words plain = {linker, "-shared", "-z", "defs", "-z", "noseparate-code", "-o", library, object};
     out.push_back(plain);
     out.push_back(plain);
     out.back().insert(out.back().end(), {"--as-needed", "-lm", "-lc"});
   }
-  out.push_back(
-      {compiler, "-shared", "-Wl,-z,defs", "-o", library, object, "-Wl,--as-needed", "-lm"});
+  out.push_back({compiler, "-shared", "-Wl,-z,defs", "-o", library, object, "-Wl,--as-needed", "-lm"});
   return out;
 }
 
 }  // namespace
 
-HostCompiler::HostCompiler(const std::string& path)
-    : path_(std::filesystem::absolute(path).string()) {
+HostCompiler::HostCompiler(const std::string& path) : path_(std::filesystem::absolute(path).string()) {
   STRATA_CHECK(can_run(path_), undefined, "[host compiler] '", path_, "' is not a program");
   linker_ = first_of(kLinkers, search_path()).value_or("");
   identity_ = detail::message(file_identity(path_), "\n", file_identity(linker_));
@@ -200,8 +189,7 @@ std::vector<std::string> HostCompiler::on_path() {
   for (const char* name : kCompilers) {
     const std::optional<std::string> path = which(name, folders);
     std::error_code ignored;
-    if (path && seen.insert(std::filesystem::canonical(*path, ignored)).second)
-      out.push_back(*path);
+    if (path && seen.insert(std::filesystem::canonical(*path, ignored)).second) out.push_back(*path);
   }
   return out;
 }
@@ -218,25 +206,23 @@ std::string HostCompiler::version() const {
   command.words = {path_, "--version"};
   command.folder = folder.path();
   const ProcessResult result = run_process(command);
-  STRATA_CHECK(result.succeeded(), undefined, "[host compiler] ", path_, " --version ",
-               describe(result));
+  STRATA_CHECK(result.succeeded(), undefined, "[host compiler] ", path_, " --version ", describe(result));
   return result.output.substr(0, result.output.find('\n'));
 }
 
 std::vector<std::string> HostCompiler::flags(const CompileOptions& options) {
-  Words out = {
-      "-O2", "-march=native", "-std=gnu11", "-fPIC", "-pipe", "-fno-math-errno",
-      "-fno-semantic-interposition",
-      // clang 19's SLP vectorizer converts unsigned integers to floats as if they were signed. The kernels are vectorized already.
-      "-fno-tree-slp-vectorize", options.deterministic ? "-ffp-contract=off" : "-ffp-contract=fast"};
-  // A deterministic sum is many short loops. clang would unroll all of them, and read from eight places in memory alternately.
+  Words out = {"-O2", "-march=native", "-std=gnu11", "-fPIC", "-pipe", "-fno-math-errno", "-fno-semantic-interposition",
+               // clang 19's SLP vectorizer converts unsigned integers to floats as if they were signed. The kernels are
+               // vectorized already.
+               "-fno-tree-slp-vectorize", options.deterministic ? "-ffp-contract=off" : "-ffp-contract=fast"};
+  // A deterministic sum is many short loops. clang would unroll all of them, and read from eight places in memory
+  // alternately.
   if (options.deterministic) out.emplace_back("-fno-unroll-loops");
   out.insert(out.end(), options.extra.begin(), options.extra.end());
   return out;
 }
 
-std::vector<std::byte> HostCompiler::compile(std::string_view source,
-                                             const CompileOptions& options) const {
+std::vector<std::byte> HostCompiler::compile(std::string_view source, const CompileOptions& options) const {
   Job job(path_, options);
   job.write_source(source);
   Words words = {path_, "-x", "c", "-c", "-", "-o", std::string(kObject)};

@@ -1,5 +1,6 @@
-// HostCompiler: compiles C source to the bytes of a shared object, with the C compiler of this machine (clang or gcc), which runs as a
-// subprocess (subprocess.h) in a temporary folder. The device CLANG compiles its kernels through compile_clang().
+// HostCompiler: compiles C source to the bytes of a shared object, with the C compiler of this machine (clang or gcc),
+// which runs as a subprocess (subprocess.h) in a temporary folder. The device CLANG compiles its kernels through
+// compile_clang().
 //
 //   ClangProgram program("add", compile_clang("void add(float *a, float *b, float *c) { *a = *b + *c; }"));
 //   program(output, input_a, input_b);
@@ -30,8 +31,9 @@ struct CompileOptions {
 /// A C compiler of the host.
 class HostCompiler {
  public:
-  /// The compiler that the flag CC names, by name or path; else the first on PATH of clang-19, clang-22 to clang-15, clang, gcc, cc. The
-  /// result is cached until the flag, PATH or the file changes. @throws Error (undefined) naming the candidates, if there is none
+  /// The compiler that the flag CC names, by name or path; else the first on PATH of clang-19, clang-22 to clang-15,
+  /// clang, gcc, cc. The result is cached until the flag, PATH or the file changes. @throws Error (undefined) naming
+  /// the candidates, if there is none
   static std::shared_ptr<const HostCompiler> find();
 
   /// The paths of all compilers on PATH that find() looks for, in its order. Links to the same file are listed once.
@@ -43,7 +45,8 @@ class HostCompiler {
   explicit HostCompiler(const std::string& path);
 
   const std::string& path() const { return path_; }
-  /// Path, size and modification time of compiler and linker: a part of cache keys. Determined without running the compiler.
+  /// Path, size and modification time of compiler and linker: a part of cache keys. Determined without running the
+  /// compiler.
   const std::string& identity() const { return identity_; }
   /// Whether identity() is still that of the files.
   bool is_current() const;
@@ -53,9 +56,10 @@ class HostCompiler {
   /// The compiler flags of a compilation: a part of cache keys, beside identity() and cpu_features().
   static std::vector<std::string> flags(const CompileOptions& options);
 
-  /// Compiles C source to a shared object, and returns its bytes. The source must not include other files: their contents are in no cache
-  /// key.
-  /// @throws Error (undefined) with the compiler's message if it fails; (budget) if it takes too long, is cancelled, or its temporary files
+  /// Compiles C source to a shared object, and returns its bytes. The source must not include other files: their
+  /// contents are in no cache key.
+  /// @throws Error (undefined) with the compiler's message if it fails; (budget) if it takes too long, is cancelled, or
+  /// its temporary files
   ///   cannot be written
   std::vector<std::byte> compile(std::string_view source, const CompileOptions& options = {}) const;
   /// The assembly text of the same code. @throws as compile()

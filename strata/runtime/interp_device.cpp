@@ -40,9 +40,8 @@ class InterpProgram final : public Program {
     }
     std::vector<Memory> memory;
     for (std::size_t k = 0; k < buffers_.size(); ++k)
-      memory.push_back({buffers[k], buffers_[k].size.is_number()
-                                        ? buffers_[k].size.value()
-                                        : evaluate(buffers_[k].size.expr(), known)});
+      memory.push_back({buffers[k], buffers_[k].size.is_number() ? buffers_[k].size.value()
+                                                                 : evaluate(buffers_[k].size.expr(), known)});
     interpret(ast_, memory, named);
   }
 
@@ -67,9 +66,7 @@ class NullProgram final : public Program {
 class InterpDevice final : public Device {
  public:
   std::string_view name() const override { return "INTERP"; }
-  std::string_view text() const override {
-    return "element by element, a table from op to function: the oracle";
-  }
+  std::string_view text() const override { return "element by element, a table from op to function: the oracle"; }
   const Target& target() const override { return target_; }
   std::string source(const Kernel& kernel) const override { return kernel.ast.text(); }
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {

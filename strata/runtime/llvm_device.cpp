@@ -1,4 +1,5 @@
-// The device LLVM: renders LLVM IR, compiles it in the plugin, or takes the object from the disk cache, and loads it into memory.
+// The device LLVM: renders LLVM IR, compiles it in the plugin, or takes the object from the disk cache, and loads it
+// into memory.
 
 #include "strata/codegen/polls.h"
 #include "strata/render/kernel_source.h"
@@ -32,8 +33,7 @@ class LlvmProgram final : public Program {
   Entry entry_;
 };
 
-constexpr double kTiny =
-    1 << 12;  // operations or bytes: a kernel with fewer runs faster than LLVM's passes would
+constexpr double kTiny = 1 << 12;  // operations or bytes: a kernel with fewer runs faster than LLVM's passes would
 
 class LlvmDevice final : public Device {
  public:
@@ -48,20 +48,18 @@ class LlvmDevice final : public Device {
     }
   }
   const Target& target() const override { return target_; }
-  std::string source(const Kernel& kernel) const override {
-    return kernel_to_llvm(kernel, kernel.name);
-  }
+  std::string source(const Kernel& kernel) const override { return kernel_to_llvm(kernel, kernel.name); }
   std::string assembly_of(std::string_view source, const SourceFacts& facts) const override {
     return library().assembly(source, options(facts));
   }
-  // NOTE: the function is named kContentName, not after the kernel, so kernels that differ in their name alone share a cache entry.
+  // NOTE: the function is named kContentName, not after the kernel, so kernels that differ in their name alone share a
+  // cache entry.
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     const LlvmLibrary& llvm = library();
     const KernelCost cost = cost_of(kernel.ast);
     const SourceFacts facts{kernel.contract, cost.operations, cost.bytes};
-    return std::make_shared<LlvmProgram>(
-        llvm.load(object(llvm, kernel_to_llvm(kernel, kContentName), options(facts))), kernel.name,
-        polls_of(kernel).any());
+    return std::make_shared<LlvmProgram>(llvm.load(object(llvm, kernel_to_llvm(kernel, kContentName), options(facts))),
+                                         kernel.name, polls_of(kernel).any());
   }
 
  private:
@@ -73,15 +71,12 @@ class LlvmDevice final : public Device {
     if (facts.operations <= kTiny && facts.bytes <= kTiny) out.level = 0;
     return out;
   }
-  std::string object(const LlvmLibrary& llvm, const std::string& ir,
-                     const LlvmCompileOptions& options) const {
+  std::string object(const LlvmLibrary& llvm, const std::string& ir, const LlvmCompileOptions& options) const {
     const std::shared_ptr<DiskCache> cache = DiskCache::shared();
     if (!cache) return llvm.compile(ir, options);
-    const Hash128 key =
-        cache_key({"llvm", llvm.version(), llvm.host(), options.deterministic ? "" : "contract",
-                   options.level == 0 ? "tiny" : "", ir});
-    if (const auto known = cache->find(key))
-      return {reinterpret_cast<const char*>(known->data()), known->size()};
+    const Hash128 key = cache_key({"llvm", llvm.version(), llvm.host(), options.deterministic ? "" : "contract",
+                                   options.level == 0 ? "tiny" : "", ir});
+    if (const auto known = cache->find(key)) return {reinterpret_cast<const char*>(known->data()), known->size()};
     std::string made = llvm.compile(ir, options);
     cache->put(key, std::as_bytes(std::span(made.data(), made.size())));
     return made;

@@ -43,14 +43,13 @@ int find_holder(dl_phdr_info* info, std::size_t, void* context) {
   return 0;
 }
 
-/// The path of the file that contains this code. NOTE: dladdr() is not used, because its name for the program is argv[0], which the caller
-/// of the program chooses freely.
+/// The path of the file that contains this code. NOTE: dladdr() is not used, because its name for the program is
+/// argv[0], which the caller of the program chooses freely.
 std::string own_file() {
   Holder holder{reinterpret_cast<std::uintptr_t>(&find_holder), {}};
   dl_iterate_phdr(find_holder, &holder);
   std::error_code failed;
-  const fs::path file =
-      holder.path.empty() ? fs::read_symlink("/proc/self/exe", failed) : fs::path(holder.path);
+  const fs::path file = holder.path.empty() ? fs::read_symlink("/proc/self/exe", failed) : fs::path(holder.path);
   const fs::path real = failed || !file.is_absolute() ? fs::path() : fs::canonical(file, failed);
   return failed ? std::string() : real.string();
 }
@@ -79,8 +78,9 @@ void* load_plugin(const std::string& path, std::string& why) {
   return handle;
 }
 
-/// The remedy if the plugin could not be opened. Without a plugin: LLVM's headers and a rebuild, because the plugin is built with Strata.
-/// If LLVM's library is missing: its package. For other reasons, e.g. exhausted memory, no package helps.
+/// The remedy if the plugin could not be opened. Without a plugin: LLVM's headers and a rebuild, because the plugin is
+/// built with Strata. If LLVM's library is missing: its package. For other reasons, e.g. exhausted memory, no package
+/// helps.
 Remedy remedy_for(const std::string& plugin, std::string_view why) {
   if (plugin.empty()) return {"llvm-19-dev", true};
   return why.find("No such file") != std::string_view::npos ? Remedy{"libllvm19"} : Remedy{};
@@ -92,8 +92,8 @@ std::string advice_for(const std::string& plugin, std::string_view why) {
   return remedy.empty() ? address_space_limit(": ") : ": " + remedy;
 }
 
-// A thread passes this gate to use LLVM. The gate is shut while the process forks, because LLVM has locks of its own, and forever when the
-// process ends, before LLVM's static objects are destroyed.
+// A thread passes this gate to use LLVM. The gate is shut while the process forks, because LLVM has locks of its own,
+// and forever when the process ends, before LLVM's static objects are destroyed.
 constinit Gate llvm_gate;
 constexpr std::chrono::seconds kPatience{10};  // at the end; compiling a kernel takes less
 std::atomic<bool> is_ending{false};
@@ -106,12 +106,13 @@ void end_llvm() {
   llvm_gate.shut(kPatience);
 }
 
-/// Registers end_llvm() to be called before the destructors of all static objects that exist so far: exit handlers run in reverse order.
-/// NOTE: LLVM creates static objects on first use, anywhere, so this is called again after each use of LLVM; it takes 32 bytes each time.
+/// Registers end_llvm() to be called before the destructors of all static objects that exist so far: exit handlers run
+/// in reverse order. NOTE: LLVM creates static objects on first use, anywhere, so this is called again after each use
+/// of LLVM; it takes 32 bytes each time.
 void note_statics() { static_cast<void>(std::atexit(end_llvm)); }
 
-/// A thread_local object of the first thread. If that thread ends the process, the object is destroyed before any static object is, and
-/// waits until no kernel is being compiled. (If only the thread ends, the gate opens again.)
+/// A thread_local object of the first thread. If that thread ends the process, the object is destroyed before any
+/// static object is, and waits until no kernel is being compiled. (If only the thread ends, the gate opens again.)
 struct FirstThread {
   FirstThread() = default;
   FirstThread(const FirstThread&) = delete;
@@ -128,9 +129,7 @@ const bool is_watched = [] {
 }();
 
 /// The gate that a thread passes to use LLVM; null for the thread that ends the process, which is alone then.
-Gate* gate_of_llvm() {
-  return is_ending && std::this_thread::get_id() == ending_thread ? nullptr : &llvm_gate;
-}
+Gate* gate_of_llvm() { return is_ending && std::this_thread::get_id() == ending_thread ? nullptr : &llvm_gate; }
 
 /// The library of the process. NOTE: never destroyed, because threads may outlive every static object.
 struct SharedLibrary {
@@ -158,8 +157,7 @@ const StrataLlvmTable* open_table(const std::string& path) {
   const Gate::Visit visit(gate_of_llvm());
   std::string why;
   void* const handle = load_plugin(path, why);
-  STRATA_CHECK(handle, undefined, "[llvm] ", path, " cannot be opened (", why, ")",
-               advice_for(path, why));
+  STRATA_CHECK(handle, undefined, "[llvm] ", path, " cannot be opened (", why, ")", advice_for(path, why));
   const auto entry = reinterpret_cast<StrataLlvmEntry>(dlsym(handle, STRATA_LLVM_ENTRY));
   const StrataLlvmTable* const table = entry ? entry() : nullptr;
   STRATA_CHECK(table && table->abi_version == STRATA_LLVM_ABI, undefined, "[llvm] ", path,
@@ -197,16 +195,13 @@ StrataLlvmOptions options_of(const LlvmCompileOptions& options) {
 
 }  // namespace
 
-void* LlvmModule::find(const std::string& symbol) const {
-  return table_->symbol(module_.get(), symbol.c_str());
-}
+void* LlvmModule::find(const std::string& symbol) const { return table_->symbol(module_.get(), symbol.c_str()); }
 
 std::vector<std::string> LlvmLibrary::default_folders() {
   std::vector<std::string> out;
   const std::string own = own_file();
   if (!own.empty()) out.push_back(fs::path(own).parent_path().string());
-  if (const char* const chosen = std::getenv("STRATA_PLUGIN_DIR"); chosen && *chosen)
-    out.emplace_back(chosen);
+  if (const char* const chosen = std::getenv("STRATA_PLUGIN_DIR"); chosen && *chosen) out.emplace_back(chosen);
   if (*kInstalledFolder) out.emplace_back(kInstalledFolder);
   return out;
 }
@@ -226,15 +221,13 @@ std::shared_ptr<const LlvmLibrary> LlvmLibrary::open() { return open(default_fol
 std::shared_ptr<const LlvmLibrary> LlvmLibrary::open(std::span<const std::string> folders) {
   const std::string path = find_plugin(folders);
   STRATA_CHECK(!path.empty(), undefined, "[llvm] no ", kFileName, " (sought: ", joined(folders),
-               "; STRATA_PLUGIN_DIR may name its folder, by an absolute path)",
-               advice_for(path, ""));
+               "; STRATA_PLUGIN_DIR may name its folder, by an absolute path)", advice_for(path, ""));
   return std::shared_ptr<const LlvmLibrary>(new LlvmLibrary(open_table(path)));
 }
 
 const LlvmLibrary& LlvmLibrary::shared() {
   SharedLibrary& shared = shared_library();
-  if (const LlvmLibrary* const opened = shared.opened.load(std::memory_order_acquire))
-    return *opened;
+  if (const LlvmLibrary* const opened = shared.opened.load(std::memory_order_acquire)) return *opened;
   const std::lock_guard lock(shared.mutex);
   if (shared.keeps == nullptr) shared.keeps = open();
   shared.opened.store(shared.keeps.get(), std::memory_order_release);
@@ -246,14 +239,13 @@ LlvmLibrary::LlvmLibrary(const StrataLlvmTable* table) : table_(table), session_
 }
 LlvmLibrary::~LlvmLibrary() { table_->destroy(session_); }
 
-std::string LlvmLibrary::compile(std::string_view ir, const LlvmCompileOptions& options,
-                                 LlvmTimes* times) const {
+std::string LlvmLibrary::compile(std::string_view ir, const LlvmCompileOptions& options, LlvmTimes* times) const {
   const Gate::Visit visit(gate_of_llvm());
   PluginText object(*table_), error(*table_);
   const StrataLlvmOptions chosen = options_of(options);
   StrataLlvmTimes spent{};
-  const std::int32_t status = table_->compile(session_, plugin_text(ir), &chosen, &object.data,
-                                              &object.size, &spent, &error.data);
+  const std::int32_t status =
+      table_->compile(session_, plugin_text(ir), &chosen, &object.data, &object.size, &spent, &error.data);
   note_statics();
   check_status(status, error);
   if (times) *times = {spent.setup, spent.parse, spent.passes, spent.codegen};
@@ -264,8 +256,7 @@ std::string LlvmLibrary::assembly(std::string_view ir, const LlvmCompileOptions&
   const Gate::Visit visit(gate_of_llvm());
   PluginText text(*table_), error(*table_);
   const StrataLlvmOptions chosen = options_of(options);
-  const std::int32_t status =
-      table_->assembly(session_, plugin_text(ir), &chosen, &text.data, &text.size, &error.data);
+  const std::int32_t status = table_->assembly(session_, plugin_text(ir), &chosen, &text.data, &text.size, &error.data);
   note_statics();
   check_status(status, error);
   return {text.data, text.size};

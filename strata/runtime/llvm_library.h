@@ -1,6 +1,6 @@
-// LlvmLibrary: compiles LLVM IR to object code and loads the code into memory, in this process. LLVM is linked into a plugin
-// (libstrata_llvm.so, llvm_plugin/), which is opened on first use: a program that never compiles with LLVM neither loads nor links it. The
-// device LLVM (llvm_device.cpp) is the user.
+// LlvmLibrary: compiles LLVM IR to object code and loads the code into memory, in this process. LLVM is linked into a
+// plugin (libstrata_llvm.so, llvm_plugin/), which is opened on first use: a program that never compiles with LLVM
+// neither loads nor links it. The device LLVM (llvm_device.cpp) is the user.
 //
 //   const auto llvm = LlvmLibrary::open();
 //   const LlvmModule module = llvm->load(llvm->compile(uops_to_llvm("kernel", uops)));
@@ -26,7 +26,7 @@ struct StrataLlvmTable;
 namespace strata {
 
 struct LlvmCompileOptions {
-  int level = 2;  ///< 0: no passes, fastest; 1: EarlyCSE; 2: also InstCombine, SimplifyCFG and LICM
+  int level = 2;               ///< 0: no passes, fastest; 1: EarlyCSE; 2: also InstCombine, SimplifyCFG and LICM
   bool deterministic = false;  ///< no fma contraction, except where the IR calls llvm.fma
   std::string cpu = "native";  ///< "native" or the name of a CPU that LLVM knows
 };
@@ -44,7 +44,8 @@ class LlvmModule {
  public:
   /// The address of a function; null if there is none of that name.
   void* find(const std::string& symbol) const;
-  /// The function `symbol`, as a pointer of type Function. @pre Function is its type  @throws Error (undefined) if there is none
+  /// The function `symbol`, as a pointer of type Function. @pre Function is its type  @throws Error (undefined) if
+  /// there is none
   template <class Function>
   Function function(const std::string& symbol) const {
     void* const address = find(symbol);
@@ -67,14 +68,17 @@ class LlvmLibrary {
   static constexpr std::string_view kFileName = "libstrata_llvm.so";
 
   /// Opens the plugin in the first of `folders` that has it. Folders with relative paths are skipped.
-  /// @throws Error (undefined) that says how to get the plugin, if no folder has it, it cannot be opened, or it is of another version
+  /// @throws Error (undefined) that says how to get the plugin, if no folder has it, it cannot be opened, or it is of
+  /// another version
   static std::shared_ptr<const LlvmLibrary> open(std::span<const std::string> folders);
   /// Opens the plugin in the default folders.
   static std::shared_ptr<const LlvmLibrary> open();
-  /// The library of the process; the first call opens it from the default folders. It is never closed. @throws as open()
+  /// The library of the process; the first call opens it from the default folders. It is never closed. @throws as
+  /// open()
   static const LlvmLibrary& shared();
-  /// The folders in which open() looks: that of the library or program that contains this code, STRATA_PLUGIN_DIR, then the folder of the
-  /// system's package (CMake's STRATA_PLUGIN_INSTALL_DIR, if absolute). Never the working directory, in which anybody may place a file.
+  /// The folders in which open() looks: that of the library or program that contains this code, STRATA_PLUGIN_DIR, then
+  /// the folder of the system's package (CMake's STRATA_PLUGIN_INSTALL_DIR, if absolute). Never the working directory,
+  /// in which anybody may place a file.
   static std::vector<std::string> default_folders();
   /// The file that open() would open; empty if there is none.
   static std::string default_path();
@@ -85,19 +89,21 @@ class LlvmLibrary {
   LlvmLibrary& operator=(const LlvmLibrary&) = delete;
   ~LlvmLibrary();
 
-  /// Compiles a module in LLVM IR to an object file, and returns its bytes. @throws Error (parse) with LLVM's message if the text is no
+  /// Compiles a module in LLVM IR to an object file, and returns its bytes. @throws Error (parse) with LLVM's message
+  /// if the text is no
   ///   module or the verifier refuses it, (undefined) if code generation fails, (budget) out of memory
-  std::string compile(std::string_view ir, const LlvmCompileOptions& options = {},
-                      LlvmTimes* times = nullptr) const;
+  std::string compile(std::string_view ir, const LlvmCompileOptions& options = {}, LlvmTimes* times = nullptr) const;
   /// The assembly text of the same code. @throws as compile()
   std::string assembly(std::string_view ir, const LlvmCompileOptions& options = {}) const;
-  /// Loads an object file into executable memory. @pre compile() made `object` for this CPU, and nobody changed it: relocations are not
+  /// Loads an object file into executable memory. @pre compile() made `object` for this CPU, and nobody changed it:
+  /// relocations are not
   ///   checked  @throws Error (undefined) if it is no object file, or refers to a symbol that the process does not have
   LlvmModule load(std::string_view object) const;
 
   /// LLVM's version, e.g. "19.1.7".
   std::string version() const;
-  /// LLVM's name of this machine's CPU and its features. An object file that was compiled for the CPU "native" depends on it.
+  /// LLVM's name of this machine's CPU and its features. An object file that was compiled for the CPU "native" depends
+  /// on it.
   std::string host() const;
 
  private:

@@ -1,4 +1,5 @@
-// The device OPENCL: renders OpenCL C and builds it with the system's driver. Iterations of the parallel loop are work-items.
+// The device OPENCL: renders OpenCL C and builds it with the system's driver. Iterations of the parallel loop are
+// work-items.
 
 #include "strata/base/int_math.h"
 #include "strata/codegen/estimate.h"
@@ -27,8 +28,7 @@ class OpenClDeviceProgram final : public Program {
         program_(std::move(program)) {
     std::vector<bool> is_parameter(buffers_.size());
     for (const UOp u : kernel.uops) {
-      if (u.op() == UOps::DEFINE_GLOBAL)
-        is_parameter[static_cast<std::size_t>(std::get<Global>(u.arg()).slot)] = true;
+      if (u.op() == UOps::DEFINE_GLOBAL) is_parameter[static_cast<std::size_t>(std::get<Global>(u.arg()).slot)] = true;
       if (u.op() == UOps::DEFINE_VAR) is_wide_.push_back(u.dtype() == dtypes::int64);
     }
     for (std::size_t slot = 0; slot < buffers_.size(); ++slot)
@@ -37,9 +37,9 @@ class OpenClDeviceProgram final : public Program {
 
   const std::string& name() const override { return name_; }
   void run(std::span<void* const> buffers, std::span<const std::int64_t> values) override {
-    STRATA_CHECK(buffers.size() >= buffers_.size() && values.size() == variables_.size(), shape,
-                 "[run] ", name_, " takes ", buffers_.size(), " buffers and ", variables_.size(),
-                 " values, not ", buffers.size(), " and ", values.size());
+    STRATA_CHECK(buffers.size() >= buffers_.size() && values.size() == variables_.size(), shape, "[run] ", name_,
+                 " takes ", buffers_.size(), " buffers and ", variables_.size(), " values, not ", buffers.size(),
+                 " and ", values.size());
     SmallVec<OpenClMemory, 8> memory;
     for (const std::size_t slot : slots_)
       memory.push_back({buffers[slot], bytes(slot, values), buffers_[slot].written});
@@ -47,8 +47,7 @@ class OpenClDeviceProgram final : public Program {
     for (std::size_t k = 0; k < is_wide_.size(); ++k)
       integers.push_back({values[k], is_wide_[k]});  // the variables of the list of UOps are the first values
     const std::int64_t instances = std::max<std::int64_t>(number(instances_, values), 1);
-    program_->run({memory.data(), memory.size()}, {integers.data(), integers.size()}, instances,
-                  at_once_);
+    program_->run({memory.data(), memory.size()}, {integers.data(), integers.size()}, instances, at_once_);
   }
 
  private:
@@ -63,8 +62,8 @@ class OpenClDeviceProgram final : public Program {
     const BufferUse& use = buffers_[slot];
     const std::int64_t size = number(use.size, values);
     std::int64_t out = 0;
-    STRATA_CHECK(try_mul(size, static_cast<std::int64_t>(use.dtype.itemsize()), out), overflow,
-                 "[run] buffer ", slot, " of ", name_, ", of ", size, " elements");
+    STRATA_CHECK(try_mul(size, static_cast<std::int64_t>(use.dtype.itemsize()), out), overflow, "[run] buffer ", slot,
+                 " of ", name_, ", of ", size, " elements");
     return static_cast<std::size_t>(out);
   }
 
@@ -93,22 +92,20 @@ class OpenClDevice final : public Device {
     }
   }
   const Target& target() const override { return target_; }
-  std::string source(const Kernel& kernel) const override {
-    return kernel_to_opencl(kernel, kernel.name);
-  }
+  std::string source(const Kernel& kernel) const override { return kernel_to_opencl(kernel, kernel.name); }
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     const OpenClLibrary& library = OpenClLibrary::shared();
     check(kernel, library);
-    return std::make_shared<OpenClDeviceProgram>(
-        kernel, library.build(kernel_to_opencl(kernel, kContentName), kContentName));
+    return std::make_shared<OpenClDeviceProgram>(kernel,
+                                                 library.build(kernel_to_opencl(kernel, kContentName), kContentName));
   }
 
  private:
   static void check(const Kernel& kernel, const OpenClLibrary& library) {
     std::int64_t scratch = 0;
     for (const UOp u : kernel.uops) {
-      STRATA_CHECK(u.dtype().scalar() != dtypes::float64 || library.has_double(), undefined,
-                   "[opencl] ", library.device_name(), " has no f64, which ", kernel.name, " needs");
+      STRATA_CHECK(u.dtype().scalar() != dtypes::float64 || library.has_double(), undefined, "[opencl] ",
+                   library.device_name(), " has no f64, which ", kernel.name, " needs");
       if (const auto* local = std::get_if<Local>(&u.arg()))
         scratch += local->size * static_cast<std::int64_t>(u.dtype().pointee().itemsize());
     }

@@ -75,8 +75,8 @@ std::string error_name(cl_int code) {
 
 /// @throws Error naming the call and the code, unless that is CL_SUCCESS
 void check(cl_int code, std::string_view call) {
-  const bool is_full = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
-                       code == CL_OUT_OF_HOST_MEMORY;
+  const bool is_full =
+      code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY;
   STRATA_CHECK(!is_full, budget, "[opencl] ", call, ": ", error_name(code));
   STRATA_CHECK(code == CL_SUCCESS, undefined, "[opencl] ", call, ": ", error_name(code));
 }
@@ -129,7 +129,8 @@ struct Session {
   }
 };
 
-/// @throws Error (undefined) in a child by fork() of the process that opened the drivers: their threads exist only in the parent
+/// @throws Error (undefined) in a child by fork() of the process that opened the drivers: their threads exist only in
+/// the parent
 void check_not_forked(const Session& session) {
   STRATA_CHECK(session.generation == fork_generation(), undefined,
                "[opencl] this process is a child of fork(), and the parent process had opened the "
@@ -140,18 +141,15 @@ void check_not_forked(const Session& session) {
 class Built final : public OpenClProgram {
  public:
   Built(std::shared_ptr<const Session> session, Handle<cl_program> program, Handle<cl_kernel> kernel)
-      : session_(std::move(session)),
-        cl_(session_->cl),
-        program_(std::move(program)),
-        kernel_(std::move(kernel)) {
+      : session_(std::move(session)), cl_(session_->cl), program_(std::move(program)), kernel_(std::move(kernel)) {
     check(cl_.clGetKernelWorkGroupInfo(kernel_.get(), session_->device, CL_KERNEL_WORK_GROUP_SIZE,
                                        sizeof(most_in_group_), &most_in_group_, nullptr),
           "clGetKernelWorkGroupInfo");
     most_in_group_ = std::max<std::size_t>(most_in_group_, 1);
   }
 
-  void run(std::span<const OpenClMemory> memory, std::span<const OpenClInteger> integers,
-           std::int64_t instances, std::int64_t at_once) override {
+  void run(std::span<const OpenClMemory> memory, std::span<const OpenClInteger> integers, std::int64_t instances,
+           std::int64_t at_once) override {
     check_not_forked(*session_);
     std::vector<Handle<cl_mem>> buffers;
     for (const OpenClMemory& m : memory) buffers.push_back(buffer(m));
@@ -163,8 +161,7 @@ class Built final : public OpenClProgram {
         if (!is_done) program.cl_.clFinish(program.queue());
       }
     } end{*this};
-    launch_all(buffers, integers, static_cast<std::size_t>(instances),
-               static_cast<std::size_t>(at_once));
+    launch_all(buffers, integers, static_cast<std::size_t>(instances), static_cast<std::size_t>(at_once));
     for (std::size_t k = 0; k < memory.size(); ++k)
       if (buffers[k] && memory[k].is_written) read_back(buffers[k].get(), memory[k]);
     end.is_done = true;
@@ -179,14 +176,12 @@ class Built final : public OpenClProgram {
     const cl_mem_flags access = m.is_written ? CL_MEM_READ_WRITE : CL_MEM_READ_ONLY;
     const bool shares = session_->shares_memory;
     cl_int code = CL_SUCCESS;
-    Handle<cl_mem> out(
-        cl_.clCreateBuffer(session_->context.get(), access | (shares ? CL_MEM_USE_HOST_PTR : 0),
-                           m.bytes, shares ? m.data : nullptr, &code),
-        cl_.clReleaseMemObject);
+    Handle<cl_mem> out(cl_.clCreateBuffer(session_->context.get(), access | (shares ? CL_MEM_USE_HOST_PTR : 0), m.bytes,
+                                          shares ? m.data : nullptr, &code),
+                       cl_.clReleaseMemObject);
     check(code, "clCreateBuffer");
     if (!shares)
-      check(cl_.clEnqueueWriteBuffer(queue(), out.get(), CL_TRUE, 0, m.bytes, m.data, 0, nullptr,
-                                     nullptr),
+      check(cl_.clEnqueueWriteBuffer(queue(), out.get(), CL_TRUE, 0, m.bytes, m.data, 0, nullptr, nullptr),
             "clEnqueueWriteBuffer");
     return out;
   }
@@ -201,9 +196,8 @@ class Built final : public OpenClProgram {
       wait(launched(buffers, integers, begin, std::min(each, left), group));
     }
   }
-  Handle<cl_event> launched(std::span<const Handle<cl_mem>> buffers,
-                            std::span<const OpenClInteger> integers, std::size_t begin,
-                            std::size_t count, std::size_t group) {
+  Handle<cl_event> launched(std::span<const Handle<cl_mem>> buffers, std::span<const OpenClInteger> integers,
+                            std::size_t begin, std::size_t count, std::size_t group) {
     const std::lock_guard lock(mutex_);  // arguments are a state of the kernel until the launch
     cl_uint position = 0;
     for (const Handle<cl_mem>& b : buffers) {
@@ -219,13 +213,12 @@ class Built final : public OpenClProgram {
         set_argument(position++, sizeof(narrow), &narrow);
     }
     cl_event event = nullptr;
-    check(cl_.clEnqueueNDRangeKernel(queue(), kernel_.get(), 1, &begin, &count, &group, 0, nullptr,
-                                     &event),
+    check(cl_.clEnqueueNDRangeKernel(queue(), kernel_.get(), 1, &begin, &count, &group, 0, nullptr, &event),
           "clEnqueueNDRangeKernel");
     return {event, cl_.clReleaseEvent};
   }
-  /// The size of a work-group: a power of two, because drivers for CPUs compile a kernel for each size; on a CPU small enough that each
-  /// compute unit gets several groups.
+  /// The size of a work-group: a power of two, because drivers for CPUs compile a kernel for each size; on a CPU small
+  /// enough that each compute unit gets several groups.
   std::size_t group_for(std::size_t instances) const {
     constexpr std::size_t most = 64, beyond = std::numeric_limits<cl_int>::max() - most;
     if (instances > beyond) return 1;  // rounded up to whole groups, the index could exceed an int
@@ -245,17 +238,15 @@ class Built final : public OpenClProgram {
   }
   void read_back(cl_mem memory, const OpenClMemory& to) const {
     if (!session_->shares_memory)
-      return check(cl_.clEnqueueReadBuffer(queue(), memory, CL_TRUE, 0, to.bytes, to.data, 0,
-                                           nullptr, nullptr),
+      return check(cl_.clEnqueueReadBuffer(queue(), memory, CL_TRUE, 0, to.bytes, to.data, 0, nullptr, nullptr),
                    "clEnqueueReadBuffer");
     // With shared memory, mapping makes the device's writes visible to the host.
     cl_int code = CL_SUCCESS;
-    void* const mapped = cl_.clEnqueueMapBuffer(queue(), memory, CL_TRUE, CL_MAP_READ, 0, to.bytes,
-                                                0, nullptr, nullptr, &code);
+    void* const mapped =
+        cl_.clEnqueueMapBuffer(queue(), memory, CL_TRUE, CL_MAP_READ, 0, to.bytes, 0, nullptr, nullptr, &code);
     check(code, "clEnqueueMapBuffer");
     cl_event event = nullptr;
-    check(cl_.clEnqueueUnmapMemObject(queue(), memory, mapped, 0, nullptr, &event),
-          "clEnqueueUnmapMemObject");
+    check(cl_.clEnqueueUnmapMemObject(queue(), memory, mapped, 0, nullptr, &event), "clEnqueueUnmapMemObject");
     wait({event, cl_.clReleaseEvent});
   }
 
@@ -273,23 +264,18 @@ class Library final : public OpenClLibrary {
 
   std::string device_name() const override {
     return words_of([this](std::size_t room, char* to, std::size_t* size) {
-      check(session_->cl.clGetDeviceInfo(session_->device, CL_DEVICE_NAME, room, to, size),
-            "clGetDeviceInfo");
+      check(session_->cl.clGetDeviceInfo(session_->device, CL_DEVICE_NAME, room, to, size), "clGetDeviceInfo");
     });
   }
-  bool has_double() const override {
-    return session_->info<cl_device_fp_config>(CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
-  }
+  bool has_double() const override { return session_->info<cl_device_fp_config>(CL_DEVICE_DOUBLE_FP_CONFIG) != 0; }
 
-  std::unique_ptr<OpenClProgram> build(const std::string& source,
-                                       const std::string& name) const override {
+  std::unique_ptr<OpenClProgram> build(const std::string& source, const std::string& name) const override {
     check_not_forked(*session_);
     const Calls& cl = session_->cl;
     const char* text = source.c_str();
     cl_int code = CL_SUCCESS;
-    Handle<cl_program> program(
-        cl.clCreateProgramWithSource(session_->context.get(), 1, &text, nullptr, &code),
-        cl.clReleaseProgram);
+    Handle<cl_program> program(cl.clCreateProgramWithSource(session_->context.get(), 1, &text, nullptr, &code),
+                               cl.clReleaseProgram);
     check(code, "clCreateProgramWithSource");
     code = cl.clBuildProgram(program.get(), 1, &session_->device, options().c_str(), nullptr, nullptr);
     STRATA_CHECK(code == CL_SUCCESS, undefined, "[opencl] clBuildProgram: ", error_name(code), "\n",
@@ -307,8 +293,7 @@ class Library final : public OpenClLibrary {
   }
   std::string log_of(cl_program program) const {
     return words_of([&](std::size_t room, char* to, std::size_t* size) {
-      check(session_->cl.clGetProgramBuildInfo(program, session_->device, CL_PROGRAM_BUILD_LOG,
-                                               room, to, size),
+      check(session_->cl.clGetProgramBuildInfo(program, session_->device, CL_PROGRAM_BUILD_LOG, room, to, size),
             "clGetProgramBuildInfo");
     });
   }
@@ -316,8 +301,8 @@ class Library final : public OpenClLibrary {
   std::shared_ptr<const Session> session_;
 };
 
-/// The result of OpenClLibrary::open() in this process, once it was tried. NOTE: never destroyed, because drivers may use it at the end of
-/// the process.
+/// The result of OpenClLibrary::open() in this process, once it was tried. NOTE: never destroyed, because drivers may
+/// use it at the end of the process.
 struct SharedDrivers {
   std::mutex mutex;
   std::atomic<bool> is_opened{false};
@@ -329,8 +314,7 @@ SharedDrivers& shared_drivers() {
   return shared;
 }
 const ForkHook drivers_hook(
-    ForkOrder::backends, [] { shared_drivers().mutex.lock(); },
-    [] { shared_drivers().mutex.unlock(); });
+    ForkOrder::backends, [] { shared_drivers().mutex.lock(); }, [] { shared_drivers().mutex.unlock(); });
 
 std::vector<cl_platform_id> all_platforms(const Calls& cl) {
   cl_uint count = 0;
@@ -350,8 +334,7 @@ OpenClPlatform described(const Calls& cl, cl_platform_id platform) {
   cl_uint count = 0;
   if (cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS) return out;
   std::vector<cl_device_id> devices(count);
-  check(cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr),
-        "clGetDeviceIDs");
+  check(cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr), "clGetDeviceIDs");
   for (cl_device_id device : devices)
     out.devices.push_back(words_of([&](std::size_t room, char* to, std::size_t* size) {
       check(cl.clGetDeviceInfo(device, CL_DEVICE_NAME, room, to, size), "clGetDeviceInfo");
@@ -362,8 +345,7 @@ OpenClPlatform described(const Calls& cl, cl_platform_id platform) {
 /// The first GPU of any platform, else the first device of the first platform that has one.
 cl_device_id chosen_device(const Calls& cl) {
   const std::vector<cl_platform_id> platforms = all_platforms(cl);
-  for (const cl_device_type type :
-       std::initializer_list<cl_device_type>{CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ALL})
+  for (const cl_device_type type : std::initializer_list<cl_device_type>{CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ALL})
     for (cl_platform_id platform : platforms) {
       cl_device_id device = nullptr;
       if (cl.clGetDeviceIDs(platform, type, 1, &device, nullptr) == CL_SUCCESS) return device;
@@ -377,11 +359,9 @@ std::shared_ptr<const Session> opened_session(const char* file) {
   const Calls cl(*loader);
   cl_device_id device = chosen_device(cl);
   cl_int code = CL_SUCCESS;
-  Handle<cl_context> context(cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code),
-                             cl.clReleaseContext);
+  Handle<cl_context> context(cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code), cl.clReleaseContext);
   check(code, "clCreateContext");
-  Handle<cl_command_queue> queue(cl.clCreateCommandQueue(context.get(), device, 0, &code),
-                                 cl.clReleaseCommandQueue);
+  Handle<cl_command_queue> queue(cl.clCreateCommandQueue(context.get(), device, 0, &code), cl.clReleaseCommandQueue);
   check(code, "clCreateCommandQueue");
   Session out{std::move(loader), cl, device, std::move(context), std::move(queue)};
   out.is_gpu = (out.info<cl_device_type>(CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU) != 0;
@@ -390,14 +370,13 @@ std::shared_ptr<const Session> opened_session(const char* file) {
   return std::make_shared<const Session>(std::move(out));
 }
 
-/// Checks conditions under which PoCL aborts the process: it cannot read the processors from /sys, e.g. in a chroot, or the system refuses
-/// it one thread for each processor. @throws Error (undefined)
+/// Checks conditions under which PoCL aborts the process: it cannot read the processors from /sys, e.g. in a chroot, or
+/// the system refuses it one thread for each processor. @throws Error (undefined)
 void check_surroundings() {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  STRATA_CHECK(
-      fs::exists("/sys/devices/system/cpu", ignored) || !fs::exists("/proc/self", ignored), undefined,
-      "[opencl] /sys is not mounted, and drivers would end the process: mount -t sysfs sysfs /sys");
+  STRATA_CHECK(fs::exists("/sys/devices/system/cpu", ignored) || !fs::exists("/proc/self", ignored), undefined,
+               "[opencl] /sys is not mounted, and drivers would end the process: mount -t sysfs sysfs /sys");
   const int wanted = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
   const int granted = startable_threads(wanted);
   STRATA_CHECK(granted == wanted, undefined, "[opencl] the system grants ", granted, " of ", wanted,

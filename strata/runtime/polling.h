@@ -1,5 +1,5 @@
-// Polling: the function that long kernels call to ask whether to stop (codegen/polls.h), and the state of its thread. CompiledKernel makes
-// one Polling for each call of such a kernel.
+// Polling: the function that long kernels call to ask whether to stop (codegen/polls.h), and the state of its thread.
+// CompiledKernel makes one Polling for each call of such a kernel.
 #pragma once
 
 #include <atomic>
@@ -7,9 +7,9 @@
 
 namespace strata {
 
-/// While an object lives, a kernel on its thread stops at its next poll once `is_stopped` is set. If `is_asking`, which is true on the
-/// thread that requested the run, a poll also runs that thread's InterruptChecks (base/interrupt.h). If a check throws, its exception is
-/// kept and `is_stopped` is set, so that the run's other threads stop, too.
+/// While an object lives, a kernel on its thread stops at its next poll once `is_stopped` is set. If `is_asking`, which
+/// is true on the thread that requested the run, a poll also runs that thread's InterruptChecks (base/interrupt.h). If
+/// a check throws, its exception is kept and `is_stopped` is set, so that the run's other threads stop, too.
 class Polling {
  public:
   Polling(std::atomic<bool>& is_stopped, bool is_asking);
@@ -17,7 +17,8 @@ class Polling {
   Polling(const Polling&) = delete;
   Polling& operator=(const Polling&) = delete;
 
-  /// Call after the kernel has returned. @throws what a check threw: an exception cannot pass through the frames of compiled code
+  /// Call after the kernel has returned. @throws what a check threw: an exception cannot pass through the frames of
+  /// compiled code
   void finish() {
     if (thrown_.valid()) thrown_.get();
   }

@@ -14,24 +14,21 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kMostAtOnce =
-    std::size_t{1} << 30;  // the most bytes of one call, which every system accepts
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // the most bytes of one call, which every system accepts
 
 /// Whether the process's limit on file sizes (RLIMIT_FSIZE) allows writing `bytes` to `fd`.
 bool may_write(int fd, std::size_t bytes) {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
   const off_t at = lseek(fd, 0, SEEK_CUR);  // -1: a pipe or terminal, which has no size
-  return at < 0 || (static_cast<rlim_t>(at) <= limit.rlim_cur &&
-                    bytes <= limit.rlim_cur - static_cast<rlim_t>(at));
+  return at < 0 || (static_cast<rlim_t>(at) <= limit.rlim_cur && bytes <= limit.rlim_cur - static_cast<rlim_t>(at));
 }
 
 }  // namespace
 
 void Fd::reset(int fd) {
   const int before = errno;
-  if (fd_ >= 0)
-    close(fd_);  // not repeated after EINTR: on Linux the descriptor is closed then, too
+  if (fd_ >= 0) close(fd_);  // not repeated after EINTR: on Linux the descriptor is closed then, too
   fd_ = fd;
   errno = before;
 }
@@ -72,8 +69,8 @@ PrivateFolder::PrivateFolder() {
   const char* parent = std::getenv("TMPDIR");
   path_ = parent != nullptr && *parent == '/' ? parent : "/tmp";
   path_ += "/strata-XXXXXX";
-  STRATA_CHECK(mkdtemp(path_.data()) != nullptr, budget, "[temporary folder] cannot make ", path_,
-               ": ", last_error_text());
+  STRATA_CHECK(mkdtemp(path_.data()) != nullptr, budget, "[temporary folder] cannot make ", path_, ": ",
+               last_error_text());
 }
 
 PrivateFolder::~PrivateFolder() {
@@ -81,8 +78,6 @@ PrivateFolder::~PrivateFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-std::string PrivateFolder::file(const char* name) const {
-  return detail::message(path_, "/", name);
-}
+std::string PrivateFolder::file(const char* name) const { return detail::message(path_, "/", name); }
 
 }  // namespace strata

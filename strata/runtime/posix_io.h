@@ -1,5 +1,6 @@
-// Wrappers of POSIX input and output: Fd, a descriptor that closes itself; write_all() and read_exactly(), which complete a transfer in
-// spite of signals and short writes; PrivateFolder, a temporary folder. The disk cache, subprocesses, traces and array files use them.
+// Wrappers of POSIX input and output: Fd, a descriptor that closes itself; write_all() and read_exactly(), which
+// complete a transfer in spite of signals and short writes; PrivateFolder, a temporary folder. The disk cache,
+// subprocesses, traces and array files use them.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ class Fd {
 
   explicit operator bool() const { return fd_ >= 0; }
   int get() const { return fd_; }
-  void reset(int fd = -1);  ///< closes the descriptor and takes `fd`; keeps errno
+  void reset(int fd = -1);                          ///< closes the descriptor and takes `fd`; keeps errno
   int release() { return std::exchange(fd_, -1); }  ///< gives up the descriptor without closing it
 
  private:
@@ -32,8 +33,8 @@ class Fd {
 /// The system's message for errno, e.g. "No such file or directory".
 std::string last_error_text();
 
-/// Writes all `bytes`. On failure returns false and sets errno: EFBIG if the file would exceed the process's limit on file sizes, which is
-/// checked first, because the system's answer is a signal that ends the process.
+/// Writes all `bytes`. On failure returns false and sets errno: EFBIG if the file would exceed the process's limit on
+/// file sizes, which is checked first, because the system's answer is a signal that ends the process.
 [[nodiscard]] bool write_all(int fd, const void* data, std::size_t bytes);
 /// Reads exactly `bytes`. On failure returns false and sets errno, to 0 if the file ends before.
 [[nodiscard]] bool read_exactly(int fd, void* data, std::size_t bytes);

@@ -15,8 +15,8 @@ bool Program::has_chunks() const { return has_parts(); }
 bool Program::polls() const { return looks(); }
 #pragma GCC diagnostic pop
 
-ObjectProgram::ObjectProgram(std::string name, std::span<const std::byte> object,
-                             std::size_t buffer_count, std::size_t value_count)
+ObjectProgram::ObjectProgram(std::string name, std::span<const std::byte> object, std::size_t buffer_count,
+                             std::size_t value_count)
     : name_(std::move(name)),
       object_(SharedObject::load(object)),
       entry_(object_->function<Entry>(name_ + "_entry")),
@@ -24,9 +24,8 @@ ObjectProgram::ObjectProgram(std::string name, std::span<const std::byte> object
       value_count_(value_count) {}
 
 void ObjectProgram::run(std::span<void* const> buffers, std::span<const std::int64_t> values) {
-  STRATA_CHECK(buffers.size() == buffer_count_ && values.size() == value_count_, shape, "[run] ",
-               name_, " takes ", buffer_count_, " buffers and ", value_count_, " values, not ",
-               buffers.size(), " and ", values.size());
+  STRATA_CHECK(buffers.size() == buffer_count_ && values.size() == value_count_, shape, "[run] ", name_, " takes ",
+               buffer_count_, " buffers and ", value_count_, " values, not ", buffers.size(), " and ", values.size());
   entry_(buffers.data(), reinterpret_cast<const long long*>(values.data()));
 }
 

@@ -23,9 +23,7 @@ std::string brief(double value) {
 }  // namespace
 
 Progress::Progress(std::string_view what, std::int64_t total, std::FILE* to)
-    : what_(what),
-      total_(std::max<std::int64_t>(total, 1)),
-      to_(isatty(fileno(to)) != 0 ? to : nullptr) {}
+    : what_(what), total_(std::max<std::int64_t>(total, 1)), to_(isatty(fileno(to)) != 0 ? to : nullptr) {}
 
 Progress::~Progress() {
   if (to_ == nullptr) return;
@@ -45,14 +43,11 @@ void Progress::advance(std::int64_t by, std::string_view note) {
 
 std::string Progress::line(double seconds) const {
   const auto full = static_cast<std::size_t>(kWidth * done_ / total_);
-  const std::string bar =
-      std::string(full, '#') + std::string(static_cast<std::size_t>(kWidth) - full, '.');
-  std::string out =
-      detail::message(what_, "  [", bar, "]  ", 100 * done_ / total_, " % ", done_, "/", total_);
+  const std::string bar = std::string(full, '#') + std::string(static_cast<std::size_t>(kWidth) - full, '.');
+  std::string out = detail::message(what_, "  [", bar, "]  ", 100 * done_ / total_, " % ", done_, "/", total_);
   if (seconds > 0 && done_ > 0) {
     const double rate = static_cast<double>(done_) / seconds;
-    out += detail::message("  ", brief(rate), "/s  ",
-                           brief(static_cast<double>(total_ - done_) / rate), " s left");
+    out += detail::message("  ", brief(rate), "/s  ", brief(static_cast<double>(total_ - done_) / rate), " s left");
   }
   if (!note_.empty()) out += detail::message("  ", note_);
   return out;

@@ -1,4 +1,5 @@
-// Progress: a progress bar of one line, with rate and remaining time, for long loops on a terminal. It draws nothing elsewhere.
+// Progress: a progress bar of one line, with rate and remaining time, for long loops on a terminal. It draws nothing
+// elsewhere.
 //
 //   Progress progress("training", steps);
 //   for (...) progress.advance(1, "loss 0.12");
@@ -21,11 +22,11 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Counts `by` more steps as done, up to the total, and replaces the note, also by an empty one. Redraws at most ten times a second, and
-  /// when all steps are done.
+  /// Counts `by` more steps as done, up to the total, and replaces the note, also by an empty one. Redraws at most ten
+  /// times a second, and when all steps are done.
   void advance(std::int64_t by = 1, std::string_view note = {});
-  /// The text of the bar `seconds` after the beginning; before the first step without rate and time. E.g. 2 seconds after it:
-  /// "training  [############............]  50 % 10/20  5.0/s  2.0 s left  loss 0.12".
+  /// The text of the bar `seconds` after the beginning; before the first step without rate and time. E.g. 2 seconds
+  /// after it: "training  [############............]  50 % 10/20  5.0/s  2.0 s left  loss 0.12".
   std::string line(double seconds) const;
 
  private:

@@ -1,4 +1,5 @@
-// Remedy: the Debian or Ubuntu packages to install when a backend is missing. Errors end with its text, and `strata doctor` lists all.
+// Remedy: the Debian or Ubuntu packages to install when a backend is missing. Errors end with its text, and `strata
+// doctor` lists all.
 #pragma once
 
 #include <string>
@@ -15,8 +16,7 @@ struct Remedy {
   /// E.g. "apt-get install libllvm19"; empty if no package helps.
   std::string text() const {
     if (packages.empty()) return {};
-    return detail::message("apt-get install ", packages,
-                           builds_again ? ", then build Strata again" : "");
+    return detail::message("apt-get install ", packages, builds_again ? ", then build Strata again" : "");
   }
 };
 

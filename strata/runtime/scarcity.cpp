@@ -48,8 +48,7 @@ void warn_of_few_threads(int wanted, int granted) {
 std::string address_space_limit(std::string_view before) {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
-  return detail::message(before, "the address space is limited to ", limit.rlim_cur >> 20,
-                         " MiB (ulimit -v)");
+  return detail::message(before, "the address space is limited to ", limit.rlim_cur >> 20, " MiB (ulimit -v)");
 }
 
 }  // namespace strata

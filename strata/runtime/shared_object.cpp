@@ -22,8 +22,9 @@ bool read_at(std::span<const std::byte> bytes, std::uint64_t offset, T& out) {
   return true;
 }
 
-/// A path to descriptor `fd` that this process has not used before. NOTE: the loader takes two files with the same path for the same file,
-/// and the numbers of descriptors are reused. So the path encodes a counter: each bit is a detour, "./" or "../fd/".
+/// A path to descriptor `fd` that this process has not used before. NOTE: the loader takes two files with the same path
+/// for the same file, and the numbers of descriptors are reused. So the path encodes a counter: each bit is a detour,
+/// "./" or "../fd/".
 std::string fresh_path(int fd) {
   static std::atomic<std::uint64_t> calls{1};
   std::string path = "/proc/self/fd/";
@@ -41,7 +42,8 @@ void* open_library(const std::string& path, std::string& why) {
   return handle;
 }
 
-/// Loads from a memory file, which needs no disk and leaves nothing behind, however the process ends. Null if the system forbids it.
+/// Loads from a memory file, which needs no disk and leaves nothing behind, however the process ends. Null if the
+/// system forbids it.
 void* load_from_memory(std::span<const std::byte> object, std::string& why) {
   const Fd file(memfd_create("strata-kernel", MFD_CLOEXEC));
   if (!file || !write_all(file.get(), object.data(), object.size())) {
@@ -56,36 +58,35 @@ void* load_from_folder(std::span<const std::byte> object, std::string& why) {
   const PrivateFolder folder;
   const std::string path = folder.file("kernel.so");
   Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
-  STRATA_CHECK(file && write_all(file.get(), object.data(), object.size()), budget,
-               "[load] cannot write ", object.size(), " bytes to ", path, ": ", last_error_text());
+  STRATA_CHECK(file && write_all(file.get(), object.data(), object.size()), budget, "[load] cannot write ",
+               object.size(), " bytes to ", path, ": ", last_error_text());
   file.reset();
   return open_library(path, why);
 }
 
 }  // namespace
 
-// NOTE: the loader maps the segments that the headers describe. Of a truncated file it would access pages that do not exist, and crash.
+// NOTE: the loader maps the segments that the headers describe. Of a truncated file it would access pages that do not
+// exist, and crash.
 bool SharedObject::is_whole(std::span<const std::byte> object) {
   ElfW(Ehdr) header;
-  if (!read_at(object, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-    return false;
+  if (!read_at(object, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
   if (header.e_phentsize != sizeof(ElfW(Phdr))) return false;
   for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
     ElfW(Phdr) segment;
     if (!read_at(object, header.e_phoff + i * sizeof(segment), segment)) return false;
     if (segment.p_type != PT_LOAD) continue;
-    if (segment.p_offset > object.size() || segment.p_filesz > object.size() - segment.p_offset)
-      return false;
+    if (segment.p_offset > object.size() || segment.p_filesz > object.size() - segment.p_offset) return false;
   }
   return true;
 }
 
 std::shared_ptr<const SharedObject> SharedObject::load(std::span<const std::byte> object) {
-  STRATA_CHECK(is_whole(object), undefined, "[load] ", object.size(),
-               " bytes are not a complete shared object");
+  STRATA_CHECK(is_whole(object), undefined, "[load] ", object.size(), " bytes are not a complete shared object");
   std::string why;
   void* handle = load_from_memory(object, why);
-  // Not distinguished: whether the system forbids memory files, or the object is invalid. In the second case this attempt fails, too.
+  // Not distinguished: whether the system forbids memory files, or the object is invalid. In the second case this
+  // attempt fails, too.
   if (handle == nullptr) handle = load_from_folder(object, why);
   STRATA_CHECK(handle != nullptr, undefined, "[load] ", why);
   return std::shared_ptr<const SharedObject>(new SharedObject(handle));

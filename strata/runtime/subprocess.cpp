@@ -28,8 +28,8 @@ constexpr std::size_t kMostOutput = std::size_t{1} << 16;
 constexpr milliseconds kLookAround{20};  // the time between two looks at a silent process
 constexpr int kFirstFree = 3;            // behind the standard descriptors
 
-/// The same file under a number above the standard descriptors. (pipe() returns such a number only if the host application did not close
-/// standard descriptors.)
+/// The same file under a number above the standard descriptors. (pipe() returns such a number only if the host
+/// application did not close standard descriptors.)
 Fd away_from_standard(Fd fd) {
   if (!fd || fd.get() >= kFirstFree) return fd;
   return Fd(fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirstFree));
@@ -53,7 +53,8 @@ std::vector<std::string> environment(const std::string& folder) {
   return out;
 }
 
-/// The attributes and file actions of posix_spawn(): standard descriptors, no others, working directory, default signals, a process group.
+/// The attributes and file actions of posix_spawn(): standard descriptors, no others, working directory, default
+/// signals, a process group.
 class SpawnPlan {
  public:
   SpawnPlan(const Command& command, int input, int output) {
@@ -70,8 +71,7 @@ class SpawnPlan {
     sigfillset(&signals);
     posix_spawnattr_setsigdefault(&attributes_, &signals);
     posix_spawnattr_setpgroup(&attributes_, 0);  // a process group of its own, to kill it with its children
-    posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
@@ -119,12 +119,14 @@ class Child {
     }
   }
 
-  /// Checks whether the process has ended; with options == 0 waits for its end. After the end, kills the processes that it started.
+  /// Checks whether the process has ended; with options == 0 waits for its end. After the end, kills the processes that
+  /// it started.
   void look(int options = WNOHANG) {
     if (is_over()) return;
     siginfo_t info{};
     int failed = 0;
-    // WNOWAIT keeps the process a zombie until waitpid() below, so that its number is not reused and kill() reaches no other group.
+    // WNOWAIT keeps the process a zombie until waitpid() below, so that its number is not reused and kill() reaches no
+    // other group.
     do failed = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | options);
     while (failed != 0 && errno == EINTR);
     if (failed == 0 && info.si_pid == 0) return;
@@ -183,11 +185,10 @@ ProcessResult run_process(const Command& command) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return refuse(last_error_text());
   Fd reading(ends[0]), writing = away_from_standard(Fd(ends[1]));
-  const int source = command.input >= 0 ? fcntl(command.input, F_DUPFD_CLOEXEC, kFirstFree)
-                                        : open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int source =
+      command.input >= 0 ? fcntl(command.input, F_DUPFD_CLOEXEC, kFirstFree) : open("/dev/null", O_RDONLY | O_CLOEXEC);
   const Fd input = away_from_standard(Fd(source));
-  if (!writing || !input || fcntl(reading.get(), F_SETFL, O_NONBLOCK) != 0)
-    return refuse(last_error_text());
+  if (!writing || !input || fcntl(reading.get(), F_SETFL, O_NONBLOCK) != 0) return refuse(last_error_text());
   pid_t pid = 0;
   const int error = SpawnPlan(command, input.get(), writing.get()).start(command, pid);
   if (error != 0) {

@@ -1,5 +1,5 @@
-// run_process(): runs another program to its end, for the host's compiler and linker. It uses no shell and passes on no descriptors except
-// the standard ones. The output is captured; a timeout or a cancellation kills the program.
+// run_process(): runs another program to its end, for the host's compiler and linker. It uses no shell and passes on no
+// descriptors except the standard ones. The output is captured; a timeout or a cancellation kills the program.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ struct Command {
 enum class ProcessEnd {
   exited,     ///< `status` is its exit status
   signalled,  ///< `status` is the signal that ended it
-  unknown,  ///< it ended, but the host application took its status (SIGCHLD ignored, or a handler that waits)
+  unknown,    ///< it ended, but the host application took its status (SIGCHLD ignored, or a handler that waits)
   timed_out,
   cancelled,
   not_started,  ///< `output` is the reason
@@ -32,13 +32,12 @@ struct ProcessResult {
   std::string output;  ///< the first 64 KiB of its standard output and standard error
 
   /// True if the exit status is 0, or unknown: the caller then checks the files that the program should have written.
-  bool succeeded() const {
-    return (end == ProcessEnd::exited && status == 0) || end == ProcessEnd::unknown;
-  }
+  bool succeeded() const { return (end == ProcessEnd::exited && status == 0) || end == ProcessEnd::unknown; }
 };
 
-/// Runs `command` and waits for its end. The program has a process group of its own, which is killed at the end, so that no process that it
-/// started is left. @throws what an InterruptCheck of this thread throws (base/interrupt.h); the program is then ended
+/// Runs `command` and waits for its end. The program has a process group of its own, which is killed at the end, so
+/// that no process that it started is left. @throws what an InterruptCheck of this thread throws (base/interrupt.h);
+/// the program is then ended
 ProcessResult run_process(const Command& command);
 
 /// How the process ended, in words: "exited with 1", "was ended by signal 11", ...

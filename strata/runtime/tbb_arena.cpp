@@ -25,9 +25,7 @@ void TbbArena::initialize() { arena_->tasks.initialize(); }
 void TbbArena::run(std::uint64_t count, void (*f)(void*, std::uint64_t, std::uint64_t), void* context) {
   using Range = tbb::blocked_range<std::uint64_t>;
   const auto run_chunk = [&](const Range& r) { f(context, r.begin(), r.end()); };
-  arena_->tasks.execute([&] {
-    tbb::this_task_arena::isolate([&] { tbb::parallel_for(Range(0, count), run_chunk); });
-  });
+  arena_->tasks.execute([&] { tbb::this_task_arena::isolate([&] { tbb::parallel_for(Range(0, count), run_chunk); }); });
 }
 
 }  // namespace strata

@@ -17,8 +17,8 @@
 namespace strata {
 namespace {
 
-// Synchronization that ThreadSanitizer sees. oneTBB orders the code before a loop, in its chunks and after it, but ThreadSanitizer does not
-// see that, because oneTBB is not instrumented. The value has no meaning.
+// Synchronization that ThreadSanitizer sees. oneTBB orders the code before a loop, in its chunks and after it, but
+// ThreadSanitizer does not see that, because oneTBB is not instrumented. The value has no meaning.
 std::atomic<std::uint64_t> synchronized{0};
 
 /// Code before the constructor or destructor of one object happens before code after those of a later one.
@@ -33,18 +33,16 @@ class InOrder {
   static void synchronize() { synchronized.fetch_add(1, std::memory_order_acq_rel); }
 };
 
-// A thread passes this gate when it begins to use oneTBB. The gate is shut while the process forks, and forever when the process ends,
-// because oneTBB's static objects are destroyed then, after the exit handlers of this library, which were registered later. A loop that is
-// already running goes on.
+// A thread passes this gate when it begins to use oneTBB. The gate is shut while the process forks, and forever when
+// the process ends, because oneTBB's static objects are destroyed then, after the exit handlers of this library, which
+// were registered later. A loop that is already running goes on.
 constinit Gate tbb_gate;
 constexpr std::chrono::seconds kTbbPatience{10};  // at the end; threads inside need milliseconds
 std::atomic<bool> ends_process{false};
 std::thread::id thread_of_end;
 
 /// The gate that a thread passes; null for the thread that ends the process, which is alone then.
-Gate* gate_of_tbb() {
-  return ends_process && std::this_thread::get_id() == thread_of_end ? nullptr : &tbb_gate;
-}
+Gate* gate_of_tbb() { return ends_process && std::this_thread::get_id() == thread_of_end ? nullptr : &tbb_gate; }
 const bool is_shut_at_the_end = std::atexit([] {
                                   thread_of_end = std::this_thread::get_id();
                                   ends_process = true;
@@ -56,8 +54,8 @@ const ForkHook tbb_hook(
       if (!ends_process) tbb_gate.open();
     });
 
-/// One call of parallel_for(). Chunks are numbered from 0; the numbers are unsigned, because end - begin may exceed a signed 64-bit
-/// integer.
+/// One call of parallel_for(). Chunks are numbered from 0; the numbers are unsigned, because end - begin may exceed a
+/// signed 64-bit integer.
 struct Loop {
   const Executor::Body& body;
   std::uint64_t first, size, grain;
@@ -67,8 +65,7 @@ struct Loop {
     const Loop& loop = *static_cast<const Loop*>(context);
     for (std::uint64_t k = begin; k < end; ++k) {
       const std::uint64_t from = k * loop.grain, count = std::min(loop.grain, loop.size - from);
-      loop.body(static_cast<std::int64_t>(loop.first + from),
-                static_cast<std::int64_t>(loop.first + from + count));
+      loop.body(static_cast<std::int64_t>(loop.first + from), static_cast<std::int64_t>(loop.first + from + count));
     }
   }
 };
@@ -80,8 +77,8 @@ struct ForkedPool {
   ThreadPool threads;
 };
 
-/// The fork generation (base/fork.h) at the first call, which may have been in an ancestor of this process. oneTBB's threads exist only in
-/// the process of that generation.
+/// The fork generation (base/fork.h) at the first call, which may have been in an ancestor of this process. oneTBB's
+/// threads exist only in the process of that generation.
 std::uint64_t generation_of_tbb() {
   constexpr std::uint64_t none = ~std::uint64_t{0};
   static constinit std::atomic<std::uint64_t> first{none};
@@ -97,18 +94,19 @@ class TbbExecutor final : public Executor {
     arena_ = std::make_unique<TbbArena>(count);
     count_ = arena_->concurrency();
   }
-  // An arena, or a pool, of a process that this one was forked from is leaked: its threads are not in this process and cannot be joined.
+  // An arena, or a pool, of a process that this one was forked from is leaked: its threads are not in this process and
+  // cannot be joined.
   ~TbbExecutor() override {
     if (generation_ != fork_generation()) {
       [[maybe_unused]] const TbbArena* const left = arena_.release();
     }
-    if (ForkedPool* const pool = pool_; pool != nullptr && pool->generation == fork_generation())
-      delete pool;
+    if (ForkedPool* const pool = pool_; pool != nullptr && pool->generation == fork_generation()) delete pool;
   }
   int concurrency() const override { return count_; }
 
  private:
-  /// The pool of this child process, created on first use. oneTBB cannot be used: it would wait for threads that exist only in the parent.
+  /// The pool of this child process, created on first use. oneTBB cannot be used: it would wait for threads that exist
+  /// only in the parent.
   ThreadPool& forked_pool() {
     ForkedPool* known = pool_.load(std::memory_order_acquire);
     while (known == nullptr || known->generation != fork_generation()) {
@@ -119,8 +117,7 @@ class TbbExecutor final : public Executor {
   }
 
   void run(std::int64_t begin, std::int64_t end, std::int64_t grain, const Body& body) override {
-    if (generation_ != fork_generation())
-      return forked_pool().parallel_for(begin, end, grain, body);
+    if (generation_ != fork_generation()) return forked_pool().parallel_for(begin, end, grain, body);
     const auto first = static_cast<std::uint64_t>(begin), step = static_cast<std::uint64_t>(grain);
     const std::uint64_t size = static_cast<std::uint64_t>(end) - first;
     Loop loop{body, first, size, step};
@@ -138,8 +135,8 @@ class TbbExecutor final : public Executor {
   std::atomic<ForkedPool*> pool_{nullptr};
 };
 
-/// How many threads the system grants, the calling one included. Determined once, because oneTBB keeps its threads for all executors. NOTE:
-/// oneTBB aborts the process if the system refuses it a thread.
+/// How many threads the system grants, the calling one included. Determined once, because oneTBB keeps its threads for
+/// all executors. NOTE: oneTBB aborts the process if the system refuses it a thread.
 int granted_threads(int processors) {
   static std::atomic<int> known{0};
   if (known == 0) known = startable_threads(processors - 1) + 1;

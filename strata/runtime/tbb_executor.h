@@ -1,5 +1,5 @@
-// make_executor(): an Executor (base/executor.h) whose threads are oneTBB's. A build without oneTBB compiles absent_tbb_executor.cpp
-// instead of tbb_executor.cpp; every executor is then the serial one, with concurrency() == 1.
+// make_executor(): an Executor (base/executor.h) whose threads are oneTBB's. A build without oneTBB compiles
+// absent_tbb_executor.cpp instead of tbb_executor.cpp; every executor is then the serial one, with concurrency() == 1.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,10 @@
 
 namespace strata {
 
-/// An executor of `count` threads, the calling thread included; 0: one for each processor. Never more threads than processors. If the
-/// system refuses threads, the executor has fewer, and one line on standard error says so. A loop body may run a loop on this or another
-/// executor. If bodies throw, one of the exceptions reaches the caller, after all running bodies have ended.
+/// An executor of `count` threads, the calling thread included; 0: one for each processor. Never more threads than
+/// processors. If the system refuses threads, the executor has fewer, and one line on standard error says so. A loop
+/// body may run a loop on this or another executor. If bodies throw, one of the exceptions reaches the caller, after
+/// all running bodies have ended.
 /// @throws Error (domain) for a negative count
 std::unique_ptr<Executor> make_executor(int count);
 

@@ -10,13 +10,14 @@
 
 namespace strata {
 
-/// One call of parallel_for(). Chunks are numbered from 0; the numbers are unsigned, because end - begin may exceed a signed 64-bit
-/// integer.
+/// One call of parallel_for(). Chunks are numbered from 0; the numbers are unsigned, because end - begin may exceed a
+/// signed 64-bit integer.
 struct ThreadPool::Loop {
   const Body& body;
   std::uint64_t first, size, grain, chunks;
   std::atomic<std::uint64_t> next{0};
-  // Both guarded by the pool's mutex: threads that are working on the loop, and the results (exceptions) of those that have finished.
+  // Both guarded by the pool's mutex: threads that are working on the loop, and the results (exceptions) of those that
+  // have finished.
   int helpers = 0;
   std::vector<std::future<void>> results = {};
 
@@ -52,8 +53,7 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::start() {
   is_started_ = true;
   try {
-    while (static_cast<int>(threads_.size()) + 1 < count_)
-      threads_.emplace_back([this] { help(); });
+    while (static_cast<int>(threads_.size()) + 1 < count_) threads_.emplace_back([this] { help(); });
   } catch (const std::system_error&) {  // go on with the threads that were started
     warn_of_few_threads(count_, static_cast<int>(threads_.size()) + 1);
   }

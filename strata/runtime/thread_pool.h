@@ -1,5 +1,5 @@
-// ThreadPool: an Executor with std::threads. TbbExecutor (tbb_executor.cpp) runs loops on a ThreadPool in a child of fork(), because
-// oneTBB's threads exist only in the parent.
+// ThreadPool: an Executor with std::threads. TbbExecutor (tbb_executor.cpp) runs loops on a ThreadPool in a child of
+// fork(), because oneTBB's threads exist only in the parent.
 #pragma once
 
 #include <condition_variable>
@@ -13,8 +13,8 @@
 
 namespace strata {
 
-/// An executor of `count` threads, the calling thread included. They start with the first loop of more than one chunk; if the system
-/// refuses some, there are fewer. A loop body may run another loop on the pool.
+/// An executor of `count` threads, the calling thread included. They start with the first loop of more than one chunk;
+/// if the system refuses some, there are fewer. A loop body may run another loop on the pool.
 class ThreadPool final : public Executor {
  public:
   /// @pre count > 0

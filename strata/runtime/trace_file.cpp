@@ -24,8 +24,7 @@ namespace {
 
 constexpr std::int64_t kTraceFormat = 1;
 constexpr std::size_t kMostPending = std::size_t{1} << 16;
-constexpr std::int64_t kMostTrace = std::int64_t{1}
-                                    << 30;  // bytes; a trace ends there, to leave room on the disk
+constexpr std::int64_t kMostTrace = std::int64_t{1} << 30;  // bytes; a trace ends there, to leave room on the disk
 
 /// Restores errno in the destructor: a caller that allocates or frees memory does not expect it to change.
 class KeptErrno {
@@ -55,8 +54,8 @@ std::string with_process(const std::string& path) {
   return detail::message(path.substr(0, end), ".", getpid(), path.substr(end));
 }
 
-/// Opens `path` for this process only, by a lock, and empties it. Returns no descriptor if that fails, with the reason in `why`, which is
-/// empty if another process has the lock.
+/// Opens `path` for this process only, by a lock, and empties it. Returns no descriptor if that fails, with the reason
+/// in `why`, which is empty if another process has the lock.
 Fd open_alone(const std::string& path, std::string& why) {
   Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666));
   struct stat is{};
@@ -101,8 +100,7 @@ void write_flags(JsonWriter& json) {
 }  // namespace
 
 std::string_view to_string(TraceTable table) {
-  constexpr std::string_view kNames[] = {"device", "kernel",  "compiled",
-                                         "graph",  "realize", "capture"};
+  constexpr std::string_view kNames[] = {"device", "kernel", "compiled", "graph", "realize", "capture"};
   return kNames[static_cast<std::size_t>(table)];
 }
 
@@ -110,9 +108,8 @@ std::string trace_number(double number) {
   constexpr double kExact = 9007199254740992;  // 2^53
   char text[32];
   const bool is_whole = std::abs(number) < kExact && std::trunc(number) == number;
-  const auto end = is_whole
-                       ? std::to_chars(text, text + sizeof text, static_cast<std::int64_t>(number))
-                       : std::to_chars(text, text + sizeof text, number);
+  const auto end = is_whole ? std::to_chars(text, text + sizeof text, static_cast<std::int64_t>(number))
+                            : std::to_chars(text, text + sizeof text, number);
   return std::isfinite(number) ? std::string(text, end.ptr) : "null";
 }
 
@@ -132,8 +129,7 @@ struct TraceFile::AtFork {
   static void before() { instance().mutex_.lock(); }
   static void after() {
     TraceFile& trace = instance();
-    if (trace.generation_ != fork_generation())
-      trace.fd_.reset();  // in a child: the file is the parent's
+    if (trace.generation_ != fork_generation()) trace.fd_.reset();  // in a child: the file is the parent's
     trace.mutex_.unlock();
   }
   static const ForkHook hook;
@@ -177,8 +173,7 @@ void TraceFile::begin(std::string_view wanted) {
 }
 
 void TraceFile::open(std::string_view wanted, bool is_child) {
-  const std::string plain =
-      wanted == "1" ? detail::message("trace-", getpid(), ".jsonl") : std::string(wanted);
+  const std::string plain = wanted == "1" ? detail::message("trace-", getpid(), ".jsonl") : std::string(wanted);
   path_ = is_child && wanted != "1" ? with_process(plain) : plain;
   std::string why;
   fd_ = open_alone(path_, why);
@@ -188,8 +183,7 @@ void TraceFile::open(std::string_view wanted, bool is_child) {
   }
   if (!fd_) return give_up(why.empty() ? "another process writes the file" : why);
   if (path_ != wanted)
-    std::fputs(detail::message("strata: the trace is ", path_, " (strata viz ", path_, ")\n").c_str(),
-               stderr);
+    std::fputs(detail::message("strata: the trace is ", path_, " (strata viz ", path_, ")\n").c_str(), stderr);
   if (!has_begun_) std::atexit(&AtExit::run);
   has_begun_ = true;
   began_ += now();
@@ -201,8 +195,7 @@ std::string TraceFile::first_line(std::string_view program) {
   json.member("format", kTraceFormat).member("strata", STRATA_VERSION);
   json.member("pid", std::int64_t{getpid()}).member("program", program);
   const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
-  json.member("milliseconds",
-              std::int64_t{std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count()});
+  json.member("milliseconds", std::int64_t{std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count()});
   write_flags(json);
   return json.key("roofline").null().end_object().take();
 }

@@ -1,13 +1,13 @@
-// TraceFile: the trace of a process, a file of JSON lines that describe graphs, kernels, runs and memory while the program runs. The flag
-// VIZ names the file; the page of `strata viz` shows it (docs/viz-trace.md).
+// TraceFile: the trace of a process, a file of JSON lines that describe graphs, kernels, runs and memory while the
+// program runs. The flag VIZ names the file; the page of `strata viz` shows it (docs/viz-trace.md).
 //
 //   if (TraceFile* const trace = TraceFile::current()) {          // without VIZ, one load
 //     trace->write(trace->line("run").member("kernel", 3).end_object().take());
 //     trace->flush();
 //   }
 //
-// A trace does not change the behavior of the program. If a write fails, one line on standard error says so and the trace ends. A child of
-// fork() writes its own trace.
+// A trace does not change the behavior of the program. If a write fails, one line on standard error says so and the
+// trace ends. A child of fork() writes its own trace.
 #pragma once
 
 #include <array>
@@ -55,13 +55,16 @@ class TraceFile {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count() -
            began_.load(std::memory_order_relaxed);
   }
-  /// A JSON writer that has begun a line: {"event":EVENT,"at":NOW,"thread":T. The caller adds members and ends the object.
+  /// A JSON writer that has begun a line: {"event":EVENT,"at":NOW,"thread":T. The caller adds members and ends the
+  /// object.
   JsonWriter line(std::string_view event) const { return line(event, now()); }
   static JsonWriter line(std::string_view event, std::int64_t at);
 
-  /// Appends a line, without its line end, to the pending text. flush() writes that to the file, or write() itself beyond 64 KiB.
+  /// Appends a line, without its line end, to the pending text. flush() writes that to the file, or write() itself
+  /// beyond 64 KiB.
   void write(std::string_view line);
-  /// Writes the pending text to the file. Call it after each group of lines, so that a reader of the growing file sees the group.
+  /// Writes the pending text to the file. Call it after each group of lines, so that a reader of the growing file sees
+  /// the group.
   void flush();
 
   /// A line about an object that is written only once, e.g. a kernel.
@@ -71,7 +74,8 @@ class TraceFile {
   };
   /// The line: event, the number as the member named after `table`, then the members.
   static std::string text_of(const Once& once, TraceTable table, std::int64_t number);
-  /// The first line of a trace: its format, versions, process and flags. @param program its name, or the subject of the trace
+  /// The first line of a trace: its format, versions, process and flags. @param program its name, or the subject of the
+  /// trace
   static std::string first_line(std::string_view program);
   /// The number of the object with this key; nothing if the trace does not know the key.
   std::optional<std::int64_t> find(TraceTable table, const Hash128& key) const;

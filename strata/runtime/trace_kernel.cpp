@@ -17,8 +17,8 @@ Hash128 hash_of(std::initializer_list<std::string_view> texts) {
 Hash128 key_of(const CompiledKernel& compiled) {
   const Kernel& k = compiled.kernel();
   const Device* const device = compiled.device();
-  return hash_of({device == nullptr ? "" : device->name(), k.ast.text(), text_of(k.opts), k.axes,
-                  k.contract ? "contract" : ""});
+  return hash_of(
+      {device == nullptr ? "" : device->name(), k.ast.text(), text_of(k.opts), k.axes, k.contract ? "contract" : ""});
 }
 
 void write_ast(JsonWriter& json, const LazyOp& ast) {
@@ -55,8 +55,7 @@ void write_texts(JsonWriter& json, const Kernel& k, const Device* device) {
   if (device != nullptr) json.member("source", std::string_view(device->source(k)));
   write_traced_proof(json, k.proof);
   json.key("passes").begin_object();
-  for (const auto& [name, seconds] : k.times)
-    json.member(name, static_cast<std::int64_t>(seconds * 1e9));
+  for (const auto& [name, seconds] : k.times) json.member(name, static_cast<std::int64_t>(seconds * 1e9));
   json.end_object().member("parallel", k.parallel.has_value());
 }
 
@@ -138,8 +137,8 @@ void TracedCompile::fired(const RewriteEvent& event) {
   if (position == 0) {
     is_writing_ = true;
     const Rule& row = rule(event.rule);
-    fired_.push_back({static_cast<std::uint16_t>(event.rule), 0, instance(row.before, event),
-                      instance(row.after, event)});
+    fired_.push_back(
+        {static_cast<std::uint16_t>(event.rule), 0, instance(row.before, event), instance(row.after, event)});
     is_writing_ = false;
     position = fired_.size();
   }
@@ -152,16 +151,15 @@ void TracedCompile::done(const CompiledKernel& kernel) {
   write_kernel(*trace_, kernel, {begin_, trace_->now(), fired_});
 }
 
-std::string trace_of_kernels(std::span<const std::shared_ptr<const Kernel>> kernels,
-                             const Device* device, std::string lines) {
+std::string trace_of_kernels(std::span<const std::shared_ptr<const Kernel>> kernels, const Device* device,
+                             std::string lines) {
   const auto add = [&](const TraceFile::Once& once, TraceTable table, std::int64_t number) {
     lines += TraceFile::text_of(once, table, number) + "\n";
   };
   if (device != nullptr) add({"device", members_of_device(*device)}, TraceTable::device, 1);
   std::int64_t number = 0;
   for (const auto& kernel : kernels)
-    add({"kernel", members_of_kernel(*kernel, device, {0, 0, std::nullopt})}, TraceTable::kernel,
-        ++number);
+    add({"kernel", members_of_kernel(*kernel, device, {0, 0, std::nullopt})}, TraceTable::kernel, ++number);
   return lines + TraceFile::line("end", 0).end_object().take() + "\n";
 }
 
@@ -179,8 +177,7 @@ void trace_run(TraceFile& trace, const CompiledKernel& kernel, std::int64_t begi
   json.member("kernel", number).member("ns", end - begin).member("threads", std::int64_t{threads});
   if (of.item >= 0) json.member("realize", of.realize).member("item", of.item);
   json.key("memory").begin_array();
-  for (const void* const block : memory)
-    json.value(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(block)));
+  for (const void* const block : memory) json.value(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(block)));
   json.end_array();
   if (!values.empty()) json.key("values").begin_object();
   for (const auto& [name, value] : values) json.member(name, value);

@@ -1,5 +1,5 @@
-// The lines of a trace (trace_file.h) about kernels: how each was compiled, its graph, opts, UOps and source, and each run. compile() and
-// CompiledKernel::run() write them, if the flag VIZ asks for a trace.
+// The lines of a trace (trace_file.h) about kernels: how each was compiled, its graph, opts, UOps and source, and each
+// run. compile() and CompiledKernel::run() write them, if the flag VIZ asks for a trace.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,9 @@ struct FiredRule {
   std::string before, after;  ///< both sides of its first firing
 };
 
-/// Records the rewrites of this thread while a kernel is compiled: make it before the compilation, call done() after. Without done(), e.g.
-/// after an Error, no line is written. A RewriteTrace around it still gets the rewrites. Without a trace it does nothing.
+/// Records the rewrites of this thread while a kernel is compiled: make it before the compilation, call done() after.
+/// Without done(), e.g. after an Error, no line is written. A RewriteTrace around it still gets the rewrites. Without a
+/// trace it does nothing.
 class TracedCompile {
  public:
   TracedCompile();
@@ -44,18 +45,19 @@ class TracedCompile {
   std::optional<RewriteTrace> rewrites_;
 };
 
-/// The text of a complete trace of kernels that no device compiled and that did not run, for pages that show kernels: `lines`, a line for
-/// the device and for each kernel, numbered from 1, and the line `end`.
+/// The text of a complete trace of kernels that no device compiled and that did not run, for pages that show kernels:
+/// `lines`, a line for the device and for each kernel, numbered from 1, and the line `end`.
 /// @param device the device whose source is shown; null: none
 /// @param lines the first lines of the trace (TraceFile::first_line() and others), each with its line end
-std::string trace_of_kernels(std::span<const std::shared_ptr<const Kernel>> kernels,
-                             const Device* device, std::string lines);
+std::string trace_of_kernels(std::span<const std::shared_ptr<const Kernel>> kernels, const Device* device,
+                             std::string lines);
 
-/// The number of a kernel in the trace. Writes the kernel's line first, without rewrites, if the trace does not have it. Kernels of the
-/// same device, AST, opts, axes and contraction of products and sums share a line.
+/// The number of a kernel in the trace. Writes the kernel's line first, without rewrites, if the trace does not have
+/// it. Kernels of the same device, AST, opts, axes and contraction of products and sums share a line.
 std::int64_t traced_kernel(TraceFile& trace, const CompiledKernel& kernel);
 
-/// Writes the line of a run that began at `begin` and ends with this call, as part of TraceItem::current() if there is one.
+/// Writes the line of a run that began at `begin` and ends with this call, as part of TraceItem::current() if there is
+/// one.
 /// @param begin TraceFile::now() at the beginning, in nanoseconds
 /// @param threads the threads that were available to the run
 /// @param memory the address of each slot's buffer

@@ -10,8 +10,8 @@ namespace {
 
 bool is_memory(const LazyNode& n) { return is_realized(n) || n.op == Ops::EMPTY; }
 
-/// Writes the argument of an op. The numbers that identify memory are left out, so that graphs of the same form have equal lines and are
-/// written once.
+/// Writes the argument of an op. The numbers that identify memory are left out, so that graphs of the same form have
+/// equal lines and are written once.
 struct TracedArg {
   JsonWriter& json;
   const LazyNode& n;
@@ -49,14 +49,11 @@ TraceNodes::TraceNodes(std::span<const LazyOp> roots) {
     const LazyNode& n = *op->node();
     numbers_[&n] = static_cast<std::int64_t>(nodes_.size());
     nodes_.push_back(op);
-    if (n.origin.is_known() &&
-        file_.try_emplace(n.origin.file, static_cast<std::int64_t>(files_.size())).second)
+    if (n.origin.is_known() && file_.try_emplace(n.origin.file, static_cast<std::int64_t>(files_.size())).second)
       files_.emplace_back(n.origin.file);
   };
   for (const LazyOp& root : roots)
-    detail::walk(
-        &root, [&](const LazyOp* n) { return numbers_.try_emplace(n->node(), -1).second; }, source,
-        note);
+    detail::walk(&root, [&](const LazyOp* n) { return numbers_.try_emplace(n->node(), -1).second; }, source, note);
 }
 
 void TraceNodes::write_node(JsonWriter& json, const LazyNode& n) const {

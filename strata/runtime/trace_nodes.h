@@ -1,4 +1,5 @@
-// TraceNodes: the nodes of a graph, or of a kernel's AST, as JSON for a trace (docs/viz-trace.md). trace_kernel.cpp and the engine use it.
+// TraceNodes: the nodes of a graph, or of a kernel's AST, as JSON for a trace (docs/viz-trace.md). trace_kernel.cpp and
+// the engine use it.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,12 @@ namespace strata {
 /// Writes a size as a JSON number, or as a string if it is symbolic.
 void write_size(JsonWriter& json, const Int& size);
 
-/// The nodes below some roots in topological order: sources come before their users. A node's number is its index in this order.
+/// The nodes below some roots in topological order: sources come before their users. A node's number is its index in
+/// this order.
 class TraceNodes {
  public:
-  /// Collects the roots and all nodes below them. The sources of a realized node or an EMPTY, which is memory, are not visited.
+  /// Collects the roots and all nodes below them. The sources of a realized node or an EMPTY, which is memory, are not
+  /// visited.
   /// @pre `roots` outlive the object
   explicit TraceNodes(std::span<const LazyOp> roots);
 

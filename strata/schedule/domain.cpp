@@ -17,14 +17,13 @@ SmallVec<const LazyNode*, kMostLooks> nearest(const LazyNode& n, const F& follow
   for (std::size_t k = 0; k < out.size(); ++k) {
     if (is_realized(*out[k]) || !follows(*out[k])) continue;
     for (const LazyOp& s : needed(*out[k]))
-      if (out.size() < kMostLooks && std::find(out.begin(), out.end(), s.node()) == out.end())
-        out.push_back(s.node());
+      if (out.size() < kMostLooks && std::find(out.begin(), out.end(), s.node()) == out.end()) out.push_back(s.node());
   }
   return out;
 }
 
-/// The coarsest common refinement of the dimensions of `a` and `b`, without sizes of 1; e.g. (6, 4) and (2, 12) give (2, 3, 4). Nothing
-/// where there is none.
+/// The coarsest common refinement of the dimensions of `a` and `b`, without sizes of 1; e.g. (6, 4) and (2, 12) give
+/// (2, 3, 4). Nothing where there is none.
 std::optional<Ints> refined(const Ints& a, const Ints& b) {
   Ints out;
   std::size_t next_a = 0, next_b = 0;
@@ -54,7 +53,8 @@ std::size_t axes_of(const Ints& shape) {
       std::count_if(shape.begin(), shape.end(), [](const Int& size) { return !(size == Int(1)); }));
 }
 
-/// True iff `n` uses a reduction that is expanded over it again, as x - max(x) does: its rows should be loops of the kernel.
+/// True iff `n` uses a reduction that is expanded over it again, as x - max(x) does: its rows should be loops of the
+/// kernel.
 bool uses_rows(const LazyNode& n) {
   const auto stays = [](const LazyNode& m) { return is_pointwise(m.op); };
   const auto moves = [](const LazyNode& m) { return is_pointwise(m.op) || is_movement(m.op); };

@@ -21,18 +21,18 @@ namespace {
 constexpr int kCheap = 4;  // operations per element that each of several kernels may repeat
 constexpr double kMostCost = 1 << 20;
 constexpr int kMostRounds = 4;
-constexpr double kMostOverlap =
-    1.5;  // how often a kernel may compute each element of a reduction inside of it
+constexpr double kMostOverlap = 1.5;  // how often a kernel may compute each element of a reduction inside of it
 constexpr std::size_t kMostAxes = 63, kMostUses = 64;
 
-/// A set of axes of a kernel, as bits: first the output axes, then the axes of each reduction, in the order in which they are met.
+/// A set of axes of a kernel, as bits: first the output axes, then the axes of each reduction, in the order in which
+/// they are met.
 using AxisSet = std::uint64_t;
 constexpr AxisSet kScrambled = AxisSet{1} << 63;  // the set's axes are merged, but not in their order
 
 /// A fusion group: nodes that become one kernel. An axis is a loop of that kernel.
 struct FusionGroup {
   const LazyNode* root = nullptr;
-  Ints domain;  // the loop dimensions, which enumerate the root's elements in row-major order
+  Ints domain;                    // the loop dimensions, which enumerate the root's elements in row-major order
   std::vector<double> sizes;      // by axis: the trip count
   std::vector<std::size_t> same;  // by axis: the first axis with which it shares a loop
   std::vector<AxisSet> together;  // by axis: all axes of the same reduction
@@ -43,13 +43,13 @@ struct FusionGroup {
   bool is_part = false;  // the kernel computes a part of a CONCAT
 };
 
-/// A use of a node by a kernel: the axes on which each dimension of the node depends, and the axes whose loops are around the use.
+/// A use of a node by a kernel: the axes on which each dimension of the node depends, and the axes whose loops are
+/// around the use.
 struct Use {
   std::size_t group;
   SmallVec<AxisSet, 6> dims;
   AxisSet scope;
-  std::uint64_t shifts =
-      0;  // a hash of the shrinks, pads and strides between the node and the kernel's loops
+  std::uint64_t shifts = 0;  // a hash of the shrinks, pads and strides between the node and the kernel's loops
 
   AxisSet depends() const {
     AxisSet out = 0;
@@ -58,16 +58,13 @@ struct Use {
   }
   /// True iff both read the same element in the same iteration of the same loops.
   bool reads_as(const Use& o) const {
-    return group == o.group && shifts == o.shifts &&
-           std::equal(dims.begin(), dims.end(), o.dims.begin(), o.dims.end());
+    return group == o.group && shifts == o.shifts && std::equal(dims.begin(), dims.end(), o.dims.begin(), o.dims.end());
   }
   bool operator==(const Use& o) const { return scope == o.scope && reads_as(o); }
 };
 
 bool is_one(const Int& size) { return size == Int(1); }
-double count_of(const Int& size) {
-  return static_cast<double>(std::max<std::int64_t>(size.vmax(), 1));
-}
+double count_of(const Int& size) { return static_cast<double>(std::max<std::int64_t>(size.vmax(), 1)); }
 
 /// The product of the trip counts of the loops over `axes`.
 double trip_count(AxisSet axes, const FusionGroup& group) {
@@ -99,8 +96,9 @@ AxisSet joined_axes(AxisSet a, AxisSet b) {
   return a | b | (in_order ? 0 : kScrambled);
 }
 
-/// The axes on which each dimension of a RESHAPE's operand (shape `below`) depends, given those of its result. Result and operand are
-/// divided into the shortest runs of dimensions with equal products; a dimension depends on all axes of its run.
+/// The axes on which each dimension of a RESHAPE's operand (shape `below`) depends, given those of its result. Result
+/// and operand are divided into the shortest runs of dimensions with equal products; a dimension depends on all axes of
+/// its run.
 SmallVec<AxisSet, 6> through_reshape(const SmallVec<Factor, 6>& above, const Ints& below) {
   SmallVec<AxisSet, 6> out;
   for (std::size_t t = 0; t < below.size(); ++t) out.push_back(0);
@@ -118,8 +116,8 @@ SmallVec<AxisSet, 6> through_reshape(const SmallVec<Factor, 6>& above, const Int
     if (a < above.size()) take(true);
     if (b < below.size()) take(false);
     while (!(left == right) && (a < above.size() || b < below.size())) {
-      const bool more_above = b == below.size() || (a < above.size() && left.is_number() &&
-                                                    right.is_number() && left.value() < right.value());
+      const bool more_above = b == below.size() || (a < above.size() && left.is_number() && right.is_number() &&
+                                                    left.value() < right.value());
       take(more_above && a < above.size());
     }
     for (std::size_t t = first_b; t < b; ++t) out[t] = is_one(below[t]) ? 0 : all;
@@ -155,10 +153,10 @@ class Fusing {
     std::optional<std::size_t> inside;  // the group whose kernel also stores the node
     std::size_t own = 0;                // without `inside`: the group of the node's own kernel
     std::vector<Use> uses, all_uses;    // the uses that are passed on to sources; all uses
-    std::size_t group = 0, loops = 0;  // of a reduction: its group, and the first axis of its loops there
-    int depth = 0;                     // the most reductions on a path down to memory
-    bool is_copied = false;            // copied whole to another device
-    bool overflows = false;            // more than kMostUses uses, which are not told apart
+    std::size_t group = 0, loops = 0;   // of a reduction: its group, and the first axis of its loops there
+    int depth = 0;                      // the most reductions on a path down to memory
+    bool is_copied = false;             // copied whole to another device
+    bool overflows = false;             // more than kMostUses uses, which are not told apart
   };
 
   static bool is_memory(const LazyNode& n) { return n.op == Ops::EMPTY || is_realized(n); }
@@ -168,10 +166,7 @@ class Fusing {
   void order_nodes(std::span<const LazyOp> roots) {
     for (const LazyOp& root : roots)
       detail::walk(
-          &root,
-          [&](const LazyOp* n) {
-            return !is_memory(*n->node()) && info_.try_emplace(n->node()).second;
-          },
+          &root, [&](const LazyOp* n) { return !is_memory(*n->node()) && info_.try_emplace(n->node()).second; },
           needed_source, [&](const LazyOp* n) { order_.push_back(*n); });
   }
 
@@ -190,8 +185,7 @@ class Fusing {
     if (recomputed_.contains(&n)) return;
     double cost = is_pointwise(n.op) ? op_cost(n.op) : 0;
     for (const LazyOp& s : needed(n))
-      if (const auto it = info_.find(s.node()); it != info_.end())
-        cost += passed_cost(*s.node(), n, it->second.cost);
+      if (const auto it = info_.find(s.node()); it != info_.end()) cost += passed_cost(*s.node(), n, it->second.cost);
     info_.at(&n).cost = std::min(cost, kMostCost);
   }
 
@@ -213,8 +207,7 @@ class Fusing {
         info.uses.assign(1, begin_group(n));
     }
     std::vector<Use> uses = std::move(info.uses);
-    if (is_reduce(n.op) && uses.size() > 1)
-      uses.resize(1);  // all read the same elements: computed once
+    if (is_reduce(n.op) && uses.size() > 1) uses.resize(1);  // all read the same elements: computed once
     for (Use& at : uses) {
       ++groups_[at.group].nodes;
       pass_on(n, at);
@@ -238,12 +231,10 @@ class Fusing {
       const FusionGroup& group = groups_[at.group];
       if (group.nodes >= options_.most_nodes) return Boundary::large;
       if (is_reduce(n.op) && !fits(n, at, group)) return Boundary::unaligned;
-      if (!is_reduce(n.op) && info.cost * (repetitions(n, at, group) - 1) > kMemoryCost)
-        return Boundary::repeated;
+      if (!is_reduce(n.op) && info.cost * (repetitions(n, at, group) - 1) > kMemoryCost) return Boundary::repeated;
     }
-    const bool differently =
-        is_reduce(n.op) && std::any_of(info.uses.begin(), info.uses.end(),
-                                       [&](const Use& at) { return !at.reads_as(info.uses[0]); });
+    const bool differently = is_reduce(n.op) && std::any_of(info.uses.begin(), info.uses.end(),
+                                                            [&](const Use& at) { return !at.reads_as(info.uses[0]); });
     return differently ? Boundary::unaligned : Boundary::none;
   }
 
@@ -254,8 +245,9 @@ class Fusing {
     return known.size();
   }
 
-  /// How often the kernel would compute each element of `n`: the product of the trip counts of loops that are around a loop on which n
-  /// depends, but on which n itself does not depend. Reduction loops are inside of output loops; the rows of reductions are outermost.
+  /// How often the kernel would compute each element of `n`: the product of the trip counts of loops that are around a
+  /// loop on which n depends, but on which n itself does not depend. Reduction loops are inside of output loops; the
+  /// rows of reductions are outermost.
   static double repetitions(const LazyNode& n, const Use& at, const FusionGroup& group) {
     return std::max(times(n, at, group), 1.0);
   }
@@ -264,17 +256,16 @@ class Fusing {
     const AxisSet depends = at.depends();
     AxisSet outside = around(at, group) & ~depends;
     if (is_of_outputs(at, group)) {
-      const bool is_of_rows = std::any_of(group.rows.begin(), group.rows.end(),
-                                          [&](AxisSet row) { return (depends & ~row) == 0; });
+      const bool is_of_rows =
+          std::any_of(group.rows.begin(), group.rows.end(), [&](AxisSet row) { return (depends & ~row) == 0; });
       outside &= is_of_rows ? 0 : group.outputs;
     }
     return trip_count(depends | outside, group) / elements(n);
   }
   /// True iff the use depends on output axes only, and so is outside of all reduction loops.
-  static bool is_of_outputs(const Use& at, const FusionGroup& group) {
-    return (at.depends() & ~group.outputs) == 0;
-  }
-  /// The loops around the use: all loops of its scope down to the innermost loop on which it depends. (Inner loops are later axes.)
+  static bool is_of_outputs(const Use& at, const FusionGroup& group) { return (at.depends() & ~group.outputs) == 0; }
+  /// The loops around the use: all loops of its scope down to the innermost loop on which it depends. (Inner loops are
+  /// later axes.)
   static AxisSet around(const Use& at, const FusionGroup& group) {
     AxisSet depends = at.depends();
     if (depends == 0) return 0;
@@ -299,16 +290,16 @@ class Fusing {
     return out;
   }
 
-  /// True iff the loops of the kernel have a place for the reduction `n` where each of its elements is computed (about) once.
+  /// True iff the loops of the kernel have a place for the reduction `n` where each of its elements is computed (about)
+  /// once.
   static bool fits(const LazyNode& n, const Use& at, const FusionGroup& group) {
     const AxisSet depends = at.depends(), missing = group.outputs & ~depends;
     if (group.sizes.size() + std::get<Axes>(n.arg).size() > kMostAxes) return false;
     if (overlaps(n, at, group) > kMostOverlap) return false;
-    if (!is_of_outputs(at, group)) {  // inside of the loops of another reduction:
-      if (reduced_count(n) >= kMemoryCost)
-        return false;                              // a long reduction is better materialized,
-      if (missing != 0) return false;              // as is one that is the same for some outputs
-      return times(n, at, group) <= kMostOverlap;  // or in some iterations of the loops
+    if (!is_of_outputs(at, group)) {                      // inside of the loops of another reduction:
+      if (reduced_count(n) >= kMemoryCost) return false;  // a long reduction is better materialized,
+      if (missing != 0) return false;                     // as is one that is the same for some outputs
+      return times(n, at, group) <= kMostOverlap;         // or in some iterations of the loops
     }
     if (missing == 0) return true;
     return std::all_of(group.rows.begin(), group.rows.end(), [&](AxisSet row) {
@@ -323,8 +314,7 @@ class Fusing {
     const std::vector<PlacedNode> placed = placed_nodes();
     std::vector<const LazyNode*> more;
     if (round < kMostRounds) more = recomputed_nodes(placed);
-    if (more.empty() && round < 2 * kMostRounds)
-      more = excess_nodes(placed, round + 1 == 2 * kMostRounds);
+    if (more.empty() && round < 2 * kMostRounds) more = excess_nodes(placed, round + 1 == 2 * kMostRounds);
     recomputed_.insert(more.begin(), more.end());
     return !more.empty();
   }
@@ -354,8 +344,7 @@ class Fusing {
       for (const std::int64_t axis : std::get<Axes>(n.arg))
         if (const Int& size = n.src[0].shape()[static_cast<std::size_t>(axis)]; !is_one(size))
           sizes.push_back(count_of(size));
-      const std::size_t at =
-          first.try_emplace({info.group, info.depth, sizes}, info.loops).first->second;
+      const std::size_t at = first.try_emplace({info.group, info.depth, sizes}, info.loops).first->second;
       for (std::size_t k = 0; k < sizes.size() && info.loops + k < group.same.size(); ++k)
         group.same[info.loops + k] = at + k;
     }
@@ -389,23 +378,21 @@ class Fusing {
     group.sizes.push_back(count_of(size));
   }
 
-  /// The group whose kernel can also store `n`, because it computes each element of n in the iteration of its own element at the same
-  /// index. Of all groups that use `n` only the last one is considered: it depends on none of the others.
+  /// The group whose kernel can also store `n`, because it computes each element of n in the iteration of its own
+  /// element at the same index. Of all groups that use `n` only the last one is considered: it depends on none of the
+  /// others.
   std::optional<std::size_t> home(const LazyNode& n, const Info& info) const {
-    if (!options_.fuse || n.src.empty() || is_forced(n) || info.overflows || info.is_copied ||
-        info.uses.empty())
+    if (!options_.fuse || n.src.empty() || is_forced(n) || info.overflows || info.is_copied || info.uses.empty())
       return std::nullopt;
     const auto at = std::max_element(info.uses.begin(), info.uses.end(),
                                      [](const Use& a, const Use& b) { return a.group < b.group; });
-    const bool is_alone = std::count_if(info.uses.begin(), info.uses.end(),
-                                        [&](const Use& a) { return a.group == at->group; }) == 1;
+    const bool is_alone =
+        std::count_if(info.uses.begin(), info.uses.end(), [&](const Use& a) { return a.group == at->group; }) == 1;
     const FusionGroup& group = groups_[at->group];
     if (!is_alone || group.nodes >= options_.most_nodes || !(group.root->shape == n.shape) ||
-        (group.is_part && info.uses.size() > 1) ||
-        (info.uses.size() > 1 && is_reduce(n.op) && !fits(n, *at, group)))
+        (group.is_part && info.uses.size() > 1) || (info.uses.size() > 1 && is_reduce(n.op) && !fits(n, *at, group)))
       return std::nullopt;
-    if (!std::equal(at->dims.begin(), at->dims.end(), group.dims.begin(), group.dims.end()))
-      return std::nullopt;
+    if (!std::equal(at->dims.begin(), at->dims.end(), group.dims.begin(), group.dims.end())) return std::nullopt;
     return at->group;
   }
 
@@ -441,8 +428,7 @@ class Fusing {
     if (n.op == Ops::GATHER) return gather(n, at);
     if (is_reduce(n.op)) enter_reduction(n, at);
     if (is_movement(n.op)) at.dims = through(n, at);
-    if (n.op == Ops::SHRINK || n.op == Ops::PAD || n.op == Ops::STRIDE)
-      at.shifts = at.shifts * 31 + n.hash;
+    if (n.op == Ops::SHRINK || n.op == Ops::PAD || n.op == Ops::STRIDE) at.shifts = at.shifts * 31 + n.hash;
     for (const LazyOp& s : needed(n)) add_use(s, at, false);
   }
 
@@ -460,8 +446,7 @@ class Fusing {
     Info& info = info_.at(&n);
     info.group = at.group;
     info.loops = group.sizes.size();
-    at.scope = is_of_outputs(at, group) ? depends
-                                        : around(at, group);  // the loops around the reduction's loops
+    at.scope = is_of_outputs(at, group) ? depends : around(at, group);  // the loops around the reduction's loops
     for (const std::int64_t axis : std::get<Axes>(n.arg)) {
       const auto d = static_cast<std::size_t>(axis);
       if (is_one(n.src[0].shape()[d]) || group.sizes.size() >= kMostAxes) continue;
@@ -479,16 +464,14 @@ class Fusing {
     const SmallVec<AxisSet, 6>& dims = at.dims;
     if (n.op == Ops::RESHAPE) {
       SmallVec<Factor, 6> factors;
-      for (std::size_t t = 0; t < dims.size(); ++t)
-        add_factors(n.shape[t], dims[t], groups_[at.group], factors);
+      for (std::size_t t = 0; t < dims.size(); ++t) add_factors(n.shape[t], dims[t], groups_[at.group], factors);
       return through_reshape(factors, below);
     }
     SmallVec<AxisSet, 6> out;
     for (std::size_t t = 0; t < below.size(); ++t) out.push_back(is_one(below[t]) ? 0 : dims[t]);
     if (n.op == Ops::PERMUTE) {
       const Axes& order = std::get<Axes>(n.arg);
-      for (std::size_t t = 0; t < order.size(); ++t)
-        out[static_cast<std::size_t>(order[t])] = dims[t];
+      for (std::size_t t = 0; t < order.size(); ++t) out[static_cast<std::size_t>(order[t])] = dims[t];
     }
     return out;
   }
@@ -520,8 +503,8 @@ class Fusing {
 }  // namespace
 
 std::string_view to_string(Boundary why) {
-  constexpr std::array<std::string_view, 7> names = {
-      "none", "asked", "contiguous", "shared", "repeated", "unaligned", "large"};
+  constexpr std::array<std::string_view, 7> names = {"none",     "asked",     "contiguous", "shared",
+                                                     "repeated", "unaligned", "large"};
   return names[static_cast<std::size_t>(why)];
 }
 

@@ -1,23 +1,25 @@
-// Fusion: boundaries() decides which nodes of a graph are materialized, that is, stored to memory of their own, and which are fused,
-// that is, computed inside of the kernels that use them.
+// Fusion: boundaries() decides which nodes of a graph are materialized, that is, stored to memory of their own, and
+// which are fused, that is, computed inside of the kernels that use them.
 //
-// Nodes are placed users first. A node that only one kernel uses becomes a part of that kernel, unless a rule below materializes it. A
-// node that several kernels use is recomputed in each of them if that is cheap, else materialized. Placement is repeated in rounds, at
-// most eight; after each round recompute.h names nodes that the next round materializes, because the kernels recompute them too often.
-// The time is linear in the size of the graph. A materialized node may be stored by the kernel of another node, if that kernel computes
-// each of its elements anyway. A kernel may loop over finer dimensions than those of its result (domain.h).
+// Nodes are placed users first. A node that only one kernel uses becomes a part of that kernel, unless a rule below
+// materializes it. A node that several kernels use is recomputed in each of them if that is cheap, else materialized.
+// Placement is repeated in rounds, at most eight; after each round recompute.h names nodes that the next round
+// materializes, because the kernels recompute them too often. The time is linear in the size of the graph. A
+// materialized node may be stored by the kernel of another node, if that kernel computes each of its elements anyway. A
+// kernel may loop over finer dimensions than those of its result (domain.h).
 //
 // Why a node is materialized (Boundary):
 //   asked        it is a root, or the operand of a copy to another device
 //   contiguous   it is CONTIGUOUS, FROM or CONCAT: memory by definition
-//   shared       several kernels use it, and it is a reduction or expensive (more than 4 operations an element down to memory or a
-//                reduction), or it has more than 64 different uses; without FusionOptions::fuse each node that is not a movement op
-//   repeated     its kernel would compute each element several times, because of loops that the node does not depend on: cost times
-//                the additional computations exceeds the cost of memory; or all kernels together would do more than twice the
-//                operations of the graph (recompute.h)
-//   unaligned    a reduction that the kernel's loops would compute too often: over rows that do not nest with those of the kernel's other
-//                reductions, over overlapping windows, or inside of the loops of another reduction; or one whose uses read different
-//                elements in the same iteration
+//   shared       several kernels use it, and it is a reduction or expensive (more than 4 operations an element down to
+//                memory or a reduction), or it has more than 64 different uses; without FusionOptions::fuse each node
+//                that is not a movement op
+//   repeated     its kernel would compute each element several times, because of loops that the node does not depend
+//                on: cost times the additional computations exceeds the cost of memory; or all kernels together would
+//                do more than twice the operations of the graph (recompute.h)
+//   unaligned    a reduction that the kernel's loops would compute too often: over rows that do not nest with those of
+//                the kernel's other reductions, over overlapping windows, or inside of the loops of another reduction;
+//                or one whose uses read different elements in the same iteration
 //   large        its kernel would have too many nodes
 #pragma once
 
@@ -38,7 +40,7 @@ std::string_view to_string(Boundary why);
 
 /// Limits of fusion.
 struct FusionOptions {
-  bool fuse = true;  ///< false: each op that computes becomes a kernel (the flag NOFUSE)
+  bool fuse = true;              ///< false: each op that computes becomes a kernel (the flag NOFUSE)
   std::size_t most_nodes = 256;  ///< the most nodes of one kernel
 };
 
@@ -52,8 +54,8 @@ struct Materialized {
 };
 using Cut [[deprecated("renamed to Materialized")]] = Materialized;
 
-/// The materialized nodes among the nodes that `roots` need and that are not realized, sources first. `roots` themselves are among them;
-/// constants only where they are roots.
+/// The materialized nodes among the nodes that `roots` need and that are not realized, sources first. `roots`
+/// themselves are among them; constants only where they are roots.
 std::vector<Materialized> boundaries(std::span<const LazyOp> roots, const FusionOptions& options = {});
 
 }  // namespace strata

@@ -27,23 +27,20 @@ LazyOp renumbered(const LazyOp& store, const std::vector<int>& slots) {
 /// Whether no variable has one value in `a` and another in `b`: a kernel runs with one value of each variable.
 bool agree(const Values& a, const Values& b) {
   return std::all_of(a.begin(), a.end(), [&](const auto& of_a) {
-    return std::all_of(b.begin(), b.end(), [&](const auto& of_b) {
-      return !same(of_a.first, of_b.first) || of_a.second == of_b.second;
-    });
+    return std::all_of(b.begin(), b.end(),
+                       [&](const auto& of_b) { return !same(of_a.first, of_b.first) || of_a.second == of_b.second; });
   });
 }
 /// Adds the values of variables that `values` lacks.
 void add_values(Values& values, const Values& more) {
   for (const auto& value : more)
-    if (std::none_of(values.begin(), values.end(),
-                     [&](const auto& known) { return same(known.first, value.first); }))
+    if (std::none_of(values.begin(), values.end(), [&](const auto& known) { return same(known.first, value.first); }))
       values.push_back(value);
 }
 
 class Joining {
  public:
-  Joining(std::vector<ScheduleItem> items, std::size_t most)
-      : items_(std::move(items)), most_(most) {}
+  Joining(std::vector<ScheduleItem> items, std::size_t most) : items_(std::move(items)), most_(most) {}
 
   std::vector<ScheduleItem> run() {
     find_levels();
@@ -59,8 +56,7 @@ class Joining {
       if (joins(item))
         for (const LazyOp& input : item.inputs)
           if (const auto it = leader.find({level_[k], shape, input.node()});
-              it != leader.end() && nodes[it->second] + size <= most_ &&
-              agree(values[it->second], item.values)) {
+              it != leader.end() && nodes[it->second] + size <= most_ && agree(values[it->second], item.values)) {
             group = it->second;
             break;
           }
@@ -72,23 +68,19 @@ class Joining {
       add_values(values[*group], item.values);
       nodes[*group] += size;
       if (joins(item))
-        for (const LazyOp& input : item.inputs)
-          leader.try_emplace({level_[k], shape, input.node()}, *group);
+        for (const LazyOp& input : item.inputs) leader.try_emplace({level_[k], shape, input.node()}, *group);
     }
     return together(groups);
   }
 
  private:
-  static bool joins(const ScheduleItem& item) {
-    return item.is_kernel() && item.outputs[0].op() != Ops::CONCAT;
-  }
+  static bool joins(const ScheduleItem& item) { return item.is_kernel() && item.outputs[0].op() != Ops::CONCAT; }
   void find_levels() {
     std::unordered_map<const LazyNode*, std::size_t> of;
     for (const ScheduleItem& item : items_) {
       std::size_t level = 0;
       for (const LazyOp& input : item.inputs)
-        if (const auto it = of.find(input.node()); it != of.end())
-          level = std::max(level, it->second + 1);
+        if (const auto it = of.find(input.node()); it != of.end()) level = std::max(level, it->second + 1);
       level_.push_back(level);
       for (const LazyOp& output : item.outputs) {
         std::size_t& known = of[output.node()];  // the parts of a CONCAT may be at different levels
@@ -113,16 +105,14 @@ class Joining {
       const ScheduleItem& item = items_[k];
       out.outputs.insert(out.outputs.end(), item.outputs.begin(), item.outputs.end());
       for (const LazyOp& input : item.inputs)
-        if (std::find(out.inputs.begin(), out.inputs.end(), input) == out.inputs.end())
-          out.inputs.push_back(input);
+        if (std::find(out.inputs.begin(), out.inputs.end(), input) == out.inputs.end()) out.inputs.push_back(input);
       add_values(out.values, item.values);
     }
     std::vector<LazyOp> stores;
     for (const std::size_t k : group) {
       const ScheduleItem& item = items_[k];
       std::vector<int> slots;
-      for (std::size_t o = 0; o < item.outputs.size(); ++o)
-        slots.push_back(static_cast<int>(stores.size() + o));
+      for (std::size_t o = 0; o < item.outputs.size(); ++o) slots.push_back(static_cast<int>(stores.size() + o));
       for (const LazyOp& input : item.inputs) {
         const auto at = std::find(out.inputs.begin(), out.inputs.end(), input) - out.inputs.begin();
         slots.push_back(static_cast<int>(out.outputs.size()) + static_cast<int>(at));

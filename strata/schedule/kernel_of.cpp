@@ -21,16 +21,12 @@ LazyOp moved_leaf(const LazyNode& n, const LazyOp& leaf) {
 
 class KernelOf {
  public:
-  KernelOf(const std::vector<Stored>& stored,
-           const std::unordered_map<const LazyNode*, Boundary>& materialized)
-      : stored_(stored),
-        materialized_(materialized),
-        item_{stored[0].output, {}, {}, {}, Boundary::asked} {}
+  KernelOf(const std::vector<Stored>& stored, const std::unordered_map<const LazyNode*, Boundary>& materialized)
+      : stored_(stored), materialized_(materialized), item_{stored[0].output, {}, {}, {}, Boundary::asked} {}
 
   ScheduleItem run() {
-    detail::Rebuild build(
-        [this](const LazyOp& n, const std::vector<LazyOp>& sources) { return made(n, sources); },
-        [this](const LazyOp& n) { return is_input(n) ? std::optional(input(n)) : std::nullopt; });
+    detail::Rebuild build([this](const LazyOp& n, const std::vector<LazyOp>& sources) { return made(n, sources); },
+                          [this](const LazyOp& n) { return is_input(n) ? std::optional(input(n)) : std::nullopt; });
     std::vector<LazyOp> stores;
     for (const Stored& s : stored_) {
       const LazyOp value = build(s.value);
@@ -39,8 +35,7 @@ class KernelOf {
         item_.outputs = {s.output};
         return std::move(item_);
       }
-      stores.push_back(LazyOp::store(static_cast<int>(item_.outputs.size()), s.st, value,
-                                     product(s.output.shape())));
+      stores.push_back(LazyOp::store(static_cast<int>(item_.outputs.size()), s.st, value, product(s.output.shape())));
       item_.outputs.push_back(s.output);
     }
     item_.ast = unbind(LazyOp::sink(stores), item_.values);
@@ -50,16 +45,14 @@ class KernelOf {
  private:
   /// True iff `value` is the whole contiguous memory of an input, and the output may share that memory.
   static bool is_whole(const LazyOp& value, const Stored& s) {
-    if (value.op() != Ops::LOAD || s.output.op() == Ops::CONTIGUOUS || s.output.op() == Ops::CONCAT)
-      return false;
+    if (value.op() != Ops::LOAD || s.output.op() == Ops::CONTIGUOUS || s.output.op() == Ops::CONCAT) return false;
     const auto& arg = std::get<BufferArg>(value.arg());
     return arg.st.simplify().contiguous() && arg.size == product(arg.st.shape());
   }
   bool is_input(const LazyOp& n) const {
     if (n.op() == Ops::EMPTY || is_realized(*n.node())) return true;
     return materialized_.contains(n.node()) &&
-           std::none_of(stored_.begin(), stored_.end(),
-                        [&](const Stored& s) { return s.output == n; });
+           std::none_of(stored_.begin(), stored_.end(), [&](const Stored& s) { return s.output == n; });
   }
 
   LazyOp made(const LazyOp& n, const std::vector<LazyOp>& sources) const {
@@ -83,8 +76,7 @@ class KernelOf {
 }  // namespace
 
 ScheduleItem kernel_of(const std::vector<Stored>& stored,
-                       const std::unordered_map<const LazyNode*, Boundary>& materialized,
-                       Boundary why) {
+                       const std::unordered_map<const LazyNode*, Boundary>& materialized, Boundary why) {
   ScheduleItem out = KernelOf(stored, materialized).run();
   out.why = why;
   if (stored[0].output.op() == Ops::CONCAT) out.part = stored[0].value;

@@ -21,8 +21,7 @@ class Planning {
     for (std::size_t k = 0; k < items_.size(); ++k) {
       for (const LazyOp& output : items_[k].outputs) {
         const auto it = lives_.find(output.node());
-        if (it == lives_.end() || it->second.first != k || out_.at.contains(output.node()))
-          continue;
+        if (it == lives_.end() || it->second.first != k || out_.at.contains(output.node())) continue;
         const std::size_t block = take(nbytes_of(output));
         out_.at.emplace(output.node(), block);
         ends[it->second.last].push_back(block);
@@ -40,8 +39,7 @@ class Planning {
 
   const LazyOp& memory_of(const LazyOp& n) const {
     const LazyOp* at = &n;
-    for (auto it = out_.alias.find(at->node()); it != out_.alias.end();
-         it = out_.alias.find(at->node()))
+    for (auto it = out_.alias.find(at->node()); it != out_.alias.end(); it = out_.alias.find(at->node()))
       at = &it->second;
     return *at;
   }
@@ -65,7 +63,8 @@ class Planning {
     if (const auto it = lives_.find(memory.node()); it != lives_.end()) it->second.last = k;
   }
 
-  /// Takes the best-fitting free block: the smallest one that is large enough, else the largest one, enlarged; or a new block.
+  /// Takes the best-fitting free block: the smallest one that is large enough, else the largest one, enlarged; or a new
+  /// block.
   std::size_t take(std::int64_t bytes) {
     bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
     out_.unshared += bytes;
@@ -97,15 +96,12 @@ class Planning {
 std::int64_t nbytes_of(const LazyOp& n) {
   const std::int64_t size = product(n.shape()).vmax();
   std::int64_t bytes = 0;
-  STRATA_CHECK(try_mul(size, static_cast<std::int64_t>(n.dtype().itemsize()), bytes) &&
-                   bytes <= INT64_MAX - kAlignment,
-               overflow, "[memory] a tensor of shape ", render(n.shape()),
-               " has more bytes than 64 bits count");
+  STRATA_CHECK(try_mul(size, static_cast<std::int64_t>(n.dtype().itemsize()), bytes) && bytes <= INT64_MAX - kAlignment,
+               overflow, "[memory] a tensor of shape ", render(n.shape()), " has more bytes than 64 bits count");
   return bytes;
 }
 
-MemoryPlan plan_memory(std::span<const ScheduleItem> items,
-                       const std::function<bool(const LazyOp&)>& kept) {
+MemoryPlan plan_memory(std::span<const ScheduleItem> items, const std::function<bool(const LazyOp&)>& kept) {
   return Planning(items, kept).run();
 }
 

@@ -1,5 +1,5 @@
-// plan_memory(): assigns the intermediate results of a schedule to blocks of memory. A block is reused as soon as no later kernel reads
-// the result that it holds.
+// plan_memory(): assigns the intermediate results of a schedule to blocks of memory. A block is reused as soon as no
+// later kernel reads the result that it holds.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,6 @@ std::int64_t nbytes_of(const LazyOp& n);
 /// Plans the memory of the outputs of `items`, in order; each result takes the best-fitting free block.
 /// @param kept true for nodes that outlast the schedule: they get memory of their own, which is no part of the plan
 /// @throws Error (overflow) as nbytes_of()
-MemoryPlan plan_memory(std::span<const ScheduleItem> items,
-                       const std::function<bool(const LazyOp&)>& kept);
+MemoryPlan plan_memory(std::span<const ScheduleItem> items, const std::function<bool(const LazyOp&)>& kept);
 
 }  // namespace strata

@@ -13,8 +13,7 @@ constexpr int kMostSteps = 256;                  // from two users up to their c
 
 double elements(const LazyNode& n) {
   double out = 1;
-  for (const Int& size : n.shape)
-    out *= static_cast<double>(std::max<std::int64_t>(size.vmax(), 1));
+  for (const Int& size : n.shape) out *= static_cast<double>(std::max<std::int64_t>(size.vmax(), 1));
   return out;
 }
 
@@ -27,8 +26,7 @@ class Recomputation {
   std::vector<const LazyNode*> run() {
     for (std::size_t k = placed_.size(); k-- > 0;) look_up(k);
     std::vector<bool> is_materialized(placed_.size());
-    for (std::size_t k = 0; k < placed_.size(); ++k)
-      is_materialized[k] = placed_[k].is_materialized;
+    for (std::size_t k = 0; k < placed_.size(); ++k) is_materialized[k] = placed_[k].is_materialized;
     std::vector<double> cost(placed_.size());
     std::vector<const LazyNode*> out;
     const auto add = [&](std::size_t k) {
@@ -65,8 +63,7 @@ class Recomputation {
   }
 
  private:
-  using Cost =
-      std::array<double, 2>;  ///< operations by two measures: each op counts 1, and each op counts op_cost()
+  using Cost = std::array<double, 2>;  ///< operations by two measures: each op counts 1, and each op counts op_cost()
 
   static Cost cost_of(const LazyNode& n) {
     if (is_reduce(n.op)) return {elements(*n.src[0].node()), elements(*n.src[0].node())};
@@ -78,8 +75,7 @@ class Recomputation {
     return std::max(cost[0] - kMostRecomputation * once[0], cost[1] - kMostRecomputation * once[1]);
   }
   std::vector<const LazyNode*> chosen(const Cost& once, Cost kernels,
-                                      const std::unordered_map<std::size_t, Cost>& extra,
-                                      bool all) const {
+                                      const std::unordered_map<std::size_t, Cost>& extra, bool all) const {
     std::vector<const LazyNode*> out;
     if (excess(kernels, once) <= 0) return out;
     std::vector<std::pair<std::size_t, Cost>> by_cost(extra.begin(), extra.end());
@@ -94,8 +90,9 @@ class Recomputation {
     return out;
   }
 
-  /// The chain above a node. `next` is the nearest node through which all uses of the node pass and which is computed as often; `top` is
-  /// the last node of the chain next, next of next, ... Memory of `top` would serve in place of memory of the node.
+  /// The chain above a node. `next` is the nearest node through which all uses of the node pass and which is computed
+  /// as often; `top` is the last node of the chain next, next of next, ... Memory of `top` would serve in place of
+  /// memory of the node.
   struct Up {
     enum class State : std::uint8_t { unused, one, none } state = State::unused;
     std::size_t next = 0, top = 0;
@@ -105,8 +102,7 @@ class Recomputation {
   double own_cost(const LazyNode& n, const std::vector<double>& cost) const {
     double out = is_pointwise(n.op) ? op_cost(n.op) : 0;
     for (const LazyOp& s : needed(n))
-      if (const auto it = at_.find(s.node()); it != at_.end())
-        out += passed_cost(*s.node(), n, cost[it->second]);
+      if (const auto it = at_.find(s.node()); it != at_.end()) out += passed_cost(*s.node(), n, cost[it->second]);
     return out;
   }
   bool is_expensive(std::size_t k, double cost) const {
@@ -114,13 +110,12 @@ class Recomputation {
     return is_pointwise(n.op) && up_[k].top == k && !is_cheap_constant(n, cost) &&
            cost * (placed_[k].times - 1) > kMemoryCost;
   }
-  /// True iff the top of the chain should be materialized in place of reduction k: its memory is not larger, and the nodes between are then
-  /// computed once.
+  /// True iff the top of the chain should be materialized in place of reduction k: its memory is not larger, and the
+  /// nodes between are then computed once.
   bool hands_on(std::size_t k) const {
     const LazyNode& n = *placed_[k].node;
     const std::size_t top = up_[k].top;
-    if (!placed_[k].may_move || !is_reduce(n.op) || top == k || placed_[k].times < kOnce)
-      return false;
+    if (!placed_[k].may_move || !is_reduce(n.op) || top == k || placed_[k].times < kOnce) return false;
     const LazyNode& to = *placed_[top].node;
     return elements(to) <= elements(n) && to.dtype.itemsize() <= n.dtype.itemsize();
   }
@@ -137,11 +132,12 @@ class Recomputation {
     Up& up = up_[source];
     const bool is_first = up.state == Up::State::unused;
     if (is_first) up.next = user;
-    const bool goes_on = passes(source, user) && up.state != Up::State::none &&
-                         (is_first || advance_to_common(up.next, user));
+    const bool goes_on =
+        passes(source, user) && up.state != Up::State::none && (is_first || advance_to_common(up.next, user));
     up.state = goes_on ? Up::State::one : Up::State::none;
   }
-  /// True iff memory of `user` could replace memory of `source`: an elementwise op (or movement that leads to one) computed as often.
+  /// True iff memory of `user` could replace memory of `source`: an elementwise op (or movement that leads to one)
+  /// computed as often.
   bool passes(std::size_t source, std::size_t user) const {
     const PlacedNode& u = placed_[user];
     if (u.is_materialized || u.times < kAsOften * placed_[source].times) return false;

@@ -10,14 +10,11 @@ namespace strata {
 namespace {
 
 /// The store of all elements of `n` by a kernel that loops over `domain`.
-Stored whole(const LazyOp& n, const Ints& domain) {
-  return {n.reshape(domain), n, ShapeTracker::from_shape(domain)};
-}
+Stored whole(const LazyOp& n, const Ints& domain) { return {n.reshape(domain), n, ShapeTracker::from_shape(domain)}; }
 
 class Scheduling {
  public:
-  Scheduling(std::span<const LazyOp> roots, const FusionOptions& options)
-      : found_(boundaries(roots, options)) {
+  Scheduling(std::span<const LazyOp> roots, const FusionOptions& options) : found_(boundaries(roots, options)) {
     for (const Materialized& c : found_) {
       materialized_.emplace(c.node.node(), c.why);
       if (c.inside != nullptr) beside_[c.inside].push_back(c.node);
@@ -56,7 +53,8 @@ class Scheduling {
 
   std::vector<Materialized> found_;
   std::unordered_map<const LazyNode*, Boundary> materialized_;
-  std::unordered_map<const LazyNode*, std::vector<LazyOp>> beside_;  // by the root of a kernel: nodes that it also stores
+  std::unordered_map<const LazyNode*, std::vector<LazyOp>>
+      beside_;  // by the root of a kernel: nodes that it also stores
   std::vector<ScheduleItem> items_;
 };
 
@@ -69,11 +67,9 @@ std::vector<ScheduleItem> schedule(std::span<const LazyOp> roots, const FusionOp
 
 std::string ScheduleItem::text() const {
   const Ints& shape = outputs[0].shape();
-  const std::string_view what =
-      is_kernel() ? "a kernel of shape " : "the memory of its input, of shape ";
+  const std::string_view what = is_kernel() ? "a kernel of shape " : "the memory of its input, of shape ";
   std::string out = detail::message(what, render(shape), ": ", to_string(why));
-  if (const std::string origin = outputs[0].origin().text(); !origin.empty())
-    out += detail::message(" (", origin, ")");
+  if (const std::string origin = outputs[0].origin().text(); !origin.empty()) out += detail::message(" (", origin, ")");
   return out;
 }
 

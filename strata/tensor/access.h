@@ -1,5 +1,5 @@
-// Access to the private state of a Tensor: its graph node, its device and the TensorState that copies of a handle share. For the
-// code of Strata itself (tensor/, nn/, the Python binding); users of the library do not need it.
+// Access to the private state of a Tensor: its graph node, its device and the TensorState that copies of a handle
+// share. For the code of Strata itself (tensor/, nn/, the Python binding); users of the library do not need it.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ class TensorAccess {
   static Tensor of(const std::shared_ptr<TensorState>& state) { return Tensor(state); }
 };
 
-/// The node of a parameter with the value `plain`; its gradient goes to `slot`. Where `plain` is realized, the new node is realized
-/// too, with the same buffer.
+/// The node of a parameter with the value `plain`; its gradient goes to `slot`. Where `plain` is realized, the new node
+/// is realized too, with the same buffer.
 LazyOp parameter_over(const LazyOp& plain, const std::shared_ptr<GradientSlot>& slot);
 
 }  // namespace strata

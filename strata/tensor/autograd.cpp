@@ -26,8 +26,8 @@ LazyOp seed(const Tensor& y, const std::optional<Tensor>& dy, const char* name) 
                  " is not a scalar: give the gradient of the tensor");
     return y.ones_like().node();
   }
-  STRATA_CHECK(dy->shape() == y.shape(), shape, "[", name, "] a gradient of shape ",
-               render(dy->shape()), " does not match a tensor of shape ", render(y.shape()));
+  STRATA_CHECK(dy->shape() == y.shape(), shape, "[", name, "] a gradient of shape ", render(dy->shape()),
+               " does not match a tensor of shape ", render(y.shape()));
   return dy->cast(y.dtype()).node();
 }
 
@@ -38,7 +38,8 @@ std::optional<Tensor> gradient_of(const GradientSlot& slot) {
 bool are_same_handle(const std::optional<Tensor>& a, const std::optional<Tensor>& b) {
   return a && b ? TensorAccess::state(*a) == TensorAccess::state(*b) : a.has_value() == b.has_value();
 }
-/// Adds `gain` to the gradient. The sum is computed without the lock, and again if another thread has changed the gradient meanwhile.
+/// Adds `gain` to the gradient. The sum is computed without the lock, and again if another thread has changed the
+/// gradient meanwhile.
 void add_gradient(GradientSlot& slot, const Tensor& gain) {
   for (;;) {
     const std::optional<Tensor> before = gradient_of(slot);
@@ -49,8 +50,7 @@ void add_gradient(GradientSlot& slot, const Tensor& gain) {
   }
 }
 
-const ForkHook gradient_hook(
-    ForkOrder::memory, [] { gradient_mutex().lock(); }, [] { gradient_mutex().unlock(); });
+const ForkHook gradient_hook(ForkOrder::memory, [] { gradient_mutex().lock(); }, [] { gradient_mutex().unlock(); });
 
 }  // namespace
 
@@ -69,8 +69,8 @@ Tensor Tensor::detach(At at) const {
 }
 
 Tensor& Tensor::requires_grad(bool on) {
-  STRATA_CHECK(!on || dtype().is_float(), domain, "[requires_grad] a tensor of dtype ",
-               dtype().name(), " has no gradient");
+  STRATA_CHECK(!on || dtype().is_float(), domain, "[requires_grad] a tensor of dtype ", dtype().name(),
+               " has no gradient");
   if (on == (state_->slot != nullptr)) return *this;
   state_->slot = on ? std::make_shared<GradientSlot>() : nullptr;
   const LazyOp plain = node().detached();
@@ -98,15 +98,13 @@ void Tensor::set_grad(const std::optional<Tensor>& gradient) const {
 
 void Tensor::backward(const std::optional<Tensor>& gradient, At at) const {
   const OriginScope scope("backward", at);
-  STRATA_CHECK(
-      requires_grad(), domain,
-      "[backward] the tensor depends on no tensor that takes a gradient: call requires_grad(true) "
-      "first. The result of a jit function has no history: call backward() inside of the function");
+  STRATA_CHECK(requires_grad(), domain,
+               "[backward] the tensor depends on no tensor that takes a gradient: call requires_grad(true) "
+               "first. The result of a jit function has no history: call backward() inside of the function");
   const auto by = backpropagate(node(), seed(*this, gradient, "backward").detached());
   for (const auto& [n, dn] : by) {
     if (n->op != Ops::REQUIRES_GRAD) continue;
-    const auto slot =
-        std::static_pointer_cast<GradientSlot>(std::get<IdentityArg>(n->arg).owner.lock());
+    const auto slot = std::static_pointer_cast<GradientSlot>(std::get<IdentityArg>(n->arg).owner.lock());
     if (slot == nullptr) continue;
     add_gradient(*slot, Tensor(dn.detached(), device()));
   }
@@ -132,8 +130,8 @@ namespace {
 
 using GradientsByNode = std::unordered_map<const LazyNode*, LazyOp>;
 
-/// True iff `n` is a node of the parameter with this slot. A parameter may have several nodes in a graph, because it was realized or
-/// assigned to between uses.
+/// True iff `n` is a node of the parameter with this slot. A parameter may have several nodes in a graph, because it
+/// was realized or assigned to between uses.
 bool is_node_of(const LazyNode& n, const std::shared_ptr<GradientSlot>& slot) {
   return n.op == Ops::REQUIRES_GRAD && std::get<IdentityArg>(n.arg).owner.lock() == slot;
 }
@@ -170,13 +168,12 @@ std::optional<LazyOp> gradient_by(const GradientsByNode& by, const Tensor& x) {
 
 }  // namespace
 
-std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs,
-                              const std::optional<Tensor>& dy, Unused unused, At at) {
+std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs, const std::optional<Tensor>& dy,
+                              Unused unused, At at) {
   const OriginScope scope("gradients", at);
   for (std::size_t k = 0; k < xs.size(); ++k)
-    STRATA_CHECK(
-        xs[k].requires_grad(), domain, "[gradients] tensor ", k, " of shape ", render(xs[k].shape()),
-        " takes no gradient: call requires_grad(true) before y is computed, or use grad(f)(x)");
+    STRATA_CHECK(xs[k].requires_grad(), domain, "[gradients] tensor ", k, " of shape ", render(xs[k].shape()),
+                 " takes no gradient: call requires_grad(true) before y is computed, or use grad(f)(x)");
   const auto by = backpropagate(y.node(), seed(y, dy, "gradients"));
   std::vector<Tensor> out;
   for (std::size_t k = 0; k < xs.size(); ++k) {
@@ -190,11 +187,10 @@ std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs,
 }
 
 std::pair<Tensor, Tensor> value_and_grad(const TensorFunction& f, const Tensor& x) {
-  STRATA_CHECK(x.dtype().is_float(), domain, "[value_and_grad] a tensor of dtype ",
-               x.dtype().name(), " has no gradient");
+  STRATA_CHECK(x.dtype().is_float(), domain, "[value_and_grad] a tensor of dtype ", x.dtype().name(),
+               " has no gradient");
   const Tensor inner = TensorAccess::of(x.node().tracked({}), x);
-  const Tensor given =
-      TensorAccess::of(inner.node(), x);  // a tensor of its own, which f may change in place
+  const Tensor given = TensorAccess::of(inner.node(), x);  // a tensor of its own, which f may change in place
   const Tensor y = f(given);
   const std::vector<Tensor> by = gradients(y, {&inner, 1}, {}, Unused::zeros);
   return {y, by[0]};

@@ -1,4 +1,5 @@
-// Tensors made from memory: vectors, buffers, and empty(). Creation from numbers (zeros, arange, ...) is in the table of operations.
+// Tensors made from memory: vectors, buffers, and empty(). Creation from numbers (zeros, arange, ...) is in the table
+// of operations.
 
 #include <algorithm>
 

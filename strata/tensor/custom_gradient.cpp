@@ -44,11 +44,9 @@ Tensor Saved::operator[](std::size_t k) const {
   return TensorAccess::of(node, *device);
 }
 
-Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs, Backward backward,
-                     Saved saved) {
-  return with_gradient(value, inputs, [backward, saved = std::move(saved)](const Tensor& dy) {
-    return backward(dy, saved);
-  });
+Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs, Backward backward, Saved saved) {
+  return with_gradient(value, inputs,
+                       [backward, saved = std::move(saved)](const Tensor& dy) { return backward(dy, saved); });
 }
 
 #pragma GCC diagnostic pop

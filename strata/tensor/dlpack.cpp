@@ -13,8 +13,8 @@ namespace strata::dlpack {
 namespace {
 
 // The sizes of DLPack's structs on 64-bit machines.
-static_assert(sizeof(void*) != 8 || (sizeof(Elements) == 48 && sizeof(ManagedTensor) == 64 &&
-                                     sizeof(ManagedTensorVersioned) == 80));
+static_assert(sizeof(void*) != 8 ||
+              (sizeof(Elements) == 48 && sizeof(ManagedTensor) == 64 && sizeof(ManagedTensorVersioned) == 80));
 static_assert(sizeof(DataType) == 4 && sizeof(Device) == 8 && sizeof(Version) == 8);
 static_assert(std::is_standard_layout_v<ManagedTensorVersioned>);
 
@@ -44,20 +44,18 @@ constexpr std::array<DLPackRow, 13> kDLPackRows = {{
 // --- in ---
 
 DType dtype_from(const DataType& type) {
-  STRATA_CHECK(type.lanes == 1, domain, "[from_dlpack] the elements have ", type.lanes,
-               " lanes; 1 is expected");
+  STRATA_CHECK(type.lanes == 1, domain, "[from_dlpack] the elements have ", type.lanes, " lanes; 1 is expected");
   const auto* const row = std::find_if(kDLPackRows.begin(), kDLPackRows.end(), [&](const DLPackRow& r) {
     return static_cast<std::uint8_t>(r.code) == type.code && r.bits == type.bits;
   });
-  STRATA_CHECK(row != kDLPackRows.end(), domain, "[from_dlpack] the type with code ",
-               int{type.code}, " and ", int{type.bits}, " bits is not a dtype");
+  STRATA_CHECK(row != kDLPackRows.end(), domain, "[from_dlpack] the type with code ", int{type.code}, " and ",
+               int{type.bits}, " bits is not a dtype");
   return row->dtype;
 }
 
 Index sizes_from(const Elements& e) {
   STRATA_CHECK(e.ndim >= 0, domain, "[from_dlpack] ndim is ", e.ndim, "; 0 or more is expected");
-  STRATA_CHECK(e.ndim == 0 || e.shape != nullptr, domain, "[from_dlpack] ", e.ndim,
-               " dimensions have no shape");
+  STRATA_CHECK(e.ndim == 0 || e.shape != nullptr, domain, "[from_dlpack] ", e.ndim, " dimensions have no shape");
   Index out;
   for (std::int32_t k = 0; k < e.ndim; ++k) {
     STRATA_CHECK(e.shape[k] >= 0, shape, "[from_dlpack] dimension ", k, " has size ", e.shape[k]);
@@ -69,8 +67,7 @@ Index sizes_from(const Elements& e) {
 
 void* first_from(const Elements& e, std::int64_t elements) {
   if (elements == 0) return nullptr;
-  STRATA_CHECK(e.data != nullptr, domain, "[from_dlpack] ", elements,
-               " elements have a null address");
+  STRATA_CHECK(e.data != nullptr, domain, "[from_dlpack] ", elements, " elements have a null address");
   const auto data = reinterpret_cast<std::uintptr_t>(e.data);
   STRATA_CHECK(e.byte_offset <= std::numeric_limits<std::uintptr_t>::max() - data, overflow,
                "[from_dlpack] the offset of ", e.byte_offset, " bytes leaves the address space");
@@ -78,8 +75,8 @@ void* first_from(const Elements& e, std::int64_t elements) {
 }
 
 Tensor tensor_from(const Elements& e, bool read_only, Buffer::Deleter deleter, At at) {
-  STRATA_CHECK(e.device.type == kHostDevice, domain, "[from_dlpack] memory of device type ",
-               e.device.type, ", not of the host, which is ", kHostDevice);
+  STRATA_CHECK(e.device.type == kHostDevice, domain, "[from_dlpack] memory of device type ", e.device.type,
+               ", not of the host, which is ", kHostDevice);
   const DType dtype = dtype_from(e.dtype);
   const Index sizes = sizes_from(e);
   BlobOptions options{.deleter = std::move(deleter), .read_only = read_only};
@@ -87,8 +84,7 @@ Tensor tensor_from(const Elements& e, bool read_only, Buffer::Deleter deleter, A
     Index& strides = options.strides.emplace();
     for (std::int32_t k = 0; k < e.ndim; ++k) strides.push_back(e.strides[k]);
   }
-  return Tensor::from_blob(first_from(e, product(sizes)), to_ints(sizes), dtype, std::move(options),
-                           at);
+  return Tensor::from_blob(first_from(e, product(sizes)), to_ints(sizes), dtype, std::move(options), at);
 }
 
 /// Owns `managed`: calls the deleter when the last copy is destroyed, also by an exception.
@@ -103,8 +99,8 @@ std::shared_ptr<M> owned(M* managed) {
 // --- out ---
 
 DataType type_of(DType dtype) {
-  const auto* const row = std::find_if(kDLPackRows.begin(), kDLPackRows.end(),
-                                       [&](const DLPackRow& r) { return r.dtype == dtype; });
+  const auto* const row =
+      std::find_if(kDLPackRows.begin(), kDLPackRows.end(), [&](const DLPackRow& r) { return r.dtype == dtype; });
   STRATA_ASSERT(row != kDLPackRows.end(), "[to_dlpack] ", dtype.name(), " is not in the table");
   return {static_cast<std::uint8_t>(row->code), row->bits, 1};
 }
@@ -121,28 +117,23 @@ struct Exported {
 StridedBuffer copied(const Tensor& x, const Index& shape) {
   const Buffer from = x.buffer().toCPU();
   const std::int64_t count = product(shape);
-  return {Buffer::fromCPU(from.data(), count, from.dtype()), shape,
-          detail::contiguous_strides(shape), 0};
+  return {Buffer::fromCPU(from.data(), count, from.dtype()), shape, detail::contiguous_strides(shape), 0};
 }
 
 template <class M>
 std::unique_ptr<Exported<M>> exported_as(const Tensor& x, bool copy, bool may_be_read_only) {
   StridedBuffer memory = strided_buffer(x);
-  const bool is_backwards = std::any_of(memory.strides.begin(), memory.strides.end(),
-                                        [](std::int64_t stride) { return stride < 0; });
+  const bool is_backwards =
+      std::any_of(memory.strides.begin(), memory.strides.end(), [](std::int64_t stride) { return stride < 0; });
   if (copy || (memory.buffer.is_read_only() && !may_be_read_only))
     memory = copied(x, memory.shape);
   else if (is_backwards)
     memory = {x.buffer(), memory.shape, detail::contiguous_strides(memory.shape), 0};
   memory.buffer = memory.buffer.toCPU();
-  auto out =
-      std::make_unique<Exported<M>>(Exported<M>{{},
-                                                memory,
-                                                {memory.shape.begin(), memory.shape.end()},
-                                                {memory.strides.begin(), memory.strides.end()}});
+  auto out = std::make_unique<Exported<M>>(Exported<M>{
+      {}, memory, {memory.shape.begin(), memory.shape.end()}, {memory.strides.begin(), memory.strides.end()}});
   Elements& e = out->managed.dl_tensor;
-  e.data = static_cast<std::byte*>(memory.buffer.data()) +
-           memory.offset * static_cast<std::int64_t>(x.itemsize());
+  e.data = static_cast<std::byte*>(memory.buffer.data()) + memory.offset * static_cast<std::int64_t>(x.itemsize());
   e.ndim = static_cast<std::int32_t>(out->shape.size());
   e.dtype = type_of(x.dtype());
   e.shape = out->shape.data();
@@ -162,8 +153,8 @@ Tensor imported(ManagedTensor* managed, At at) {
 Tensor imported(ManagedTensorVersioned* managed, At at) {
   const std::shared_ptr<ManagedTensorVersioned> owner = owned(managed);
   // All major versions have the deleter at the same place; the fields behind it may differ.
-  STRATA_CHECK(owner->version.major == 1, domain, "[from_dlpack] version ", owner->version.major,
-               ".", owner->version.minor, " of DLPack, not 1");
+  STRATA_CHECK(owner->version.major == 1, domain, "[from_dlpack] version ", owner->version.major, ".",
+               owner->version.minor, " of DLPack, not 1");
   return tensor_from(owner->dl_tensor, (owner->flags & kReadOnly) != 0, [owner](void*) {}, at);
 }
 

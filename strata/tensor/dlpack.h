@@ -1,17 +1,17 @@
-// Exchange of tensors with other libraries through DLPack (github.com/dmlc/dlpack): from_dlpack() imports, to_dlpack() exports. Both
-// accept the versioned struct of DLPack 1 and the older one without a version.
+// Exchange of tensors with other libraries through DLPack (github.com/dmlc/dlpack): from_dlpack() imports, to_dlpack()
+// exports. Both accept the versioned struct of DLPack 1 and the older one without a version.
 //
 //   Tensor x = from_dlpack(managed);                       // managed: DLManagedTensor* or DLManagedTensorVersioned*
 //   auto* out = to_dlpack<DLManagedTensorVersioned>(x);    // of the user's own <dlpack/dlpack.h>
 //   auto* same = to_dlpack<dlpack::ManagedTensorVersioned>(x);
 //   out->deleter(out);                                     // when the consumer is done
 //
-// The structs below repeat DLPack's ABI under Strata's own names, so that this header does not include DLPack's. A user's
-// <dlpack/dlpack.h> has the same layout, and both functions accept the structs of either.
+// The structs below repeat DLPack's ABI under Strata's own names, so that this header does not include DLPack's. A
+// user's <dlpack/dlpack.h> has the same layout, and both functions accept the structs of either.
 //
-// Ownership. from_dlpack() always takes ownership of its argument: it calls the deleter exactly once, when no tensor needs the memory
-// any more or, on failure, before it throws. to_dlpack() passes ownership to the consumer, who calls the deleter once; the memory
-// stays valid until then, even after the tensor is destroyed.
+// Ownership. from_dlpack() always takes ownership of its argument: it calls the deleter exactly once, when no tensor
+// needs the memory any more or, on failure, before it throws. to_dlpack() passes ownership to the consumer, who calls
+// the deleter once; the memory stays valid until then, even after the tensor is destroyed.
 #pragma once
 
 #include <cstddef>
@@ -34,14 +34,7 @@ struct Device {
   std::int32_t id = 0;
 };
 /// DLDataTypeCode.
-enum class Code : std::uint8_t {
-  sint = 0,
-  uint = 1,
-  floating = 2,
-  bfloat = 4,
-  complex = 5,
-  boolean = 6
-};
+enum class Code : std::uint8_t { sint = 0, uint = 1, floating = 2, bfloat = 4, complex = 5, boolean = 6 };
 /// DLDataType: the type of the elements.
 struct DataType {
   std::uint8_t code = 0;  ///< a Code, or a value that a newer DLPack defines
@@ -104,26 +97,30 @@ constexpr bool has_our_layout() {
 
 }  // namespace dlpack
 
-/// Returns a tensor over the memory of `managed`, of the same shape and dtype; strides become a view. The elements are copied only
-/// where they are not aligned to their size. Strata never writes read-only memory and exports it as read-only again.
+/// Returns a tensor over the memory of `managed`, of the same shape and dtype; strides become a view. The elements are
+/// copied only where they are not aligned to their size. Strata never writes read-only memory and exports it as
+/// read-only again.
 /// @pre the elements do not change while the tensor, or an unrealized tensor that was computed from it, lives
 /// NOTE: each byte of a boolean other than 0 counts as true.
-/// @throws Error (domain) for a null `managed`, a major version other than 1, a device other than the host, a dtype that Strata does
-///   not have, more than one lane, ndim < 0, a null `shape` with ndim > 0, or null `data` with elements; (shape) for a negative size;
-///   (overflow) where the element count exceeds 64 bits or the memory exceeds the address space. The deleter has been called by then,
-///   if `managed` is not null.
+/// @throws Error (domain) for a null `managed`, a major version other than 1, a device other than the host, a dtype
+/// that Strata does
+///   not have, more than one lane, ndim < 0, a null `shape` with ndim > 0, or null `data` with elements; (shape) for a
+///   negative size; (overflow) where the element count exceeds 64 bits or the memory exceeds the address space. The
+///   deleter has been called by then, if `managed` is not null.
 template <dlpack::Managed M>
 Tensor from_dlpack(M* managed, At at = At::current()) {
   static_assert(dlpack::has_our_layout<M>(), "this is not the struct of DLPack");
   return dlpack::imported(reinterpret_cast<dlpack::Ours<M>*>(managed), at);
 }
 
-/// Exports `x` in host memory, with strides. Where `x` is memory, or memory seen through movement operations, that memory itself is
-/// exported; otherwise `x` is realized first. The elements are copied where
+/// Exports `x` in host memory, with strides. Where `x` is memory, or memory seen through movement operations, that
+/// memory itself is exported; otherwise `x` is realized first. The elements are copied where
 ///   - `copy` is true; the flag kIsCopied is then set;
 ///   - a stride is negative, as most consumers refuse negative strides;
-///   - the memory is read-only and M is the struct without flags, which cannot say so. With M versioned the flag kReadOnly is set.
-/// NOTE: a consumer that writes to the memory changes the elements of `x`, but not tensors that were already computed from `x`.
+///   - the memory is read-only and M is the struct without flags, which cannot say so. With M versioned the flag
+///   kReadOnly is set.
+/// NOTE: a consumer that writes to the memory changes the elements of `x`, but not tensors that were already computed
+/// from `x`.
 /// @return never null; its deleter may be called by any thread. @throws as realize()
 template <dlpack::Managed M>
 M* to_dlpack(const Tensor& x, bool copy = false) {

@@ -1,8 +1,8 @@
 // Tensor::from_blob(), which imports a user's memory, and strided_buffer(), which exports a tensor's memory.
 //
-// Strides are expressed by movement ops, so that an imported tensor is an ordinary node. The dimension with the largest stride comes
-// first: it becomes windows, `stride` elements apart, over the rest of the memory; and so on. The ops merge into one View with the given
-// strides.
+// Strides are expressed by movement ops, so that an imported tensor is an ordinary node. The dimension with the largest
+// stride comes first: it becomes windows, `stride` elements apart, over the rest of the memory; and so on. The ops
+// merge into one View with the given strides.
 
 #include <algorithm>
 #include <limits>
@@ -32,8 +32,8 @@ class ForeignLayout {
       if (shape[k] <= 1 || strides[k] == 0) continue;
       const Int128 reach = static_cast<Int128>(strides[k]) * (shape[k] - 1);
       (reach < 0 ? below : above) += reach < 0 ? -reach : reach;
-      STRATA_CHECK(below + above < kPosInf, overflow, "[from_blob] shape ", render(shape),
-                   " with strides ", render(strides), " reaches over more than 2^63 - 1 elements");
+      STRATA_CHECK(below + above < kPosInf, overflow, "[from_blob] shape ", render(shape), " with strides ",
+                   render(strides), " reaches over more than 2^63 - 1 elements");
       dims_.push_back({k, shape[k], strides[k] < 0 ? -strides[k] : strides[k]});
       if (strides[k] < 0) backwards_.push_back(static_cast<std::int64_t>(k));
     }
@@ -44,10 +44,8 @@ class ForeignLayout {
     });
   }
 
-  std::int64_t first() const { return first_; }  ///< the position of the element at index 0
-  std::int64_t extent() const {
-    return extent_;
-  }  ///< the number of elements from the lowest to the highest
+  std::int64_t first() const { return first_; }    ///< the position of the element at index 0
+  std::int64_t extent() const { return extent_; }  ///< the number of elements from the lowest to the highest
 
   /// {an EMPTY node for the memory of the extent, in a shape that needs few movement ops; the tensor's node over it}.
   std::pair<LazyOp, LazyOp> nodes(DType dtype) const {
@@ -108,13 +106,12 @@ class ForeignLayout {
     return out;
   }
 
-  /// Permutes dimensions from the order of strides to that of the shape, adds dimensions of size 1 and of stride 0, and flips axes of
-  /// negative stride.
+  /// Permutes dimensions from the order of strides to that of the shape, adds dimensions of size 1 and of stride 0, and
+  /// flips axes of negative stride.
   LazyOp ordered(const LazyOp& by_stride) const {
     SmallVec<std::size_t, 6> places;
     for (std::size_t k = 0; k < dims_.size(); ++k) places.push_back(k);
-    std::sort(places.begin(), places.end(),
-              [&](std::size_t a, std::size_t b) { return dims_[a].at < dims_[b].at; });
+    std::sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) { return dims_[a].at < dims_[b].at; });
     Axes order;
     Ints whole(shape_.size(), 1);
     for (const std::size_t place : places) {
@@ -133,8 +130,8 @@ class ForeignLayout {
 Index checked_sizes(const Ints& shape) {
   Index out;
   for (const Int& size : shape) {
-    STRATA_CHECK(size.is_number() && size.value() >= 0, shape, "[from_blob] shape ", render(shape),
-                 " has the size ", size.render());
+    STRATA_CHECK(size.is_number() && size.value() >= 0, shape, "[from_blob] shape ", render(shape), " has the size ",
+                 size.render());
     out.push_back(size.value());
   }
   product(out);  // has to fit in 64 bits
@@ -147,10 +144,9 @@ std::uintptr_t lowest_address(const void* first, const ForeignLayout& layout, DT
   const auto at = reinterpret_cast<std::uintptr_t>(first);
   const Int128 lowest = static_cast<Int128>(at) - layout.first() * itemsize;
   const Int128 bytes = layout.extent() * itemsize;
-  STRATA_CHECK(lowest > 0 && bytes <= kPosInf &&
-                   lowest + bytes <= std::numeric_limits<std::uintptr_t>::max(),
-               overflow, "[from_blob] ", layout.extent(), " elements of ", dtype.name(), ", ",
-               layout.first(), " of them below the first one, leave the address space");
+  STRATA_CHECK(lowest > 0 && bytes <= kPosInf && lowest + bytes <= std::numeric_limits<std::uintptr_t>::max(), overflow,
+               "[from_blob] ", layout.extent(), " elements of ", dtype.name(), ", ", layout.first(),
+               " of them below the first one, leave the address space");
   return static_cast<std::uintptr_t>(lowest);
 }
 
@@ -168,8 +164,8 @@ Tensor Tensor::from_blob(void* first, const Ints& shape, DType dtype, BlobOption
                " is not the dtype of an element");
   const Index sizes = checked_sizes(shape);
   const Index strides = options.strides.value_or(detail::contiguous_strides(sizes));
-  STRATA_CHECK(strides.size() == sizes.size(), shape, "[from_blob] ", strides.size(),
-               " strides for shape ", render(sizes));
+  STRATA_CHECK(strides.size() == sizes.size(), shape, "[from_blob] ", strides.size(), " strides for shape ",
+               render(sizes));
   if (product(sizes) == 0) {
     const Tensor out = from_buffer(Buffer::allocate(0, dtype), shape, at);
     if (options.deleter) options.deleter(first);
@@ -198,8 +194,7 @@ StridedBuffer strided_buffer(const Tensor& x) {
   if (std::optional<StridedBuffer> out = in_place(x.node())) return *out;
   const Buffer buffer = x.buffer();
   Index shape;
-  for (const Int& size : x.shape())
-    shape.push_back(size.is_number() ? size.value() : evaluate(size.expr()));
+  for (const Int& size : x.shape()) shape.push_back(size.is_number() ? size.value() : evaluate(size.expr()));
   return {buffer, shape, detail::contiguous_strides(shape), 0};
 }
 
@@ -207,39 +202,36 @@ namespace detail {
 
 MatrixLayout matrix_layout(const Strided& memory, bool is_row, std::int64_t rows, std::int64_t columns) {
   const Index &shape = memory.shape, &stride = memory.stride;
-  STRATA_CHECK(shape.size() == 1 || shape.size() == 2, shape, "[to_map] a tensor of shape ",
-               render(shape), " is not a matrix");
+  STRATA_CHECK(shape.size() == 1 || shape.size() == 2, shape, "[to_map] a tensor of shape ", render(shape),
+               " is not a matrix");
   const MatrixLayout out = shape.size() == 2 ? MatrixLayout{shape[0], shape[1], stride[0], stride[1]}
-                           : is_row ? MatrixLayout{1, shape[0], 0, stride[0]}
-                                    : MatrixLayout{shape[0], 1, stride[0], 0};
+                           : is_row          ? MatrixLayout{1, shape[0], 0, stride[0]}
+                                             : MatrixLayout{shape[0], 1, stride[0], 0};
   STRATA_CHECK((rows == -1 || rows == out.rows) && (columns == -1 || columns == out.columns), shape,
-               "[to_map] a tensor of shape ", render(shape), " is not a matrix of ", rows,
-               " rows and ", columns, " columns (-1: any)");
+               "[to_map] a tensor of shape ", render(shape), " is not a matrix of ", rows, " rows and ", columns,
+               " columns (-1: any)");
   return out;
 }
 
 MapStrides map_strides(const MatrixLayout& matrix, bool is_row_major, const MapStrides& own) {
-  // Along a dimension of size 0 or 1 any stride fits. Eigen takes a dynamic stride of 0 for that of a densely packed matrix.
-  const auto chosen = [&](const char* which, std::int64_t fixed, std::int64_t plain,
-                          std::int64_t stride, std::int64_t count) {
+  // Along a dimension of size 0 or 1 any stride fits. Eigen takes a dynamic stride of 0 for that of a densely packed
+  // matrix.
+  const auto chosen = [&](const char* which, std::int64_t fixed, std::int64_t plain, std::int64_t stride,
+                          std::int64_t count) {
     const bool is_free = count <= 1 || matrix.rows == 0 || matrix.columns == 0;
     const std::int64_t wanted = fixed == 0 ? plain : fixed;
-    STRATA_CHECK(is_free || (fixed == -1 ? stride != 0 : stride == wanted), undefined,
-                 "[to_map] the tensor's ", which, " stride is ", stride,
-                 ", the stride of the map is ",
+    STRATA_CHECK(is_free || (fixed == -1 ? stride != 0 : stride == wanted), undefined, "[to_map] the tensor's ", which,
+                 " stride is ", stride, ", the stride of the map is ",
                  fixed == -1 ? std::string("another") : std::to_string(wanted),
                  ": use Eigen::Dynamic as the stride of the map, or make the tensor contiguous()");
     return fixed != -1 ? fixed : is_free ? plain : stride;
   };
   const bool r = is_row_major;
   const std::int64_t count = r ? matrix.columns : matrix.rows;
-  const std::int64_t inner =
-      chosen("inner", own.inner, 1, r ? matrix.column_stride : matrix.row_stride, count);
-  const std::int64_t plain =
-      (inner == 0 ? 1 : inner) * count;  // does not overflow: bounded by the memory's extent
+  const std::int64_t inner = chosen("inner", own.inner, 1, r ? matrix.column_stride : matrix.row_stride, count);
+  const std::int64_t plain = (inner == 0 ? 1 : inner) * count;  // does not overflow: bounded by the memory's extent
   const std::int64_t outer =
-      chosen("outer", own.outer, plain, r ? matrix.row_stride : matrix.column_stride,
-             r ? matrix.rows : matrix.columns);
+      chosen("outer", own.outer, plain, r ? matrix.row_stride : matrix.column_stride, r ? matrix.rows : matrix.columns);
   return {outer, inner};
 }
 

@@ -1,8 +1,10 @@
-// on_values(): runs an operation on Tensors as its formula on Values (ops/). It turns Tensor arguments into their graph nodes, checks
-// that they are all on one device, calls the formula, and makes Tensors on that device from the resulting nodes. While the formula
-// runs, an OriginScope records the operation and the user's source line for the nodes that the formula makes.
+// on_values(): runs an operation on Tensors as its formula on Values (ops/). It turns Tensor arguments into their graph
+// nodes, checks that they are all on one device, calls the formula, and makes Tensors on that device from the resulting
+// nodes. While the formula runs, an OriginScope records the operation and the user's source line for the nodes that the
+// formula makes.
 //
-//   Tensor Tensor::renorm(double p, ..., At at) const { return on_values("renorm", at, [](const Value& x, ...) {...}, *this, p, ...); }
+//   Tensor Tensor::renorm(double p, ..., At at) const { return on_values("renorm", at, [](const Value& x, ...) {...},
+//   *this, p, ...); }
 //
 // What an operation computes is defined by its formula alone.
 #pragma once
@@ -26,11 +28,11 @@ using ops::Value;
 class CommonDevice {
  public:
   explicit CommonDevice(const char* operation) : operation_(operation) {}
-  /// The graph node of `x`; under NoGrad a detached one. @throws Error (domain) where `x` is on another device than earlier tensors
+  /// The graph node of `x`; under NoGrad a detached one. @throws Error (domain) where `x` is on another device than
+  /// earlier tensors
   Value node_of(const Tensor& x) {
-    STRATA_CHECK(device_ == nullptr || device_ == &x.device(), domain, "[", operation_,
-                 "] tensors on ", device_->name(), " and on ", x.device().name(),
-                 ": move one with to()");
+    STRATA_CHECK(device_ == nullptr || device_ == &x.device(), domain, "[", operation_, "] tensors on ",
+                 device_->name(), " and on ", x.device().name(), ": move one with to()");
     device_ = &x.device();
     return NoGrad::is_active() ? x.node().detached() : x.node();
   }
@@ -58,16 +60,14 @@ class MaybeHeldOperand {
   MaybeHeldOperand(const std::optional<Operand>& x, CommonDevice& devices) {
     if (x) held_.emplace(*x, devices);
   }
-  operator std::optional<ops::Operand>() const {
-    return held_ ? std::optional<ops::Operand>(*held_) : std::nullopt;
-  }
+  operator std::optional<ops::Operand>() const { return held_ ? std::optional<ops::Operand>(*held_) : std::nullopt; }
 
  private:
   std::optional<HeldOperand> held_;
 };
 
-// lowered(argument, devices): the argument as the formula takes it. Tensors become Values; an argument without tensors is passed on
-// unchanged.
+// lowered(argument, devices): the argument as the formula takes it. Tensors become Values; an argument without tensors
+// is passed on unchanged.
 inline Value lowered(const Tensor& x, CommonDevice& d) { return d.node_of(x); }
 inline HeldOperand lowered(const Operand& x, CommonDevice& d) { return {x, d}; }
 inline MaybeHeldOperand lowered(const std::optional<Operand>& x, CommonDevice& d) { return {x, d}; }
@@ -80,7 +80,8 @@ inline std::vector<Value> lowered(std::span<const Tensor> xs, CommonDevice& d) {
   for (const Tensor& x : xs) out.push_back(d.node_of(x));
   return out;
 }
-/// Options with tensors in them, e.g. BasicAttentionOptions<Tensor>: options.of<Value>(f) are the same options on Values.
+/// Options with tensors in them, e.g. BasicAttentionOptions<Tensor>: options.of<Value>(f) are the same options on
+/// Values.
 template <class T>
 concept HasTensors = requires(const T& options, Value (*f)(const std::optional<Tensor>&)) {
   options.template of<Value>([](const std::optional<Tensor>&) { return std::optional<Value>(); });

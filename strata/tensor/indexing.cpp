@@ -14,8 +14,7 @@ namespace strata {
 
 using front::CommonDevice, front::Value;
 
-Subscript::Subscript(const Tensor& indices, Location at)
-    : what_(std::make_shared<const Tensor>(indices)), at_(at) {}
+Subscript::Subscript(const Tensor& indices, Location at) : what_(std::make_shared<const Tensor>(indices)), at_(at) {}
 
 Subscript Subscript::checked(const Tensor& indices, Location at) {
   Subscript out(indices, at);
@@ -29,9 +28,7 @@ using Extremes = ops::Indices::Extremes;
 template <class T>
 Extremes extremes_of(const Tensor& x) {
   // An index beyond 63 bits is outside of every axis, as kPosInf is.
-  const auto cut = [](T v) {
-    return std::in_range<std::int64_t>(v) ? static_cast<std::int64_t>(v) : kPosInf;
-  };
+  const auto cut = [](T v) { return std::in_range<std::int64_t>(v) ? static_cast<std::int64_t>(v) : kPosInf; };
   const auto [least, most] = std::ranges::minmax(x.span<T>());
   return {cut(least), cut(most)};
 }
@@ -57,8 +54,7 @@ struct Lowering {
 
   ops::Subscript operator()(const TensorPointer& tensor) const {
     const Value node = devices.node_of(*tensor);
-    if (tensor->dtype().is_bool())
-      return ops::MaskPlaces{tensor->shape(), devices.node_of(nonzero_indices(*tensor))};
+    if (tensor->dtype().is_bool()) return ops::MaskPlaces{tensor->shape(), devices.node_of(nonzero_indices(*tensor))};
     const bool is_read = is_checked && tensor->dtype().is_int() && !(tensor->numel() == Int(0));
     return ops::Indices{node, is_read ? std::optional(extremes(*tensor)) : std::nullopt};
   }
@@ -69,8 +65,7 @@ struct Lowering {
 };
 std::vector<ops::Subscript> lowered(std::span<const Subscript> subscripts, CommonDevice& devices) {
   std::vector<ops::Subscript> out;
-  for (const Subscript& s : subscripts)
-    out.push_back(std::visit(Lowering{devices, s.is_checked()}, s.what()));
+  for (const Subscript& s : subscripts) out.push_back(std::visit(Lowering{devices, s.is_checked()}, s.what()));
   return out;
 }
 
@@ -97,12 +92,9 @@ Tensor Tensor::operator[](std::initializer_list<Subscript> subscripts) const {
   const std::span<const Subscript> all(subscripts.begin(), subscripts.size());
   return index(all, place_of(all));
 }
-Tensor Tensor::operator[](const Subscript& subscript) const {
-  return index({&subscript, 1}, subscript.at());
-}
+Tensor Tensor::operator[](const Subscript& subscript) const { return index({&subscript, 1}, subscript.at()); }
 
-Tensor Tensor::index_put(std::span<const Subscript> subscripts, const Operand& value,
-                         bool accumulate) const {
+Tensor Tensor::index_put(std::span<const Subscript> subscripts, const Operand& value, bool accumulate) const {
   const OriginScope scope("index_put", value.at());
   CommonDevice devices("index_put");
   const Value x = devices.node_of(*this);
@@ -110,8 +102,7 @@ Tensor Tensor::index_put(std::span<const Subscript> subscripts, const Operand& v
                                             : Value::full({}, value.number(), dtype());
   if (const Tensor* mask = lone_mask(subscripts)) {
     const Value holds = devices.node_of(*mask);
-    if (ops::is_one_for_all(v, x, holds))
-      return front::raised(ops::with_one_value(x, holds, v, accumulate), device());
+    if (ops::is_one_for_all(v, x, holds)) return front::raised(ops::with_one_value(x, holds, v, accumulate), device());
   }
   return front::raised(ops::index_put(x, lowered(subscripts, devices), v, accumulate), device());
 }

@@ -1,23 +1,24 @@
-// Exchange of tensors with other C++ containers of elements: std::span, std::mdspan, Eigen and pointers with strides. as_tensor()
-// imports; strided_buffer(), to_memory_ref(), to_mdspan() and to_map() export. Memory that strides can describe is not copied.
+// Exchange of tensors with other C++ containers of elements: std::span, std::mdspan, Eigen and pointers with strides.
+// as_tensor() imports; strided_buffer(), to_memory_ref(), to_mdspan() and to_map() export. Memory that strides can
+// describe is not copied.
 //
 //   std::vector<float> v(12);
-//   Tensor x = Tensor::from(std::move(v), {3, 4});                          // the vector's memory, which the tensor keeps
+//   Tensor x = Tensor::from(std::move(v), {3, 4});  // the vector's memory, which the tensor keeps
 //   Tensor y = Tensor::from_blob(p, {3, 4}, {.strides = Index{1, 3}, .deleter = free});
-//   Tensor z = as_tensor(std::span(storage), {3, 4});                       // the caller's memory, which has to stay
+//   Tensor z = as_tensor(std::span(storage), {3, 4});  // the caller's memory, which has to stay
 //   std::span<const float> s = x.span<float>();
 //
 //   Eigen::MatrixXf m = ...;
-//   Tensor t = as_tensor(m);                                                // the matrix's memory; std::move(m): kept
+//   Tensor t = as_tensor(m);  // the matrix's memory; std::move(m): kept
 //   using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 //   const Tensor square = t.matmul(t.t());
 //   auto map = to_map<Eigen::Map<const Rows>>(square);
 //
 // DLPack is in dlpack.h. This header includes neither Eigen's headers nor DLPack's.
 //
-// Lifetimes. Import: memory that is borrowed (from a span or an lvalue) must stay valid and unchanged while the tensor, or an
-// unrealized tensor that was computed from it, lives. Export: exported memory is read-only; it is valid while the tensor or a copy of
-// its handle lives, and until the tensor is assigned to.
+// Lifetimes. Import: memory that is borrowed (from a span or an lvalue) must stay valid and unchanged while the tensor,
+// or an unrealized tensor that was computed from it, lives. Export: exported memory is read-only; it is valid while the
+// tensor or a copy of its handle lives, and until the tensor is assigned to.
 #pragma once
 
 #include <memory>
@@ -39,13 +40,14 @@ struct StridedBuffer {
   Index strides;            ///< in elements, of any sign; 0 where a dimension repeats
   std::int64_t offset = 0;  ///< of the element at index 0, in elements
 };
-/// The memory of `x`. Where `x` is realized memory seen through movement operations, and strides can describe the result, that memory
-/// itself is returned; otherwise `x` is realized and its row-major memory returned. E.g. the memory of a realized (2, 3) transposed: shape
-/// (3, 2), strides (1, 3). Bound symbolic sizes become numbers. @throws as realize()
+/// The memory of `x`. Where `x` is realized memory seen through movement operations, and strides can describe the
+/// result, that memory itself is returned; otherwise `x` is realized and its row-major memory returned. E.g. the memory
+/// of a realized (2, 3) transposed: shape (3, 2), strides (1, 3). Bound symbolic sizes become numbers. @throws as
+/// realize()
 StridedBuffer strided_buffer(const Tensor& x);
 
-/// strided_buffer(x) as a MemoryRef. @throws Error (domain) unless T is the C++ type of x's dtype and the host sees the memory; as
-/// strided_buffer()
+/// strided_buffer(x) as a MemoryRef. @throws Error (domain) unless T is the C++ type of x's dtype and the host sees the
+/// memory; as strided_buffer()
 template <class T>
 MemoryRef<const T> to_memory_ref(const Tensor& x) {
   const StridedBuffer b = strided_buffer(x);
@@ -57,8 +59,8 @@ void to_memory_ref(Tensor&& x) = delete;  // the memory would go with the tensor
 /// A tensor over the borrowed memory of `elements`. @throws as Tensor::from_blob
 template <class T>
 Tensor as_tensor(const MemoryRef<T>& elements, At at = At::current()) {
-  T* const first = product(elements.shape()) == 0 ? elements.storage().data()
-                                                  : elements.storage().data() + elements.offset();
+  T* const first =
+      product(elements.shape()) == 0 ? elements.storage().data() : elements.storage().data() + elements.offset();
   return Tensor::from_blob(first, to_ints(elements.shape()), {.strides = elements.strides()}, at);
 }
 
@@ -81,16 +83,17 @@ Tensor as_tensor(std::span<T> elements, At at = At::current()) {
 
 #if defined(__cpp_lib_mdspan)
 
-/// A tensor over the borrowed memory of `elements`. The layout is layout_right, layout_left, layout_stride or another layout with
-/// strides. @throws Error (overflow) where a size or stride exceeds 64 bits; as Tensor::from_blob
+/// A tensor over the borrowed memory of `elements`. The layout is layout_right, layout_left, layout_stride or another
+/// layout with strides. @throws Error (overflow) where a size or stride exceeds 64 bits; as Tensor::from_blob
 template <class T, class Extents, class Layout>
 Tensor as_tensor(const std::mdspan<T, Extents, Layout>& elements, At at = At::current()) {
   return as_tensor(from_mdspan(elements), at);
 }
 /// The memory of strided_buffer(x) as an mdspan.
-/// @throws Error (shape) unless x.ndim() == Rank; (domain) unless T is the C++ type of x's dtype; (undefined) for strides that
-///   std::layout_stride cannot represent: strides <= 0 (of a flipped or expanded tensor: make it contiguous() first), and strides
-///   under which two indices share an element
+/// @throws Error (shape) unless x.ndim() == Rank; (domain) unless T is the C++ type of x's dtype; (undefined) for
+/// strides that
+///   std::layout_stride cannot represent: strides <= 0 (of a flipped or expanded tensor: make it contiguous() first),
+///   and strides under which two indices share an element
 template <class T, std::size_t Rank>
 StridedMdspan<const T, Rank> to_mdspan(const Tensor& x) {
   return to_mdspan<Rank>(to_memory_ref<T>(x));
@@ -113,9 +116,9 @@ concept StridedMatrix = requires(const M& m) {
   { static_cast<bool>(M::IsRowMajor) };
 };
 
-/// A tensor of shape (rows, columns) over the elements of a matrix, map, block, transposed matrix or vector. An lvalue is borrowed; an
-/// rvalue is moved into the tensor (of an rvalue map or block, the memory that it refers to is still borrowed). The elements of a const
-/// lvalue are read-only. @throws as Tensor::from_blob
+/// A tensor of shape (rows, columns) over the elements of a matrix, map, block, transposed matrix or vector. An lvalue
+/// is borrowed; an rvalue is moved into the tensor (of an rvalue map or block, the memory that it refers to is still
+/// borrowed). The elements of a const lvalue are read-only. @throws as Tensor::from_blob
 template <class M>
   requires StridedMatrix<std::remove_cvref_t<M>>
 Tensor as_tensor(M&& matrix, At at = At::current()) {
@@ -156,7 +159,8 @@ struct MatrixLayout {
 /// @param rows, columns the sizes that the map has at compile time; -1: any size
 /// @throws Error (shape) for a rank other than 1 and 2, or sizes other than `rows` and `columns`
 MatrixLayout matrix_layout(const Strided& memory, bool is_row, std::int64_t rows, std::int64_t columns);
-/// The strides of an Eigen::Map's type: the compile-time value, where 0 means the stride of a densely packed matrix; -1: dynamic.
+/// The strides of an Eigen::Map's type: the compile-time value, where 0 means the stride of a densely packed matrix;
+/// -1: dynamic.
 struct MapStrides {
   std::int64_t outer, inner;
 };
@@ -179,12 +183,13 @@ S eigen_strides(const MapStrides& strides) {
 
 }  // namespace detail
 
-/// The memory of strided_buffer(x) as `Map`, an Eigen::Map<const Matrix, options, stride>. `x` has the shape (rows, columns), or
-/// (elements), which becomes a column, or a row where Matrix has one row at compile time.
-/// @throws Error (shape) for a rank other than 1 and 2, or sizes other than Matrix's compile-time sizes; (domain) unless Matrix::Scalar
-///   is the C++ type of x's dtype, or for memory that is not aligned as `options` says; (undefined) where the map cannot have the
-///   strides of `x`: without a stride argument it has those of a densely packed matrix in Matrix's storage order, so that a row-major
-///   tensor needs Eigen::RowMajor
+/// The memory of strided_buffer(x) as `Map`, an Eigen::Map<const Matrix, options, stride>. `x` has the shape (rows,
+/// columns), or (elements), which becomes a column, or a row where Matrix has one row at compile time.
+/// @throws Error (shape) for a rank other than 1 and 2, or sizes other than Matrix's compile-time sizes; (domain)
+/// unless Matrix::Scalar
+///   is the C++ type of x's dtype, or for memory that is not aligned as `options` says; (undefined) where the map
+///   cannot have the strides of `x`: without a stride argument it has those of a densely packed matrix in Matrix's
+///   storage order, so that a row-major tensor needs Eigen::RowMajor
 template <class Map>
 Map to_map(const Tensor& x) {
   using Parameters = detail::MapParameters<Map>;
@@ -195,10 +200,9 @@ Map to_map(const Tensor& x) {
   constexpr std::int64_t rows = Matrix::RowsAtCompileTime, columns = Matrix::ColsAtCompileTime;
   const MemoryRef<const T> memory = to_memory_ref<T>(x);
   const detail::MatrixLayout matrix = detail::matrix_layout(memory.layout(), rows == 1, rows, columns);
-  const detail::MapStrides strides =
-      detail::map_strides(matrix, Matrix::IsRowMajor,
-                          {static_cast<int>(Stride::OuterStrideAtCompileTime),
-                           static_cast<int>(Stride::InnerStrideAtCompileTime)});
+  const detail::MapStrides strides = detail::map_strides(
+      matrix, Matrix::IsRowMajor,
+      {static_cast<int>(Stride::OuterStrideAtCompileTime), static_cast<int>(Stride::InnerStrideAtCompileTime)});
   const T* const first = memory.storage().data() + memory.offset();
   constexpr int alignment = Parameters::alignment > 0 ? Parameters::alignment : 1;
   STRATA_CHECK(reinterpret_cast<std::uintptr_t>(first) % alignment == 0, domain,

@@ -19,22 +19,21 @@ namespace {
 
 using State = std::shared_ptr<TensorState>;
 
-/// A tensor that is memory seen through movement ops: the chain of nodes from the memory (first) to the tensor's node (last).
+/// A tensor that is memory seen through movement ops: the chain of nodes from the memory (first) to the tensor's node
+/// (last).
 using Chain = std::vector<LazyOp>;
 
 /// The chain of `node`; nothing where the node is not memory seen through movement ops.
 std::optional<Chain> chain_of(const LazyOp& node) {
   Chain out = {node};
-  while (is_movement(out.back().op()) || is_annotation(out.back().op()))
-    out.push_back(LazyOp(out.back().src(0)));
+  while (is_movement(out.back().op()) || is_annotation(out.back().op())) out.push_back(LazyOp(out.back().src(0)));
   if (!is_realized(*out.back().node())) return std::nullopt;
   std::reverse(out.begin(), out.end());
   return out;
 }
 /// True iff both chains apply the same movement ops to memory of one shape and dtype.
 bool is_same_view(const Chain& a, const Chain& b) {
-  if (a.size() != b.size() || !(a[0].shape() == b[0].shape()) || a[0].dtype() != b[0].dtype())
-    return false;
+  if (a.size() != b.size() || !(a[0].shape() == b[0].shape()) || a[0].dtype() != b[0].dtype()) return false;
   for (std::size_t k = 1; k < a.size(); ++k)
     if (a[k].op() != b[k].op() || !(a[k].shape() == b[k].shape()) ||
         (!is_annotation(a[k].op()) && !(a[k].arg() == b[k].arg())))
@@ -74,8 +73,7 @@ Ints bound(const Ints& shape, const Values& values) {
   Substitution map;
   for (const auto& [variable, value] : values) map.emplace_back(variable, variable.bind(value));
   Ints out;
-  for (const Int& size : shape)
-    out.push_back(size.is_number() ? size : Int(substitute(size.expr(), map)));
+  for (const Int& size : shape) out.push_back(size.is_number() ? size : Int(substitute(size.expr(), map)));
   return out;
 }
 
@@ -100,16 +98,14 @@ class Watching final : public TensorListener {
     note(state, assigned_);
   }
   /// `copy` replaces the argument `original` in the call; the function may also use `original` itself, from outside.
-  void add_stand_in(const State& original, const State& copy) {
-    pairs_.emplace_back(original, copy);
-  }
+  void add_stand_in(const State& original, const State& copy) { pairs_.emplace_back(original, copy); }
   /// Ends the observation: the function has returned `results`.
   void stop(std::span<const Tensor> results) {
     for (const Tensor& y : results) read(TensorAccess::state(y));
     stopped_ = true;
   }
-  /// True iff an argument or its stand-in was used after the other one had been assigned to, and so had a value that the function does not
-  /// expect.
+  /// True iff an argument or its stand-in was used after the other one had been assigned to, and so had a value that
+  /// the function does not expect.
   bool has_clash() const { return clash_; }
 
   bool has_assigned(const State& state) const { return contains(assigned_, state); }
@@ -147,7 +143,8 @@ Tensor in_own_memory(const Tensor& y) {
   return TensorAccess::of(leaf_of(copy.buffer(), node.shape()), y);
 }
 
-/// After a call, turns each tensor that it assigned to into detached memory; after a recorded call into memory that the recording wrote.
+/// After a call, turns each tensor that it assigned to into detached memory; after a recorded call into memory that the
+/// recording wrote.
 void settle(const Watching& watching, const Recording* recording = nullptr) {
   for (const auto& [state, before] : watching.assigned_) {
     if (!chain_of(state->node)) TensorAccess::of(state).realize();
@@ -161,7 +158,8 @@ void settle(const Watching& watching, const Recording* recording = nullptr) {
   }
 }
 
-/// Runs the function without capturing. Tensors that it reads from outside are realized, so that a capture can recognize their memory.
+/// Runs the function without capturing. Tensors that it reads from outside are realized, so that a capture can
+/// recognize their memory.
 std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Tensor> inputs) {
   Watching watching(birth_now());
   std::vector<Tensor> results = function(inputs);
@@ -193,26 +191,24 @@ class Jit::Capture {
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const Tensor& x = inputs[k];
       if (x.dtype() != inputs_[k].dtype || &x.device() != inputs_[k].device) return false;
-      const bool is_same = is_known(x.shape()) ? x.shape() == inputs_[k].shape
-                                               : unbound(x.shape(), values) == inputs_[k].shape;
+      const bool is_same =
+          is_known(x.shape()) ? x.shape() == inputs_[k].shape : unbound(x.shape(), values) == inputs_[k].shape;
       if (!is_same) return false;
     }
     if (!is_captured()) return true;
     return are_same_tensors(inputs) && (!writes_symbolic_ || are_same(values, values_));
   }
 
-  /// Captures a call of the function on copies of the inputs, whose memory is not shared with anything. Assignments to the copies are
-  /// passed on to the inputs.
-  std::vector<Tensor> capture(const Function& function, std::span<const Tensor> inputs,
-                              const std::string& name) {
+  /// Captures a call of the function on copies of the inputs, whose memory is not shared with anything. Assignments to
+  /// the copies are passed on to the inputs.
+  std::vector<Tensor> capture(const Function& function, std::span<const Tensor> inputs, const std::string& name) {
     std::vector<Tensor> own;
     std::vector<Buffer> memory;
     values_.clear();  // of an earlier call that threw
     for (std::size_t k = 0; k < inputs.size(); ++k) copy_input(inputs, k, own, memory);
     auto recording = std::make_unique<Recording>();
     Watching watching(birth_now());
-    for (std::size_t k = 0; k < own.size(); ++k)
-      watching.add_stand_in(state_of(inputs[k]), state_of(own[k]));
+    for (std::size_t k = 0; k < own.size(); ++k) watching.add_stand_in(state_of(inputs[k]), state_of(own[k]));
     std::vector<Tensor> results;
     try {
       results = function(own);
@@ -237,11 +233,9 @@ class Jit::Capture {
     };
     for (const auto& [state, before] : watching.read_)
       if (!stands_for(state)) note_read(state, before, *recording);
-    for (const auto& [state, before] : watching.assigned_)
-      note_assigned(state, stands_for(state), *recording);
+    for (const auto& [state, before] : watching.assigned_) note_assigned(state, stands_for(state), *recording);
     hand_back(watching, own, inputs);
-    for (const Tensor& y : results)
-      outputs_.push_back({recording->place_of(y.buffer()), y, y.shape()});
+    for (const Tensor& y : results) outputs_.push_back({recording->place_of(y.buffer()), y, y.shape()});
     recording_ = std::move(recording);
     return results;
   }
@@ -255,8 +249,7 @@ class Jit::Capture {
     return results;
   }
   /// @pre resolve()
-  void replay_into(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
-                   const std::string& name) {
+  void replay_into(std::span<const Tensor> outputs, std::span<const Tensor> inputs, const std::string& name) {
     const Values values = take(inputs);
     check(outputs, values, name);
     for (std::size_t k = 0; k < outputs.size(); ++k)
@@ -264,8 +257,8 @@ class Jit::Capture {
     run(inputs);
   }
 
-  /// Finds the current memory of all tensors that are read from outside, for the next replay. False if one of them has changed in more than
-  /// its elements, so that the capture cannot be replayed.
+  /// Finds the current memory of all tensors that are read from outside, for the next replay. False if one of them has
+  /// changed in more than its elements, so that the capture cannot be replayed.
   bool resolve() {
     for (Read& r : read_) {
       if (r.state->node == r.seen) continue;
@@ -274,8 +267,7 @@ class Jit::Capture {
       r.seen = r.state->node;
     }
     // Tensors that shared memory when they were captured have one place: they must still share memory.
-    return std::all_of(read_.begin(), read_.end(),
-                       [&](const Read& r) { return recording_->memory(r.place) == r.at; });
+    return std::all_of(read_.begin(), read_.end(), [&](const Read& r) { return recording_->memory(r.place) == r.at; });
   }
 
  private:
@@ -306,8 +298,9 @@ class Jit::Capture {
     std::optional<std::size_t> place;
     LazyOp like;                  ///< the leaf of the captured call
     std::optional<LazyOp> spare;  ///< memory of an earlier replay, to be reused
-    std::optional<LazyOp> given;  ///< memory of the last replay. Never memory of the user, which must not be overwritten
-    std::vector<Assigned> by;                 ///< the tensors
+    std::optional<LazyOp>
+        given;                 ///< memory of the last replay. Never memory of the user, which must not be overwritten
+    std::vector<Assigned> by;  ///< the tensors
     std::optional<std::size_t> same_as = {};  ///< an earlier entry with the same memory
   };
   struct Output {
@@ -333,11 +326,9 @@ class Jit::Capture {
     own.push_back(TensorAccess::of(leaf_of(to, x.shape()), x.device()));
     memory.push_back(to);
   }
-  static void hand_back(const Watching& watching, std::span<const Tensor> own,
-                        std::span<const Tensor> inputs) {
+  static void hand_back(const Watching& watching, std::span<const Tensor> own, std::span<const Tensor> inputs) {
     for (std::size_t k = 0; k < own.size(); ++k)
-      if (watching.has_assigned(state_of(own[k])))
-        set_node(state_of(inputs[k]), state_of(own[k])->node);
+      if (watching.has_assigned(state_of(own[k]))) set_node(state_of(inputs[k]), state_of(own[k])->node);
   }
   static void set_node(const State& state, const LazyOp& node) {
     state->node = state->slot != nullptr ? parameter_over(node.detached(), state->slot) : node;
@@ -351,8 +342,8 @@ class Jit::Capture {
                 "of the arguments after a change: use the tensor in one of the two ways alone");
   }
 
-  /// True iff the identities among inputs and tensors from outside are those of the captured call, as far as they matter: where a tensor is
-  /// assigned to.
+  /// True iff the identities among inputs and tensors from outside are those of the captured call, as far as they
+  /// matter: where a tensor is assigned to.
   bool are_same_tensors(std::span<const Tensor> inputs) const {
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const State& state = state_of(inputs[k]);
@@ -383,24 +374,21 @@ class Jit::Capture {
       read_.push_back({state, *chain, before, *place, memory.data(), memory.nbytes()});
   }
   /// @param input the input that the tensor stands for, if any
-  void note_assigned(const State& state, const std::optional<std::size_t>& input,
-                     const Recording& recording) {
+  void note_assigned(const State& state, const std::optional<std::size_t>& input, const Recording& recording) {
     const Chain chain = *chain_of(state->node);
-    const auto it = std::find_if(written_.begin(), written_.end(),
-                                 [&](const Written& w) { return w.like == chain[0]; });
+    const auto it =
+        std::find_if(written_.begin(), written_.end(), [&](const Written& w) { return w.like == chain[0]; });
     Written& w = it != written_.end() ? *it : add_written(chain[0], recording);
     w.by.push_back({input ? State() : state, chain, input});
     const auto is_symbolic = [](const Int& size) { return !size.is_number(); };
-    writes_symbolic_ = writes_symbolic_ ||
-                       std::any_of(chain[0].shape().begin(), chain[0].shape().end(), is_symbolic);
+    writes_symbolic_ = writes_symbolic_ || std::any_of(chain[0].shape().begin(), chain[0].shape().end(), is_symbolic);
   }
 
   Written& add_written(const LazyOp& leaf, const Recording& recording) {
     Written w{recording.place_of(buffer_of(leaf)), leaf, {}, {}, {}, {}};
     for (std::size_t k = 0; k < written_.size() && w.place && !w.same_as; ++k)
       if (written_[k].place == w.place) w.same_as = k;
-    STRATA_ASSERT(!w.same_as || written_[*w.same_as].like.dtype() == leaf.dtype(),
-                  "memory of two dtypes");
+    STRATA_ASSERT(!w.same_as || written_[*w.same_as].like.dtype() == leaf.dtype(), "memory of two dtypes");
     return written_.emplace_back(std::move(w));
   }
 
@@ -430,8 +418,7 @@ class Jit::Capture {
       if (inputs_[k].place) recording_->set_memory(*inputs_[k].place, inputs[k].buffer().data());
       if (!is_known(inputs[k].shape())) unbound(inputs[k].shape(), values);
     }
-    for (const auto& [variable, value] : values)
-      recording_->set_value(std::string(variable.name()), value);
+    for (const auto& [variable, value] : values) recording_->set_value(std::string(variable.name()), value);
     return values;
   }
   void run(std::span<const Tensor> inputs) {
@@ -451,8 +438,8 @@ class Jit::Capture {
       const Ints& shape = values.empty() ? o.shape : bound(unbound(o.shape, before), values);
       jit_outputs::check_output(name, k, outputs[k], shape, o.last);
       for (std::size_t j = 0; j < read_.size(); ++j)
-        jit_outputs::check_apart(name, k, outputs[k], "tensor that the function reads from outside",
-                                 j, {static_cast<const char*>(read_[j].at), read_[j].bytes});
+        jit_outputs::check_apart(name, k, outputs[k], "tensor that the function reads from outside", j,
+                                 {static_cast<const char*>(read_[j].at), read_[j].bytes});
       for (std::size_t j = 0; j < written_.size(); ++j)
         for (const Assigned& a : written_[j].by)
           if (!a.input)
@@ -471,14 +458,12 @@ class Jit::Capture {
     return out;
   }
   Tensor fresh(Output& o, const Values& values) {
-    const bool is_reused =
-        values.empty() && TensorAccess::state(o.last).use_count() == 1 && is_free(o.last.node());
+    const bool is_reused = values.empty() && TensorAccess::state(o.last).use_count() == 1 && is_free(o.last.node());
     if (!is_reused) {
       Values before;
       const Ints shape = values.empty() ? o.shape : bound(unbound(o.shape, before), values);
       const LazyOp& node = o.last.node();
-      o.last = TensorAccess::of(
-          leaf_of(Buffer::allocate(buffer_of(node).size(), node.dtype()), shape), o.last);
+      o.last = TensorAccess::of(leaf_of(Buffer::allocate(buffer_of(node).size(), node.dtype()), shape), o.last);
     }
     if (o.place) recording_->set_memory(*o.place, o.last.buffer().data());
     return o.last;
@@ -501,7 +486,7 @@ class Jit::Capture {
   std::vector<Output> outputs_;
   Values values_;                 ///< the values of variables in the captured call
   bool writes_symbolic_ = false;  ///< assigned memory has a symbolic size: replays only for equal values_
-  std::vector<LazyOp> next_;  ///< during a run: the memory that is written
+  std::vector<LazyOp> next_;      ///< during a run: the memory that is written
 };
 
 class Jit::Turn : private JitTurn {
@@ -513,9 +498,7 @@ class Jit::Turn : private JitTurn {
 };
 
 Jit::Jit(Function function, std::size_t most_captures, std::string name)
-    : function_(std::move(function)),
-      name_(std::move(name)),
-      most_captures_(std::max<std::size_t>(most_captures, 1)) {}
+    : function_(std::move(function)), name_(std::move(name)), most_captures_(std::max<std::size_t>(most_captures, 1)) {}
 Jit::~Jit() = default;
 
 std::vector<RecordedTime> Jit::times(int repeats) {
@@ -524,8 +507,8 @@ std::vector<RecordedTime> Jit::times(int repeats) {
   return captures_.front()->times(repeats);
 }
 
-/// The capture for such inputs, which moves to the front of the list. Null if there is none, or if it can no longer be replayed and is
-/// dropped.
+/// The capture for such inputs, which moves to the front of the list. Null if there is none, or if it can no longer be
+/// replayed and is dropped.
 Jit::Capture* Jit::find(std::span<const Tensor> inputs) {
   for (auto it = captures_.begin(); it != captures_.end(); ++it) {
     if (!(*it)->matches(inputs)) continue;
@@ -575,8 +558,7 @@ void Jit::into(std::span<const Tensor> outputs, std::span<const Tensor> inputs) 
   }
   const std::vector<Tensor> results = run(inputs);
   jit_outputs::check_outputs(name_, outputs, results);
-  for (std::size_t k = 0; k < outputs.size(); ++k)
-    outputs[k].buffer().copy_from(results[k].buffer());
+  for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k].buffer().copy_from(results[k].buffer());
 }
 
 }  // namespace strata

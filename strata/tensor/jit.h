@@ -1,6 +1,7 @@
-// jit(f): a function of tensors that is captured once and replayed afterwards. The capture is a list of compiled kernels with their
-// memory; a replay runs these kernels without building graphs, scheduling or checks and, in the steady state, without allocating and
-// without taking a lock of Strata's. Jit captures functions of a span of tensors; JitFunction, made by jit(), wraps a callable.
+// jit(f): a function of tensors that is captured once and replayed afterwards. The capture is a list of compiled
+// kernels with their memory; a replay runs these kernels without building graphs, scheduling or checks and, in the
+// steady state, without allocating and without taking a lock of Strata's. Jit captures functions of a span of tensors;
+// JitFunction, made by jit(), wraps a callable.
 //
 //   auto step = jit([&](const Tensor& x, const Tensor& y) {
 //     optimizer.zero_grad();
@@ -12,18 +13,24 @@
 //   for (...) step(x, y);       // 1st call: runs f; 2nd call: runs f and captures it; later calls: replay
 //
 // A replay runs the kernels of the captured call on other memory. Therefore
-// - inputs may have other elements, and bound variables other values. Other shapes, dtypes or devices need a capture of their own,
+// - inputs may have other elements, and bound variables other values. Other shapes, dtypes or devices need a capture of
+// their own,
 //   whose first call runs f again;
-// - tensors that f reads from outside its arguments are read with their current elements, also after assign(); tensors that f assigns
+// - tensors that f reads from outside its arguments are read with their current elements, also after assign(); tensors
+// that f assigns
 //   to are assigned to in each replay;
-// - arguments that f assigns to, or changes in place, are assigned to in each call. A tensor passed twice is one tensor. A tensor that
+// - arguments that f assigns to, or changes in place, are assigned to in each call. A tensor passed twice is one
+// tensor. A tensor that
 //   f changes must be used either as an argument or from outside, not both;
-// - values that are fed (engine/feed.h) are new in each replay: the random stream continues, learning rates follow their schedule;
-// - everything else stays as in the captured call: numbers that C++ code computed or read with item(), the branches taken, printed
+// - values that are fed (engine/feed.h) are new in each replay: the random stream continues, learning rates follow
+// their schedule;
+// - everything else stays as in the captured call: numbers that C++ code computed or read with item(), the branches
+// taken, printed
 //   output (none in a replay), gradients left in grad().
 // While the flag CHECK_INDEX is set nothing is captured or replayed: each call runs f, and its indices are checked.
-// Each result has memory of its own while somebody holds it; into() writes the results to memory of the caller. One thread at a time
-// calls a jit function; other threads wait. A function that calls itself would wait for itself: this is an Error.
+// Each result has memory of its own while somebody holds it; into() writes the results to memory of the caller. One
+// thread at a time calls a jit function; other threads wait. A function that calls itself would wait for itself: this
+// is an Error.
 #pragma once
 
 #include <array>
@@ -45,12 +52,14 @@
 
 namespace strata {
 
-/// A function of a span of tensors that is captured once for each combination of input shapes, dtypes and devices, and replayed.
+/// A function of a span of tensors that is captured once for each combination of input shapes, dtypes and devices, and
+/// replayed.
 class Jit {
  public:
   using Function = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
 
-  /// @param most_captures how many captures are kept (at least 1). The least recently used one is dropped, and captured again on demand
+  /// @param most_captures how many captures are kept (at least 1). The least recently used one is dropped, and captured
+  /// again on demand
   /// @param name the name of the function in error messages
   explicit Jit(Function function, std::size_t most_captures = 8, std::string name = "a function");
   ~Jit();
@@ -58,17 +67,21 @@ class Jit {
   Jit& operator=(const Jit&) = delete;
 
   /// Returns the results of the function. Realizes `inputs`.
-  /// @throws Error (domain) where the function calls itself, directly or through another function; what the function and its kernels
-  ///   throw; what an InterruptCheck of this thread throws (base/interrupt.h), also while this thread waits for another one
+  /// @throws Error (domain) where the function calls itself, directly or through another function; what the function
+  /// and its kernels
+  ///   throw; what an InterruptCheck of this thread throws (base/interrupt.h), also while this thread waits for another
+  ///   one
   std::vector<Tensor> operator()(std::span<const Tensor> inputs);
-  /// Writes result k of the function to the memory of outputs[k]. A replay whose inputs are realized allocates nothing and takes no
-  /// lock (docs/real-time.md lists the conditions).
-  /// NOTE: unrealized tensors that were computed from an output will read its new elements.
+  /// Writes result k of the function to the memory of outputs[k]. A replay whose inputs are realized allocates nothing
+  /// and takes no lock (docs/real-time.md lists the conditions). NOTE: unrealized tensors that were computed from an
+  /// output will read its new elements.
   /// @pre nobody else uses the memory of `outputs` during the call
-  /// @throws Error (shape) where the numbers of outputs and results differ, or an output has another shape than its result; (domain)
-  ///   for an output of another dtype or device than its result, that is a parameter, that is not realized memory of its own, that is
-  ///   read-only, or that shares memory with an input, another output or a tensor that the function reads or assigns to; as
-  ///   operator(). These checks precede a replay; in a call that is no replay the function has run by then.
+  /// @throws Error (shape) where the numbers of outputs and results differ, or an output has another shape than its
+  /// result; (domain)
+  ///   for an output of another dtype or device than its result, that is a parameter, that is not realized memory of
+  ///   its own, that is read-only, or that shares memory with an input, another output or a tensor that the function
+  ///   reads or assigns to; as operator(). These checks precede a replay; in a call that is no replay the function has
+  ///   run by then.
   void into(std::span<const Tensor> outputs, std::span<const Tensor> inputs);
 
   /// How many calls ran the function, including those that captured it.
@@ -99,8 +112,7 @@ class Jit {
 template <class F>
 class JitFunction {
  public:
-  JitFunction(F f, std::string name)
-      : f_(std::make_shared<F>(std::move(f))), name_(std::move(name)) {}
+  JitFunction(F f, std::string name) : f_(std::make_shared<F>(std::move(f))), name_(std::move(name)) {}
 
   template <class... T>
     requires(std::same_as<T, Tensor> && ...)
@@ -163,8 +175,7 @@ class JitFunction {
 /// Wraps `f`, a callable of tensors. @param at the source line of the call, which error messages name
 template <class F>
 JitFunction<F> jit(F f, const std::source_location& at = std::source_location::current()) {
-  return {std::move(f),
-          "the function of " + std::string(at.file_name()) + ":" + std::to_string(at.line())};
+  return {std::move(f), "the function of " + std::string(at.file_name()) + ":" + std::to_string(at.line())};
 }
 
 }  // namespace strata

@@ -41,27 +41,23 @@ Tensor Tensor::nonzero(At at) const {
 
 Tensor Tensor::masked_select(const Tensor& mask, At at) const {
   const OriginScope scope("masked_select", at);
-  STRATA_CHECK(mask.dtype().is_bool(), domain, "[masked_select] the mask has dtype ",
-               mask.dtype().name(), ", not bool");
+  STRATA_CHECK(mask.dtype().is_bool(), domain, "[masked_select] the mask has dtype ", mask.dtype().name(),
+               ", not bool");
   const Ints shapes[] = {shape(), mask.shape()};
   const Ints to = ops::broadcast_shape("masked_select", shapes);
   const Tensor places = nonzero_indices(mask.broadcast_to(to));
   return on_values(
       "masked_select", at,
-      [&](const Value& x, const Value& where) {
-        return ops::picked(x.broadcast_to(to).flatten(), where);
-      },
-      *this, places);
+      [&](const Value& x, const Value& where) { return ops::picked(x.broadcast_to(to).flatten(), where); }, *this,
+      places);
 }
 
 Tensor Tensor::one_hot(std::int64_t classes, At at) const {
   const OriginScope scope("one_hot", at);
   STRATA_CHECK(dtype().is_int(), domain, "[one_hot] classes are integers, not ", dtype().name());
-  STRATA_CHECK(classes >= -1, shape, "[one_hot] the number of classes is ", classes,
-               "; -1 or more is expected");
+  STRATA_CHECK(classes >= -1, shape, "[one_hot] the number of classes is ", classes, "; -1 or more is expected");
   const std::int64_t count = classes >= 0 ? classes : max().item<std::int64_t>() + 1;
-  STRATA_CHECK(count >= 0, domain, "[one_hot] the largest class is ", count - 1,
-               ", which is below 0");
+  STRATA_CHECK(count >= 0, domain, "[one_hot] the largest class is ", count - 1, ", which is below 0");
   return on_values("one_hot", at, ops::one_hot, *this, count);
 }
 

@@ -1,5 +1,5 @@
-// The indices at which a mask is true, for operations whose result shape depends on elements (nonzero, masked_select, masks in
-// brackets). The mask is realized, because its number of true elements becomes a size.
+// The indices at which a mask is true, for operations whose result shape depends on elements (nonzero, masked_select,
+// masks in brackets). The mask is realized, because its number of true elements becomes a size.
 #pragma once
 
 #include "strata/tensor/tensor.h"

@@ -1,5 +1,5 @@
-// Operand: the parameter type of operations on tensors that also accept a number, e.g. `x + 1` and `x + y`. An Operand also records
-// the source line of the call, because operators have no parameter for one.
+// Operand: the parameter type of operations on tensors that also accept a number, e.g. `x + 1` and `x + y`. An Operand
+// also records the source line of the call, because operators have no parameter for one.
 #pragma once
 
 #include <source_location>

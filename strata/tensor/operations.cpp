@@ -15,35 +15,30 @@ using front::on_values, front::Value;
   Tensor Tensor::name(At at) const {                                             \
     return on_values(#name, at, [](const Value& x) { return x.name(); }, *this); \
   }
-#define STRATA_BINARY(name, ...)                                  \
-  Tensor Tensor::name(const Operand& other) const {               \
-    return on_values(#name, other.at(), ops::name, *this, other); \
-  }
+#define STRATA_BINARY(name, ...) \
+  Tensor Tensor::name(const Operand& other) const { return on_values(#name, other.at(), ops::name, *this, other); }
 #define STRATA_OPERATOR(symbol, name)                          \
   Tensor operator symbol(const Operand& a, const Operand& b) { \
     const OriginScope scope("operator " #symbol, a.at());      \
     return on_values(#name, a.at(), ops::name, a, b);          \
   }
-#define STRATA_METHOD(result, name, parameters, ...)                                                \
-  STRATA_RESULT(result)                                                                             \
-  Tensor::name(STRATA_DEFINED(parameters) STRATA_COMMA_AFTER(parameters) At at) const {             \
-    const auto row_formula = [](const Value& x, const auto&... given) { return x.name(given...); }; \
-    return on_values(#name, at, row_formula,                                                        \
-                     *this STRATA_COMMA_BEFORE(parameters) STRATA_PASSED(parameters));              \
+#define STRATA_METHOD(result, name, parameters, ...)                                                           \
+  STRATA_RESULT(result)                                                                                        \
+  Tensor::name(STRATA_DEFINED(parameters) STRATA_COMMA_AFTER(parameters) At at) const {                        \
+    const auto row_formula = [](const Value& x, const auto&... given) { return x.name(given...); };            \
+    return on_values(#name, at, row_formula, *this STRATA_COMMA_BEFORE(parameters) STRATA_PASSED(parameters)); \
   }
-#define STRATA_STATIC(result, name, parameters, ...)                                         \
-  STRATA_RESULT(result)                                                                      \
-  Tensor::name(STRATA_DEFINED(parameters) STRATA_COMMA_AFTER(parameters) At at) {            \
-    const auto row_formula = [](const auto&... given) { return Value::name(given...); };     \
-    return on_values(#name, at,                                                              \
-                     row_formula STRATA_COMMA_BEFORE(parameters) STRATA_PASSED(parameters)); \
+#define STRATA_STATIC(result, name, parameters, ...)                                                    \
+  STRATA_RESULT(result)                                                                                 \
+  Tensor::name(STRATA_DEFINED(parameters) STRATA_COMMA_AFTER(parameters) At at) {                       \
+    const auto row_formula = [](const auto&... given) { return Value::name(given...); };                \
+    return on_values(#name, at, row_formula STRATA_COMMA_BEFORE(parameters) STRATA_PASSED(parameters)); \
   }
-#define STRATA_FUNCTION(result, name, parameters, ...)                                       \
-  STRATA_RESULT(result)                                                                      \
-  name(STRATA_DEFINED(parameters) STRATA_COMMA_AFTER(parameters) At at) {                    \
-    const auto row_formula = [](const auto&... given) { return ops::name(given...); };       \
-    return on_values(#name, at,                                                              \
-                     row_formula STRATA_COMMA_BEFORE(parameters) STRATA_PASSED(parameters)); \
+#define STRATA_FUNCTION(result, name, parameters, ...)                                                  \
+  STRATA_RESULT(result)                                                                                 \
+  name(STRATA_DEFINED(parameters) STRATA_COMMA_AFTER(parameters) At at) {                               \
+    const auto row_formula = [](const auto&... given) { return ops::name(given...); };                  \
+    return on_values(#name, at, row_formula STRATA_COMMA_BEFORE(parameters) STRATA_PASSED(parameters)); \
   }
 #include "strata/ops/operations.def"
 
@@ -52,12 +47,11 @@ Tensor operator~(const Tensor& a) { return a.bitwise_not(); }
 
 namespace linalg {
 
-#define STRATA_LINALG(result, name, parameters, ...)                                           \
-  STRATA_RESULT(result)                                                                        \
-  name(STRATA_DEFINED(parameters) STRATA_COMMA_AFTER(parameters) At at) {                      \
-    const auto row_formula = [](const auto&... given) { return ops::linalg::name(given...); }; \
-    return on_values(#name, at,                                                                \
-                     row_formula STRATA_COMMA_BEFORE(parameters) STRATA_PASSED(parameters));   \
+#define STRATA_LINALG(result, name, parameters, ...)                                                    \
+  STRATA_RESULT(result)                                                                                 \
+  name(STRATA_DEFINED(parameters) STRATA_COMMA_AFTER(parameters) At at) {                               \
+    const auto row_formula = [](const auto&... given) { return ops::linalg::name(given...); };          \
+    return on_values(#name, at, row_formula STRATA_COMMA_BEFORE(parameters) STRATA_PASSED(parameters)); \
   }
 #include "strata/ops/operations.def"
 

@@ -24,8 +24,7 @@ LazyOp u32(std::uint64_t value, const Ints& shape) {
 LazyOp alu(Ops op, const LazyOp& a, const LazyOp& b) { return LazyOp::alu(op, {a, b}); }
 
 LazyOp rotated(const LazyOp& x, unsigned bits) {
-  return alu(Ops::OR, alu(Ops::SHL, x, u32(bits, x.shape())),
-             alu(Ops::SHR, x, u32(32 - bits, x.shape())));
+  return alu(Ops::OR, alu(Ops::SHL, x, u32(bits, x.shape())), alu(Ops::SHR, x, u32(32 - bits, x.shape())));
 }
 
 struct Words {
@@ -36,8 +35,7 @@ struct Words {
 Words threefry(const Words& counter, const Words& key) {
   constexpr unsigned kRotations[8] = {13, 15, 26, 6, 17, 29, 16, 24};
   const Ints& shape = counter.low.shape();
-  const LazyOp keys[3] = {key.low, key.high,
-                          alu(Ops::XOR, alu(Ops::XOR, key.low, key.high), u32(0x1BD11BDA, shape))};
+  const LazyOp keys[3] = {key.low, key.high, alu(Ops::XOR, alu(Ops::XOR, key.low, key.high), u32(0x1BD11BDA, shape))};
   LazyOp x = counter.low + keys[0], y = counter.high + keys[1];
   for (unsigned round = 0; round < 20; ++round) {
     x = x + y;
@@ -66,16 +64,13 @@ Words words(const Ints& shape, Generator generator) {
     at[1] = generator.draw(count);
   });
   const auto part = [&](std::int64_t k) { return state.shrink({{k, k + 1}}).expand({size}); };
-  const LazyOp counter = LazyOp::iota(dtypes::uint64, ShapeTracker::from_shape({size})) + part(1),
-               seed = part(0);
-  const Words drawn =
-      threefry({low_word(counter), high_word(counter)}, {low_word(seed), high_word(seed)});
+  const LazyOp counter = LazyOp::iota(dtypes::uint64, ShapeTracker::from_shape({size})) + part(1), seed = part(0);
+  const Words drawn = threefry({low_word(counter), high_word(counter)}, {low_word(seed), high_word(seed)});
   return {drawn.low.reshape(shape), drawn.high.reshape(shape)};
 }
 
 void check_float(const char* operation, DType dtype) {
-  STRATA_CHECK(dtype.is_float(), domain, "[", operation, "] ", dtype.name(),
-               " is not a float dtype");
+  STRATA_CHECK(dtype.is_float(), domain, "[", operation, "] ", dtype.name(), " is not a float dtype");
 }
 
 Tensor tensor(const LazyOp& node) { return TensorAccess::of(node, Device::default_device()); }
@@ -98,22 +93,19 @@ Tensor uniform(const Words& drawn, DType dtype) {
 /// Ones in the shape (batch, channels, 1, ...) or (channels, 1, ...) of x, which has `sizes` spatial sizes.
 Tensor channels_of(const char* operation, const Tensor& x, std::int64_t sizes) {
   check_float(operation, x.dtype());
-  STRATA_CHECK(x.ndim() == sizes + 1 || x.ndim() == sizes + 2, shape, "[", operation,
-               "] the input has shape ", render(x.shape()), "; (batch, channels, ", sizes,
-               " sizes) is expected");
+  STRATA_CHECK(x.ndim() == sizes + 1 || x.ndim() == sizes + 2, shape, "[", operation, "] the input has shape ",
+               render(x.shape()), "; (batch, channels, ", sizes, " sizes) is expected");
   Ints shape(x.shape().size(), 1);
-  for (std::int64_t k = 0; k < x.ndim() - sizes; ++k)
-    shape[static_cast<std::size_t>(k)] = x.size(k);
+  for (std::int64_t k = 0; k < x.ndim() - sizes; ++k) shape[static_cast<std::size_t>(k)] = x.size(k);
   return x.new_ones(shape);
 }
 
-/// alpha_dropout(): dropped elements become selu(-infinity) = -scale*alpha; the result is scaled and shifted so that mean 0 and variance 1
-/// are kept. `choices`: the shape in which elements are dropped together (1: along that dimension).
-Tensor with_saturation(const char* operation, const Tensor& x, const Ints& choices, double p,
-                       Generator generator) {
+/// alpha_dropout(): dropped elements become selu(-infinity) = -scale*alpha; the result is scaled and shifted so that
+/// mean 0 and variance 1 are kept. `choices`: the shape in which elements are dropped together (1: along that
+/// dimension).
+Tensor with_saturation(const char* operation, const Tensor& x, const Ints& choices, double p, Generator generator) {
   check_float(operation, x.dtype());
-  STRATA_CHECK(0 <= p && p <= 1, domain, "[", operation, "] the probability p is ", p,
-               "; 0 to 1 is expected");
+  STRATA_CHECK(0 <= p && p <= 1, domain, "[", operation, "] the probability p is ", p, "; 0 to 1 is expected");
   if (p == 0) return own(x);
   if (p == 1) return x * 0;
   const double least = -1.0507009873554805 * 1.6732632423543772;
@@ -135,25 +127,20 @@ Tensor randn(const Ints& shape, DType dtype, Generator generator, At at) {
   check_float("randn", dtype);
   const DType wide = dtype == dtypes::float64 ? dtypes::float64 : dtypes::float32;
   const Words drawn = words(shape, std::move(generator));
-  const Tensor u = fraction(drawn.low, wide),
-               angle = fraction(drawn.high, wide) * (2 * std::numbers::pi);
+  const Tensor u = fraction(drawn.low, wide), angle = fraction(drawn.high, wide) * (2 * std::numbers::pi);
   return (((1 - u).log() * -2).sqrt() * angle.cos()).cast(dtype);
 }
 
-Tensor randint(std::int64_t low, std::int64_t high, const Ints& shape, DType dtype,
-               Generator generator, At at) {
+Tensor randint(std::int64_t low, std::int64_t high, const Ints& shape, DType dtype, Generator generator, At at) {
   const OriginScope scope("randint", at);
   STRATA_CHECK(low < high, domain, "[randint] low ", low, " is not below high ", high);
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   const Words drawn = words(shape, std::move(generator));
-  const auto u64 = [&](std::uint64_t v) {
-    return LazyOp::constant(Scalar::of(dtypes::uint64, v), shape);
-  };
+  const auto u64 = [&](std::uint64_t v) { return LazyOp::constant(Scalar::of(dtypes::uint64, v), shape); };
   const LazyOp first = drawn.low.cast(dtypes::uint64), second = drawn.high.cast(dtypes::uint64);
-  const LazyOp offset =
-      range < (std::uint64_t{1} << 32)
-          ? alu(Ops::SHR, first * u64(range), u64(32))
-          : alu(Ops::MOD, alu(Ops::OR, alu(Ops::SHL, first, u64(32)), second), u64(range));
+  const LazyOp offset = range < (std::uint64_t{1} << 32)
+                            ? alu(Ops::SHR, first * u64(range), u64(32))
+                            : alu(Ops::MOD, alu(Ops::OR, alu(Ops::SHL, first, u64(32)), second), u64(range));
   return (tensor(offset.cast(dtypes::int64)) + low).cast(dtype);
 }
 
@@ -171,8 +158,7 @@ Tensor bernoulli(const Tensor& p, Generator generator, At at) {
 
 Tensor dropout(const Tensor& x, double p, bool training, Generator generator, At at) {
   const OriginScope scope("dropout", at);
-  STRATA_CHECK(0 <= p && p <= 1, domain, "[dropout] the probability p is ", p,
-               "; 0 to 1 is expected");
+  STRATA_CHECK(0 <= p && p <= 1, domain, "[dropout] the probability p is ", p, "; 0 to 1 is expected");
   if (!training || p == 0) return own(x);
   if (p == 1) return x * 0;
   const Tensor stays = rand(x.shape(), dtypes::float32, std::move(generator)).to(x.device()).ge(p);
@@ -185,8 +171,7 @@ Tensor dropout1d(const Tensor& x, double p, bool training, Generator generator, 
 }
 Tensor dropout2d(const Tensor& x, double p, bool training, Generator generator, At at) {
   const OriginScope scope("dropout2d", at);
-  return x * dropout(channels_of("dropout2d", x, x.ndim() == 3 ? 1 : 2), p, training,
-                     std::move(generator));
+  return x * dropout(channels_of("dropout2d", x, x.ndim() == 3 ? 1 : 2), p, training, std::move(generator));
 }
 Tensor dropout3d(const Tensor& x, double p, bool training, Generator generator, At at) {
   const OriginScope scope("dropout3d", at);
@@ -198,18 +183,16 @@ Tensor alpha_dropout(const Tensor& x, double p, bool training, Generator generat
 }
 Tensor feature_alpha_dropout(const Tensor& x, double p, bool training, Generator generator, At at) {
   const OriginScope scope("feature_alpha_dropout", at);
-  STRATA_CHECK(x.ndim() >= 2, shape, "[feature_alpha_dropout] the input has shape ",
-               render(x.shape()), "; (batch, channels, ...) is expected");
+  STRATA_CHECK(x.ndim() >= 2, shape, "[feature_alpha_dropout] the input has shape ", render(x.shape()),
+               "; (batch, channels, ...) is expected");
   Ints channels(x.shape().size(), 1);
   channels[0] = x.size(0), channels[1] = x.size(1);
-  return training ? with_saturation("feature_alpha_dropout", x, channels, p, std::move(generator))
-                  : own(x);
+  return training ? with_saturation("feature_alpha_dropout", x, channels, p, std::move(generator)) : own(x);
 }
 
 Tensor rrelu(const Tensor& x, double lower, double upper, bool training, Generator generator, At at) {
   const OriginScope scope("rrelu", at);
-  STRATA_CHECK(lower <= upper, domain, "[rrelu] the lower slope ", lower,
-               " is above the upper slope ", upper);
+  STRATA_CHECK(lower <= upper, domain, "[rrelu] the lower slope ", lower, " is above the upper slope ", upper);
   if (!training) return x.leaky_relu((lower + upper) / 2);
   const Tensor slope = rand_like(x, std::move(generator)) * (upper - lower) + lower;
   return x.le(0).where(x * slope, x);
@@ -218,8 +201,7 @@ Tensor rrelu(const Tensor& x, double lower, double upper, bool training, Generat
 Tensor gumbel_softmax(const Tensor& logits, const GumbelOptions& options, Generator generator, At at) {
   const OriginScope scope("gumbel_softmax", at);
   check_float("gumbel_softmax", logits.dtype());
-  STRATA_CHECK(options.tau > 0, domain, "[gumbel_softmax] tau is ", options.tau,
-               "; more than 0 is expected");
+  STRATA_CHECK(options.tau > 0, domain, "[gumbel_softmax] tau is ", options.tau, "; more than 0 is expected");
   const Tensor noise = (-(1 - rand_like(logits, std::move(generator))).log()).log().neg();
   Tensor soft = ((logits + noise) / options.tau).softmax(options.axis);
   if (!options.hard || logits.ndim() == 0) return soft;
@@ -227,8 +209,7 @@ Tensor gumbel_softmax(const Tensor& logits, const GumbelOptions& options, Genera
   const std::int64_t a = axis_of(options.axis, logits.ndim(), "gumbel_softmax");
   Ints sizes(logits.shape().size(), 1);
   sizes[static_cast<std::size_t>(a)] = logits.size(a);
-  const Tensor is_it =
-      TensorAccess::of(ops::counting(logits.size(a)), logits).reshape(sizes).eq(first);
+  const Tensor is_it = TensorAccess::of(ops::counting(logits.size(a)), logits).reshape(sizes).eq(first);
   return is_it.cast(soft.dtype()) + (soft - plain);
 }
 
@@ -252,16 +233,15 @@ Tensor normal(const Tensor& mean, const Tensor& deviation, Generator generator, 
   return m + deviation * noise.to(m.device());
 }
 
-/// Sampling by exponential races (Efraimidis and Spirakis): index i finishes at a time of Exp(weight i), and the first `count` indices are
-/// a sample without replacement. An index without weight never finishes.
-Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, Generator generator,
-                   At at) {
+/// Sampling by exponential races (Efraimidis and Spirakis): index i finishes at a time of Exp(weight i), and the first
+/// `count` indices are a sample without replacement. An index without weight never finishes.
+Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, Generator generator, At at) {
   const OriginScope scope("multinomial", at);
   check_float("multinomial", weights.dtype());
-  STRATA_CHECK(weights.ndim() >= 1 && weights.ndim() <= 2, shape, "[multinomial] the weights have ",
-               weights.ndim(), " dimensions; 1 or 2 are expected");
-  STRATA_CHECK(count > 0 && (replacement || known(is_at_most(count, weights.size(-1)))), domain,
-               "[multinomial] ", count, " draws from ", weights.size(-1).render(),
+  STRATA_CHECK(weights.ndim() >= 1 && weights.ndim() <= 2, shape, "[multinomial] the weights have ", weights.ndim(),
+               " dimensions; 1 or 2 are expected");
+  STRATA_CHECK(count > 0 && (replacement || known(is_at_most(count, weights.size(-1)))), domain, "[multinomial] ",
+               count, " draws from ", weights.size(-1).render(),
                " weights: at least one draw, and without replacement no more draws than weights, "
                "are expected");
   ops::check_weights_at_hand(weights.node(), count, replacement);
@@ -272,8 +252,7 @@ Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, 
   const Tensor w = weights.cast(dtypes::float64).detach(), takes_part = w.gt(0);
   const Tensor pace = takes_part.where(w, 1);
   if (!replacement) {
-    const auto [times, places] =
-        takes_part.where(race(w.shape()) / pace, never).topk(count, -1, false);
+    const auto [times, places] = takes_part.where(race(w.shape()) / pace, never).topk(count, -1, false);
     return times.lt(never).where(places, -1);
   }
   Ints shape = w.shape();

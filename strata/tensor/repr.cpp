@@ -80,8 +80,7 @@ std::string Tensor::repr() const {
   const auto sizes = numbers(shape());
   const bool shows = sizes.has_value() && is_realized();
   if (shows) out += ElementTexts(buffer().toCPU(), *sizes).text(open.size()) + ", ";
-  out += "shape=" + render(shape()) + ", dtype=" + dtype().name() +
-         ", device=" + std::string(device().name());
+  out += "shape=" + render(shape()) + ", dtype=" + dtype().name() + ", device=" + std::string(device().name());
   if (!is_realized()) out += ", not realized";
   if (requires_grad()) out += ", requires_grad";
   return out + ")";

@@ -20,13 +20,11 @@ bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_
 
 Tensor Tensor::bincount(const std::optional<Tensor>& weights, std::int64_t least, At at) const {
   const OriginScope scope("bincount", at);
-  STRATA_CHECK(ndim() == 1 && dtype().is_int(), shape, "[bincount] the tensor has dtype ",
-               dtype().name(), " and shape ", render(shape()),
-               "; integers of one dimension are expected");
-  STRATA_CHECK(!weights || weights->shape() == shape(), shape, "[bincount] weights of shape ",
-               render(weights->shape()), " do not match shape ", render(shape()));
-  STRATA_CHECK(least >= 0, domain, "[bincount] the least number of counts is ", least,
-               "; 0 or more is expected");
+  STRATA_CHECK(ndim() == 1 && dtype().is_int(), shape, "[bincount] the tensor has dtype ", dtype().name(),
+               " and shape ", render(shape()), "; integers of one dimension are expected");
+  STRATA_CHECK(!weights || weights->shape() == shape(), shape, "[bincount] weights of shape ", render(weights->shape()),
+               " do not match shape ", render(shape()));
+  STRATA_CHECK(least >= 0, domain, "[bincount] the least number of counts is ", least, "; 0 or more is expected");
   const Tensor x = cast(dtypes::int64);
   std::int64_t count = least;
   if (!(numel() == Int(0))) {
@@ -38,9 +36,7 @@ Tensor Tensor::bincount(const std::optional<Tensor>& weights, std::int64_t least
     count = std::max(least, ends[1] + 1);
   }
   const bool is_single = weights && weights->dtype() == dtypes::float32;
-  const Tensor each = !weights    ? x.ones_like()
-                      : is_single ? *weights
-                                  : weights->cast(dtypes::float64);
+  const Tensor each = !weights ? x.ones_like() : is_single ? *weights : weights->cast(dtypes::float64);
   return front::on_values("bincount", at, ops::counts_of, x, count, each);
 }
 

@@ -35,8 +35,8 @@ LazyOp parameter_over(const LazyOp& plain, const std::shared_ptr<GradientSlot>& 
 }
 
 Tensor::Tensor(LazyOp node, const Device& device)
-    : state_(std::make_shared<TensorState>(TensorState{
-          NoGrad::is_active() ? node.detached() : std::move(node), &device, nullptr, next_birth()})) {}
+    : state_(std::make_shared<TensorState>(
+          TensorState{NoGrad::is_active() ? node.detached() : std::move(node), &device, nullptr, next_birth()})) {}
 
 Tensor::Tensor() : Tensor(zeros({0})) {}
 
@@ -57,7 +57,8 @@ std::int64_t Tensor::count() const {
 // --- running ---
 
 const Tensor& Tensor::realize() const {
-  // NOTE: a constant expression is hash-consed and shared by the whole program, including cached kernels: it must not become memory itself.
+  // NOTE: a constant expression is hash-consed and shared by the whole program, including cached kernels: it must not
+  // become memory itself.
   if (node().node()->is_closed) state_->node = node().contiguous();
   if (!is_realized()) strata::realize(node(), device());
   // A realized node keeps its operands only if gradients pass through it.

@@ -1,5 +1,5 @@
-// Tensor: the array type of the library's users. Operations record a graph and compute nothing; realize(), or reading the elements,
-// compiles and runs the graph.
+// Tensor: the array type of the library's users. Operations record a graph and compute nothing; realize(), or reading
+// the elements, compiles and runs the graph.
 //
 //   Tensor x = Tensor::from(std::vector<float>{1, 2, 3, 4}, {2, 2});
 //   Tensor y = (x * 2 + 1).relu().sum(1);     // nothing has run
@@ -9,12 +9,12 @@
 //   (x.matmul(w)).sum().backward();
 //   w.grad()->to_vector<float>();             // {4, 4, 6, 6}
 //
-// A Tensor is a handle on a node of a graph. An operation makes a new node and checks shapes and dtypes at once. Nodes are immutable
-// and keep their sources alive, so that intermediate results may be held in `auto` variables and outlive their operands. Copies of a
-// handle are the same tensor: they share its gradient, and assign() to one changes all.
+// A Tensor is a handle on a node of a graph. An operation makes a new node and checks shapes and dtypes at once. Nodes
+// are immutable and keep their sources alive, so that intermediate results may be held in `auto` variables and outlive
+// their operands. Copies of a handle are the same tensor: they share its gradient, and assign() to one changes all.
 //
-// Names, broadcasting, dtypes and edge cases are PyTorch's. Negative axes count from the end. Functions may be called from any thread;
-// one tensor must not be assigned to or differentiated by two threads at once.
+// Names, broadcasting, dtypes and edge cases are PyTorch's. Negative axes count from the end. Functions may be called
+// from any thread; one tensor must not be assigned to or differentiated by two threads at once.
 #pragma once
 
 #include <concepts>
@@ -61,16 +61,16 @@ class Tensor {
     return from(std::span<const T>(elements), shape, at);
   }
   static Tensor from(const std::vector<bool>& elements, const Ints& shape, At at = At::current());
-  /// Takes over the memory of `elements` without a copy. @throws as from() of a span; `elements` is moved from in any case
+  /// Takes over the memory of `elements` without a copy. @throws as from() of a span; `elements` is moved from in any
+  /// case
   template <class T>
     requires(!std::same_as<T, bool>)
   static Tensor from(std::vector<T>&& elements, const Ints& shape, At at = At::current()) {
     const auto held = std::make_shared<std::vector<T>>(std::move(elements));
     if (held->empty()) return from(std::span<const T>(*held), shape, at);
     static_assert(dtype_of<T>() != dtypes::none, "no dtype has elements of this C++ type");
-    return from_elements(
-        Buffer::from_pointer(held->data(), std::ssize(*held), dtype_of<T>(), [held](void*) {}),
-        shape, at);
+    return from_elements(Buffer::from_pointer(held->data(), std::ssize(*held), dtype_of<T>(), [held](void*) {}), shape,
+                         at);
   }
   template <class T>
   static Tensor from(std::initializer_list<T> elements, At at = At::current()) {
@@ -79,23 +79,23 @@ class Tensor {
   /// A tensor over the memory of `buffer`, row-major, without a copy. @pre nobody writes to the buffer afterwards
   /// @throws Error (shape) where the buffer has fewer than product(shape) elements
   static Tensor from_buffer(const Buffer& buffer, const Ints& shape, At at = At::current());
-  /// A tensor over the user's memory, without a copy; `first` points to the element at index 0. Strides become a view: transposed
-  /// memory, a part of a larger array, repeated elements (stride 0) and reversed axes (stride < 0) are not copied either. Only elements
-  /// that are not aligned to their size are copied; then, and where the tensor has no elements, the deleter is called at once.
-  /// interop.h and dlpack.h have the same for spans, mdspan, Eigen and DLPack.
+  /// A tensor over the user's memory, without a copy; `first` points to the element at index 0. Strides become a view:
+  /// transposed memory, a part of a larger array, repeated elements (stride 0) and reversed axes (stride < 0) are not
+  /// copied either. Only elements that are not aligned to their size are copied; then, and where the tensor has no
+  /// elements, the deleter is called at once. interop.h and dlpack.h have the same for spans, mdspan, Eigen and DLPack.
   /// @pre the memory stays valid and unchanged until the deleter is called; the bytes of booleans are 0 or 1
-  /// @throws Error (domain) for null, or a dtype that is not a scalar's; (shape) for a size that is negative or symbolic, or where the
-  ///   numbers of strides and dimensions differ; (overflow) where the element count exceeds 64 bits or the memory exceeds the address
-  ///   space. The caller keeps the memory then: the deleter is not called.
-  static Tensor from_blob(void* first, const Ints& shape, DType dtype, BlobOptions options = {},
-                          At at = At::current());
+  /// @throws Error (domain) for null, or a dtype that is not a scalar's; (shape) for a size that is negative or
+  /// symbolic, or where the
+  ///   numbers of strides and dimensions differ; (overflow) where the element count exceeds 64 bits or the memory
+  ///   exceeds the address space. The caller keeps the memory then: the deleter is not called.
+  static Tensor from_blob(void* first, const Ints& shape, DType dtype, BlobOptions options = {}, At at = At::current());
   /// from_blob() with the dtype of the C++ type T; memory behind a pointer to const is read-only.
   template <class T>
     requires(!std::is_void_v<T> && dtype_of<std::remove_const_t<T>>() != dtypes::none)
   static Tensor from_blob(T* first, const Ints& shape, BlobOptions options = {}, At at = At::current()) {
     options.read_only = options.read_only || std::is_const_v<T>;
-    return from_blob(const_cast<std::remove_const_t<T>*>(first), shape,
-                     dtype_of<std::remove_const_t<T>>(), std::move(options), at);
+    return from_blob(const_cast<std::remove_const_t<T>*>(first), shape, dtype_of<std::remove_const_t<T>>(),
+                     std::move(options), at);
   }
   /// A tensor whose elements have unspecified values.
   static Tensor empty(const Ints& shape, DType dtype = dtypes::float32, At at = At::current());
@@ -117,8 +117,8 @@ class Tensor {
   std::string repr() const;
 
   // --- running ---
-  /// Computes the elements and stores them in memory. Afterwards the tensor's node is that memory and its operands are released, except
-  /// where a gradient may pass through the node. @throws as strata::realize
+  /// Computes the elements and stores them in memory. Afterwards the tensor's node is that memory and its operands are
+  /// released, except where a gradient may pass through the node. @throws as strata::realize
   const Tensor& realize() const;
   bool is_realized() const;
   /// A copy of the elements, in row-major order. Realizes. @throws Error (domain) unless T is the C++ type of the dtype
@@ -130,8 +130,8 @@ class Tensor {
     const auto* const first = reinterpret_cast<const Held*>(b.as<T>().data());
     return std::vector<T>(first, first + count());
   }
-  /// The elements in memory, in row-major order, for reading. Realizes; copies nothing. Valid while this tensor or a copy of its handle
-  /// lives, and until the tensor is assigned to. @throws as to_vector()
+  /// The elements in memory, in row-major order, for reading. Realizes; copies nothing. Valid while this tensor or a
+  /// copy of its handle lives, and until the tensor is assigned to. @throws as to_vector()
   template <class T>
   std::span<const T> span() const& {
     return buffer().as<const T>().first(static_cast<std::size_t>(count()));
@@ -156,13 +156,12 @@ class Tensor {
   std::string explain() const;
   /// A tensor with the same elements on `device`; this tensor itself where it is on `device`.
   Tensor to(const Device& device, At at = At::current()) const;
-  Tensor to(std::string_view device, At at = At::current()) const {
-    return to(Device::get(device), at);
-  }
+  Tensor to(std::string_view device, At at = At::current()) const { return to(Device::get(device), at); }
   /// A tensor with the same elements, stored row-major in memory of its own.
   Tensor contiguous(At at = At::current()) const;
-  /// This handle and its copies stand for `value` afterwards, detached; a parameter stays a parameter and keeps its gradient.
-  /// Computes nothing. @throws Error (shape) where the shapes differ, (domain) where the dtypes or devices differ
+  /// This handle and its copies stand for `value` afterwards, detached; a parameter stays a parameter and keeps its
+  /// gradient. Computes nothing. @throws Error (shape) where the shapes differ, (domain) where the dtypes or devices
+  /// differ
   void assign(const Tensor& value) const;
   /// The graph node that the tensor stands for at this time.
   const LazyOp& node() const {
@@ -173,22 +172,25 @@ class Tensor {
   // --- gradients (autograd.cpp) ---
   /// True iff the tensor is a parameter (requires_grad(true)) or was computed from one.
   bool requires_grad() const { return node().is_tracked(); }
-  /// `on` makes the tensor a parameter: a leaf by which gradients are taken, detached from how it was computed; !on makes a parameter a
-  /// constant again. Returns this tensor. @throws Error (domain) where `on` and the dtype is not a float
+  /// `on` makes the tensor a parameter: a leaf by which gradients are taken, detached from how it was computed; !on
+  /// makes a parameter a constant again. Returns this tensor. @throws Error (domain) where `on` and the dtype is not a
+  /// float
   Tensor& requires_grad(bool on);
-  /// Adds d(this)/dx to x.grad() for each parameter x that this tensor was computed from. `gradient` is the gradient by this tensor, of
-  /// its shape; default 1. @throws Error (shape) where `gradient` is absent and numel() is not 1, or has another shape; (domain) where
-  /// the tensor depends on no parameter
+  /// Adds d(this)/dx to x.grad() for each parameter x that this tensor was computed from. `gradient` is the gradient by
+  /// this tensor, of its shape; default 1. @throws Error (shape) where `gradient` is absent and numel() is not 1, or
+  /// has another shape; (domain) where the tensor depends on no parameter
   void backward(const std::optional<Tensor>& gradient = {}, At at = At::current()) const;
-  /// The gradient that backward() accumulated; nothing before the first backward(), and for a tensor that is not a parameter.
+  /// The gradient that backward() accumulated; nothing before the first backward(), and for a tensor that is not a
+  /// parameter.
   std::optional<Tensor> grad() const;
-  /// Replaces the gradient; std::nullopt clears it. @throws Error (domain) unless the tensor is a parameter and the dtypes are equal,
-  /// (shape) where the shapes differ
+  /// Replaces the gradient; std::nullopt clears it. @throws Error (domain) unless the tensor is a parameter and the
+  /// dtypes are equal, (shape) where the shapes differ
   void set_grad(const std::optional<Tensor>& gradient) const;
   /// A tensor with the same elements that blocks gradients.
   Tensor detach(At at = At::current()) const;
 
-  // --- the operations of the table; each row of operations.def documents meaning, parameters and reference (docs/operations.md) ---
+  // --- the operations of the table; each row of operations.def documents meaning, parameters and reference
+  // (docs/operations.md) ---
   using PadMode = strata::PadMode;
   using Between = strata::Between;
   using Reduce = strata::Reduce;
@@ -210,20 +212,15 @@ class Tensor {
   STRATA_EACH_NAME(STRATA_METHOD_ALIAS, names, STRATA_RESULT(result), name,                     \
                    (STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters)),                \
                    (STRATA_PASSED(parameters) STRATA_COMMA_AFTER(parameters)))
-#define STRATA_METHOD_ALIAS(alias, result, name, declared, passed)  \
-  result alias(STRATA_STRIP declared At at = At::current()) const { \
-    return name(STRATA_STRIP passed at);                            \
-  }
-#define STRATA_STATIC(result, name, parameters, binding, names, ...)                          \
-  static STRATA_RESULT(result)                                                                \
-      name(STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters) At at = At::current()); \
-  STRATA_EACH_NAME(STRATA_STATIC_ALIAS, names, STRATA_RESULT(result), name,                   \
-                   (STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters)),              \
+#define STRATA_METHOD_ALIAS(alias, result, name, declared, passed) \
+  result alias(STRATA_STRIP declared At at = At::current()) const { return name(STRATA_STRIP passed at); }
+#define STRATA_STATIC(result, name, parameters, binding, names, ...)                                                   \
+  static STRATA_RESULT(result) name(STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters) At at = At::current()); \
+  STRATA_EACH_NAME(STRATA_STATIC_ALIAS, names, STRATA_RESULT(result), name,                                            \
+                   (STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters)),                                       \
                    (STRATA_PASSED(parameters) STRATA_COMMA_AFTER(parameters)))
-#define STRATA_STATIC_ALIAS(alias, result, name, declared, passed)   \
-  static result alias(STRATA_STRIP declared At at = At::current()) { \
-    return name(STRATA_STRIP passed at);                             \
-  }
+#define STRATA_STATIC_ALIAS(alias, result, name, declared, passed) \
+  static result alias(STRATA_STRIP declared At at = At::current()) { return name(STRATA_STRIP passed at); }
 #include "strata/ops/operations.def"
 #undef STRATA_UNARY_ALIAS
 #undef STRATA_BINARY_ALIAS
@@ -232,44 +229,44 @@ class Tensor {
 #undef STRATA_ARRAY
 #undef STRATA_OPERAND
 
-  // --- operations whose result depends on elements: they realize operands (indexing.cpp, nonzero.cpp, statistics.cpp, unique.cpp) ---
+  // --- operations whose result depends on elements: they realize operands (indexing.cpp, nonzero.cpp, statistics.cpp,
+  // unique.cpp) ---
   /// True iff the shapes are equal and all elements are equal (so false for a NaN). Realizes both.
   bool equal(const Tensor& other, At at = At::current()) const;
   /// True iff isclose() is true for all elements. Realizes both.
   bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false,
                 At at = At::current()) const;
   struct Unique;
-  /// The distinct elements, or distinct slices along `axis`, sorted. unique_consecutive() merges only equal neighbours and does not
-  /// sort. @throws Error (shape) for symbolic sizes, or an axis out of range
+  /// The distinct elements, or distinct slices along `axis`, sorted. unique_consecutive() merges only equal neighbours
+  /// and does not sort. @throws Error (shape) for symbolic sizes, or an axis out of range
   Unique unique(std::optional<std::int64_t> axis = {}, At at = At::current()) const;
   Unique unique_consecutive(std::optional<std::int64_t> axis = {}, At at = At::current()) const;
-  /// Result[v] counts the elements equal to v, or adds up their weights; shape (max(least, largest element + 1),). Realizes the smallest
-  /// and the largest element. @throws Error (shape) unless this is one dimension of integers and the weights have the same shape;
-  /// (domain) for an element or a `least` below 0; (budget) for an element >= 2^40
-  Tensor bincount(const std::optional<Tensor>& weights = {}, std::int64_t least = 0,
-                  At at = At::current()) const;
-  /// Indexing as with PyTorch's brackets. Integers remove their axes first. The dimensions of index tensors take the place of the
-  /// indexed axes where these are adjacent, else they come first. Realizes masks.
+  /// Result[v] counts the elements equal to v, or adds up their weights; shape (max(least, largest element + 1),).
+  /// Realizes the smallest and the largest element. @throws Error (shape) unless this is one dimension of integers and
+  /// the weights have the same shape; (domain) for an element or a `least` below 0; (budget) for an element >= 2^40
+  Tensor bincount(const std::optional<Tensor>& weights = {}, std::int64_t least = 0, At at = At::current()) const;
+  /// Indexing as with PyTorch's brackets. Integers remove their axes first. The dimensions of index tensors take the
+  /// place of the indexed axes where these are adjacent, else they come first. Realizes masks.
   /// @throws Error (shape) naming index, axis and size for an integer out of range
   Tensor index(std::span<const Subscript> subscripts, At at = At::current()) const;
   Tensor operator[](std::initializer_list<Subscript> subscripts) const;
   Tensor operator[](const Subscript& subscript) const;
-  /// A copy of this tensor with `value`, which broadcasts, at the selected places. Where a place is selected more than once the last
-  /// value wins; with `accumulate` all values are added to the element.
-  Tensor index_put(std::span<const Subscript> subscripts, const Operand& value,
-                   bool accumulate = false) const;
-  Tensor index_put(std::initializer_list<Subscript> subscripts, const Operand& value,
-                   bool accumulate = false) const {
+  /// A copy of this tensor with `value`, which broadcasts, at the selected places. Where a place is selected more than
+  /// once the last value wins; with `accumulate` all values are added to the element.
+  Tensor index_put(std::span<const Subscript> subscripts, const Operand& value, bool accumulate = false) const;
+  Tensor index_put(std::initializer_list<Subscript> subscripts, const Operand& value, bool accumulate = false) const {
     return index_put({subscripts.begin(), subscripts.size()}, value, accumulate);
   }
   /// The indices of the nonzero elements in row-major order: shape (count, ndim), i64. Realizes this tensor.
   Tensor nonzero(At at = At::current()) const;
   Tensor argwhere(At at = At::current()) const { return nonzero(at); }
-  /// The elements at which `mask` is true, in row-major order, as one dimension; this tensor and the mask broadcast. Realizes the mask.
+  /// The elements at which `mask` is true, in row-major order, as one dimension; this tensor and the mask broadcast.
+  /// Realizes the mask.
   /// @throws Error (domain) unless the mask is of bools, (shape) where the shapes do not broadcast
   Tensor masked_select(const Tensor& mask, At at = At::current()) const;
-  /// Result[..., c] is 1 where the element is c, else 0: shape (..., classes), i64. An element outside of [0, classes) gives a row of
-  /// zeros. classes == -1 means the largest element + 1, which is realized. @throws Error (domain) unless the elements are integers
+  /// Result[..., c] is 1 where the element is c, else 0: shape (..., classes), i64. An element outside of [0, classes)
+  /// gives a row of zeros. classes == -1 means the largest element + 1, which is realized. @throws Error (domain)
+  /// unless the elements are integers
   Tensor one_hot(std::int64_t classes = -1, At at = At::current()) const;
   /// As contiguous().
   Tensor clone(At at = At::current()) const { return contiguous(at); }

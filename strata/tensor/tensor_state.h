@@ -1,5 +1,6 @@
-// The parts of a Tensor: TensorState is shared by the copies of a handle, TensorHandle holds a share of it, TensorListener observes
-// reads and assignments (jit.h captures with one), and BlobOptions describes memory for Tensor::from_blob().
+// The parts of a Tensor: TensorState is shared by the copies of a handle, TensorHandle holds a share of it,
+// TensorListener observes reads and assignments (jit.h captures with one), and BlobOptions describes memory for
+// Tensor::from_blob().
 #pragma once
 
 #include <cstdint>
@@ -48,8 +49,8 @@ class TensorHandle {
   mutable std::shared_ptr<TensorState> state_;  // null: moved from, and not used since
 };
 
-/// Observes which tensors this thread reads and assigns to, while an object of the class lives. Of nested listeners only the innermost
-/// is called. A capture (jit.h) is a listener.
+/// Observes which tensors this thread reads and assigns to, while an object of the class lives. Of nested listeners
+/// only the innermost is called. A capture (jit.h) is a listener.
 class TensorListener {
  public:
   TensorListener() : outer_(current_) { current_ = this; }
@@ -69,8 +70,8 @@ class TensorListener {
 /// Layout and ownership of a user's memory, for Tensor::from_blob().
 struct BlobOptions {
   std::optional<Index> strides = {};  ///< in elements, of any sign, one per dimension; none: row-major
-  /// Called once, with the pointer passed to from_blob(), when no tensor needs the memory any more, on the thread that released it
-  /// last. It must not throw.
+  /// Called once, with the pointer passed to from_blob(), when no tensor needs the memory any more, on the thread that
+  /// released it last. It must not throw.
   Buffer::Deleter deleter = {};
   bool read_only = false;  ///< nobody may write to the memory, including those who get it from the tensor
 };

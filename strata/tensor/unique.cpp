@@ -10,21 +10,22 @@ namespace {
 
 using front::Value, ops::number_of;
 
-/// (n): the permutation that sorts the rows of (n, m) lexicographically. Each row counts the rows in front of it (all pairs are compared).
+/// (n): the permutation that sorts the rows of (n, m) lexicographically. Each row counts the rows in front of it (all
+/// pairs are compared).
 Value order_of_rows(const Value& rows) {
   const Value keys = ops::order_keys(rows, false);
   const Value own = keys.unsqueeze(1), other = keys.unsqueeze(0);  // (n, n, m)
   const Int& m = keys.size(1);
   const Value column = ops::counting(m);
   const Value first = own.ne(other).where(column, m.value()).min(-1, true);
-  const Value is_less = (other.lt(own) & column.eq(first)).any(-1),
-              is_same = first.squeeze(-1).eq(m.value());
+  const Value is_less = (other.lt(own) & column.eq(first)).any(-1), is_same = first.squeeze(-1).eq(m.value());
   const Value place = ops::counting(keys.size(0));
   const Value rank = (is_less | (is_same & place.lt(place.unsqueeze(1)))).sum(-1);
   return place.scatter(0, rank, place);
 }
 
-/// Groups of equal neighbouring rows (n, m). `order`: the original position of each row; none: the rows are in their original order.
+/// Groups of equal neighbouring rows (n, m). `order`: the original position of each row; none: the rows are in their
+/// original order.
 Tensor::Unique groups_of(const Tensor& rows, const std::optional<Tensor>& order) {
   const std::int64_t n = number_of(rows.size(0), "unique");
   if (n == 0) {
@@ -35,8 +36,7 @@ Tensor::Unique groups_of(const Tensor& rows, const std::optional<Tensor>& order)
   const Tensor is_new = differs.pad({{1, 0}}, Tensor::PadMode::constant, true);
   const Tensor begins = nonzero_indices(is_new);
   const Tensor group = is_new.cast(dtypes::int64).cumsum(0) - 1;
-  const Tensor ends =
-      begins.narrow(0, 1, begins.size(0) - Int(1)).pad({{0, 1}}, Tensor::PadMode::constant, n);
+  const Tensor ends = begins.narrow(0, 1, begins.size(0) - Int(1)).pad({{0, 1}}, Tensor::PadMode::constant, n);
   return {rows.index_select(0, begins), order ? group.scatter(0, *order, group) : group, ends - begins};
 }
 
@@ -69,8 +69,7 @@ Tensor::Unique Tensor::unique(std::optional<std::int64_t> axis, At at) const {
   }
   STRATA_CHECK(ndim() > 0, shape, "[unique] a scalar has no axis ", *axis);
   const std::int64_t a = axis_of(*axis, ndim(), "unique");
-  const Tensor rows = slices_of(detach(), a),
-               order = front::on_values("unique", at, order_of_rows, rows);
+  const Tensor rows = slices_of(detach(), a), order = front::on_values("unique", at, order_of_rows, rows);
   const Unique u = groups_of(rows.index_select(0, order), order);
   return {from_slices(u.values, *this, a), u.inverse, u.counts};
 }

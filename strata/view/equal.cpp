@@ -1,5 +1,5 @@
-// Equality of stacks of Views by meaning. For numbers, each piece of one stack is compared with the pieces of the other stack on
-// the same box.
+// Equality of stacks of Views by meaning. For numbers, each piece of one stack is compared with the pieces of the other
+// stack on the same box.
 
 #include "strata/view/equal.h"
 
@@ -21,8 +21,7 @@ Index end_of(const Piece& p) {
 // An index of the box of `q` at which the affine functions of `p` and `q` differ; nothing when they agree on the box.
 std::optional<Index> difference(const Piece& p, const Piece& q) {
   Int128 base = p.base;
-  for (std::size_t j = 0; j < p.lo.size(); ++j)
-    base += static_cast<Int128>(p.slope[j]) * (q.lo[j] - p.lo[j]);
+  for (std::size_t j = 0; j < p.lo.size(); ++j) base += static_cast<Int128>(p.slope[j]) * (q.lo[j] - p.lo[j]);
   if (base != q.base) return q.lo;
   for (std::size_t j = 0; j < p.lo.size(); ++j)
     if (q.extent[j] > 1 && p.slope[j] != q.slope[j]) {
@@ -64,29 +63,25 @@ class Comparison {
       Index at;
       for (const std::int64_t n : top.shape) {
         random = random * 6364136223846793005 + 1442695040888963407;
-        at.push_back(k == 0 ? 0
-                     : k == 1
-                         ? n - 1
-                         : static_cast<std::int64_t>((random >> 32) % static_cast<std::uint64_t>(n)));
+        at.push_back(k == 0   ? 0
+                     : k == 1 ? n - 1
+                              : static_cast<std::int64_t>((random >> 32) % static_cast<std::uint64_t>(n)));
       }
       if (value(a_, f, at) != value(b_, g, at)) return at;
     }
     return std::nullopt;
   }
-  static Piecewise whole(const std::vector<Strided>& stack) {
-    return piecewise(std::span<const Strided>(stack));
-  }
-  static std::optional<std::int64_t> value(const std::vector<Strided>& stack, const Piecewise& f,
-                                           const Index& at) {
+  static Piecewise whole(const std::vector<Strided>& stack) { return piecewise(std::span<const Strided>(stack)); }
+  static std::optional<std::int64_t> value(const std::vector<Strided>& stack, const Piecewise& f, const Index& at) {
     const Strided& top = stack.back();
     for (std::size_t j = 0; j < at.size(); ++j)
       if (at[j] < top.begin[j] || at[j] >= top.end[j]) return std::nullopt;
     return value_at(f, at);
   }
 
-  // Is every index that is valid in `a` valid in `b`, and (with `addresses`) at the same address? Counts the indices in `valid`.
-  Found inside(const std::vector<Strided>& a, const std::vector<Strided>& b, bool addresses,
-               std::int64_t& valid) {
+  // Is every index that is valid in `a` valid in `b`, and (with `addresses`) at the same address? Counts the indices in
+  // `valid`.
+  Found inside(const std::vector<Strided>& a, const std::vector<Strided>& b, bool addresses, std::int64_t& valid) {
     const Piecewise f = whole(a);
     Pieces pieces(f, budget_);
     Piece p;
@@ -186,8 +181,6 @@ StackProof equal(const ShapeTracker& a, const ShapeTracker& b, std::uint64_t bud
   return {equal_expressions(left, right), std::nullopt};
 }
 
-StackProof is_contiguous(const ShapeTracker& st) {
-  return equal(st, ShapeTracker::from_shape(st.shape()));
-}
+StackProof is_contiguous(const ShapeTracker& st) { return equal(st, ShapeTracker::from_shape(st.shape())); }
 
 }  // namespace strata

@@ -22,8 +22,8 @@ struct StackProof {
 /// The work limit for the comparison of two stacks of numbers, in the unit of Pieces (piecewise.h).
 inline constexpr std::uint64_t kEqualBudget = std::uint64_t{1} << 23;
 
-/// Do `a` and `b` have the same shape and the same index function? The witness of a `no` is an index at which address or
-/// validity differ; there is none when the shapes differ.
+/// Do `a` and `b` have the same shape and the same index function? The witness of a `no` is an index at which address
+/// or validity differ; there is none when the shapes differ.
 StackProof equal(const ShapeTracker& a, const ShapeTracker& b, std::uint64_t budget = kEqualBudget);
 
 /// A hash of the meaning: equal functions have equal fingerprints, whatever their spelling. Different ones of the same
@@ -33,7 +33,8 @@ StackProof equal(const ShapeTracker& a, const ShapeTracker& b, std::uint64_t bud
 /// @throws Error (undefined) for symbolic sizes; (budget).
 std::uint64_t fingerprint(const ShapeTracker& st, std::uint64_t seed = 0);
 
-/// Do different valid indices have different addresses? The witness of a `no` is one of two indices that share an address.
+/// Do different valid indices have different addresses? The witness of a `no` is one of two indices that share an
+/// address.
 StackProof is_injective(const ShapeTracker& st);
 /// Is every index valid and its address its row-major number, however the stack is written? The witness of a `no` is an
 /// index for which this is false.

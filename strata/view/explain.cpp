@@ -1,5 +1,5 @@
-// Explains in a sentence why a stack of Views is not one View: the two steps that differ and the digit that carries, or the
-// missing index and the mask that excludes it.
+// Explains in a sentence why a stack of Views is not one View: the two steps that differ and the digit that carries, or
+// the missing index and the mask that excludes it.
 
 #include <algorithm>
 
@@ -45,7 +45,8 @@ struct Move {
     from = address_of(v, unravel_address(from, v.shape));
     to = address_of(v, unravel_address(to, v.shape));
   }
-  /// The number of multiples of `size` that the step crosses: carries out of a digit that repeats every `size` addresses.
+  /// The number of multiples of `size` that the step crosses: carries out of a digit that repeats every `size`
+  /// addresses.
   Int128 ends(Int128 size) const { return floor_quotient(to, size) - floor_quotient(from, size); }
 };
 
@@ -64,8 +65,7 @@ std::size_t carrying_digit(const Strided& v, const Move& a, const Move& b) {
 }
 
 std::string carry_text(const Strided& v, std::size_t view, std::size_t digit) {
-  std::string out = detail::message("carries from dimension ", digit, " (size ", v.shape[digit],
-                                    ") of view ", view);
+  std::string out = detail::message("carries from dimension ", digit, " (size ", v.shape[digit], ") of view ", view);
   for (std::size_t t = digit; t-- > 0;)
     if (v.shape[t] > 1) return out + detail::message(" into dimension ", t);
   return out + ", whose last index wraps around to the first";
@@ -80,9 +80,7 @@ bool carries_more(const Strided& v, std::size_t digit, const Move& a, const Move
 
 std::string slope_text(std::span<const Strided> stack, const Obstacle& o) {
   const Strided& top = stack.back();
-  const auto move = [&](const Index& at) {
-    return Move{address_of(top, at), address_of(top, stepped(at, o.axis))};
-  };
+  const auto move = [&](const Index& at) { return Move{address_of(top, at), address_of(top, stepped(at, o.axis))}; };
   Index at = o.at, elsewhere = o.other;
   Move here = move(at), there = move(elsewhere);
   std::string carry;
@@ -97,9 +95,9 @@ std::string slope_text(std::span<const Strided> stack, const Obstacle& o) {
     std::swap(at, elsewhere);
     std::swap(here, there);
   }
-  return detail::message("a step along dimension ", o.axis, " at ", render(at),
-                         " changes the address by ", to_text(here.change()), ", elsewhere (at ",
-                         render(elsewhere), ") by ", to_text(there.change()), ": it ", carry);
+  return detail::message("a step along dimension ", o.axis, " at ", render(at), " changes the address by ",
+                         to_text(here.change()), ", elsewhere (at ", render(elsewhere), ") by ",
+                         to_text(there.change()), ": it ", carry);
 }
 
 // The sentence about the mask that excludes an index of the top view.
@@ -108,8 +106,8 @@ std::string mask_text(std::span<const Strided> stack, Index i) {
     const Strided& v = stack[k];
     for (std::size_t j = 0; j < i.size(); ++j)
       if (i[j] < v.begin[j] || i[j] >= v.end[j])
-        return detail::message("dimension ", j, " of view ", k, " is valid in [", v.begin[j], ", ",
-                               v.end[j], ") and has the index ", i[j]);
+        return detail::message("dimension ", j, " of view ", k, " is valid in [", v.begin[j], ", ", v.end[j],
+                               ") and has the index ", i[j]);
     if (k != 0) i = unravel_address(address_of(v, i), stack[k - 1].shape);
   }
   STRATA_ASSERT(false, "an index that no mask leaves out is not a hole");
@@ -120,9 +118,8 @@ std::string hole_text(std::span<const Strided> stack, const Obstacle& o) {
   const auto [first, second] = std::minmax(o.other, o.far, [](const Index& a, const Index& b) {
     return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
   });
-  return detail::message(render(o.at), " is invalid although it lies between valid indices ",
-                         render(first), " and ", render(second), ": the valid set is not a box (",
-                         mask_text(stack, o.at), ")");
+  return detail::message(render(o.at), " is invalid although it lies between valid indices ", render(first), " and ",
+                         render(second), ": the valid set is not a box (", mask_text(stack, o.at), ")");
 }
 
 }  // namespace
@@ -131,10 +128,8 @@ std::string explain(std::span<const View> views, const Obstacle& obstacle) {
   switch (obstacle.kind) {
     case Obstacle::Kind::slope: return slope_text(to_strided(views), obstacle);
     case Obstacle::Kind::hole: return hole_text(to_strided(views), obstacle);
-    case Obstacle::Kind::scalar:
-      return "the only index is invalid, and a View without dimensions has no mask";
-    case Obstacle::Kind::budget:
-      return "not decided: the stack has more pieces than the work limit allows";
+    case Obstacle::Kind::scalar: return "the only index is invalid, and a View without dimensions has no mask";
+    case Obstacle::Kind::budget: return "not decided: the stack has more pieces than the work limit allows";
     case Obstacle::Kind::overflow: return "not decided: an intermediate value leaves 64 bits";
     case Obstacle::Kind::none: break;
   }

@@ -16,9 +16,7 @@ constexpr std::uint64_t kAxisCost = 32;  // of the sum over a piece, for each ax
 constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
 using Unsigned128 = unsigned __int128;
 
-std::uint64_t plus(std::uint64_t a, std::uint64_t b) {
-  return a + b >= kPrime ? a + b - kPrime : a + b;
-}
+std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a + b >= kPrime ? a + b - kPrime : a + b; }
 std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return plus(a, kPrime - b); }
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(static_cast<Unsigned128>(a) * b % kPrime);
@@ -79,14 +77,14 @@ std::uint64_t sum_over(const Piece& p, const std::vector<AxisVariable>& axes, st
 }
 
 std::vector<Strided> numbers_of(const ShapeTracker& st, std::string_view operation) {
-  STRATA_CHECK(st.is_concrete(), undefined, "[", operation, "] ", st.render(),
-               " has sizes that are not numbers");
+  STRATA_CHECK(st.is_concrete(), undefined, "[", operation, "] ", st.render(), " has sizes that are not numbers");
   return to_strided(st.views());
 }
 
 // --- tables ---
 
-/// Moves `i` to the next index of [0, extent) in row-major order, over the first `rank` coordinates; false after the last.
+/// Moves `i` to the next index of [0, extent) in row-major order, over the first `rank` coordinates; false after the
+/// last.
 bool advance(Index& i, const Index& extent, std::size_t rank) {
   for (std::size_t j = rank; j-- > 0;) {
     if (++i[j] < extent[j]) return true;
@@ -116,13 +114,11 @@ void write(const Piece& p, const Index& shape, std::vector<std::int64_t>& table)
 }
 
 // Evaluates every index by itself.
-void write_all(const Piecewise& f, const Index& shape, std::int64_t invalid,
-               std::vector<std::int64_t>& table) {
+void write_all(const Piecewise& f, const Index& shape, std::int64_t invalid, std::vector<std::int64_t>& table) {
   Index i(shape.size(), 0);
   for (std::int64_t& out : table) {
     bool valid = true;
-    for (std::size_t j = 0; j < i.size(); ++j)
-      valid = valid && i[j] >= f.lo()[j] && i[j] - f.lo()[j] < f.extent()[j];
+    for (std::size_t j = 0; j < i.size(); ++j) valid = valid && i[j] >= f.lo()[j] && i[j] - f.lo()[j] < f.extent()[j];
     out = valid ? value_at(f, i).value_or(invalid) : invalid;
     advance(i, shape, shape.size());
   }
@@ -145,8 +141,7 @@ std::uint64_t fingerprint(const ShapeTracker& st, std::uint64_t seed) {
   const std::uint64_t cost = kAxisCost * std::max<std::size_t>(axes.size(), 1);
   Piece p;
   for (; left >= cost && pieces.next(p); left -= cost) out = plus(out, sum_over(p, axes, u));
-  STRATA_CHECK(left >= cost && pieces.complete(), budget, "[fingerprint] ", st.render(),
-               " has too many pieces");
+  STRATA_CHECK(left >= cost && pieces.complete(), budget, "[fingerprint] ", st.render(), " has too many pieces");
   return out;
 }
 
@@ -154,8 +149,7 @@ std::vector<std::int64_t> addresses(const ShapeTracker& st, std::int64_t most, s
   const std::vector<Strided> stack = numbers_of(st, "addresses");
   const Index shape = stack.back().shape;
   const std::int64_t size = product(shape);
-  STRATA_CHECK(size <= most, budget, "[addresses] shape ", render(shape), " has ", size,
-               " indices, more than ", most);
+  STRATA_CHECK(size <= most, budget, "[addresses] shape ", render(shape), " has ", size, " indices, more than ", most);
   std::vector<std::int64_t> out(static_cast<std::size_t>(size), invalid);
   const Piecewise f = piecewise(stack);
   // Few pieces are faster than one index after another; the budget is about the cost of the second way.

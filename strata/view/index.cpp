@@ -19,8 +19,8 @@ std::vector<Expr> index_variables(const Ints& shape, std::string_view name) {
 }
 
 IndexExprs View::expr(std::span<const Expr> idxs, const Expr& valid) const {
-  STRATA_CHECK(idxs.size() == rank(), shape, "[index] ", idxs.size(), " indices for shape ",
-               strata::render(shape_), " of ", rank(), " dimensions");
+  STRATA_CHECK(idxs.size() == rank(), shape, "[index] ", idxs.size(), " indices for shape ", strata::render(shape_),
+               " of ", rank(), " dimensions");
   if (has_no_index(shape_)) return {0, 0};
   std::vector<Expr> terms{offset_.expr()};
   std::vector<Expr> conditions{valid};
@@ -68,9 +68,7 @@ IndexExprs index(std::span<const View> views, std::span<const Expr> idxs) {
   return at;
 }
 
-IndexedUOps View::to_indexed_uops() const {
-  return to_indexed_uops(index_variables(shape_, "ridx"));
-}
+IndexedUOps View::to_indexed_uops() const { return to_indexed_uops(index_variables(shape_, "ridx")); }
 
 IndexedUOps View::to_indexed_uops(std::span<const Expr> idxs) const {
   const IndexExprs at = expr(idxs);

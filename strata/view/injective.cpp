@@ -1,9 +1,9 @@
 // Injectivity: do different valid indices have different addresses?
 //
 // A View is injective when each stride exceeds everything that the smaller strides can reach. A stack of such Views is
-// injective when each stays inside the one below; this also works for symbolic sizes. Otherwise numbers are decided on the
-// pieces: two indices with one address, in one piece or in two, solve a linear equation over a box, and Pieces finds
-// solutions.
+// injective when each stays inside the one below; this also works for symbolic sizes. Otherwise numbers are decided on
+// the pieces: two indices with one address, in one piece or in two, solve a linear equation over a box, and Pieces
+// finds solutions.
 
 #include <algorithm>
 #include <numeric>
@@ -15,7 +15,7 @@ namespace strata {
 namespace {
 
 constexpr std::uint64_t kInjectiveBudget = std::uint64_t{1} << 22;  // in the unit of Pieces
-constexpr std::int64_t kMostTable = std::int64_t{1} << 20;  // the most valid indices that are sorted
+constexpr std::int64_t kMostTable = std::int64_t{1} << 20;          // the most valid indices that are sorted
 constexpr std::uint64_t kPairWork = 64;
 
 // --- Views whose strides keep addresses apart ---
@@ -24,7 +24,8 @@ struct Reach {
   Int stride, steps;
 };
 
-// The strides (made positive) and steps of the dimensions with more than one valid index. Nothing when a sign is not shown.
+// The strides (made positive) and steps of the dimensions with more than one valid index. Nothing when a sign is not
+// shown.
 std::optional<std::vector<Reach>> reaches(const View& v) {
   std::vector<Reach> out;
   for (std::size_t j = 0; j < v.rank(); ++j) {
@@ -71,8 +72,7 @@ bool stays_inside(const View& v, const Int& size) {
 bool every_view_keeps_apart(std::span<const View> views) {
   try {
     for (std::size_t k = 0; k < views.size(); ++k)
-      if (!keeps_apart(views[k]) || (k != 0 && !stays_inside(views[k], views[k - 1].size())))
-        return false;
+      if (!keeps_apart(views[k]) || (k != 0 && !stays_inside(views[k], views[k - 1].size()))) return false;
     return true;
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::overflow) throw;
@@ -160,9 +160,8 @@ class Collisions {
     SmallVec<std::size_t, 6> axes;
     for (std::size_t j = 0; j < p.lo.size(); ++j)
       if (p.extent[j] > 1) axes.push_back(j);
-    std::sort(axes.begin(), axes.end(), [&](std::size_t a, std::size_t b) {
-      return magnitude(p.slope[a]) < magnitude(p.slope[b]);
-    });
+    std::sort(axes.begin(), axes.end(),
+              [&](std::size_t a, std::size_t b) { return magnitude(p.slope[a]) < magnitude(p.slope[b]); });
     if (strides_keep_apart(p, axes)) return {Answer::yes, std::nullopt};
     for (const std::size_t j : axes)
       if (p.slope[j] == 0) return {Answer::no, p.lo};
@@ -188,8 +187,7 @@ class Collisions {
     if (j == k) return std::nullopt;
     const std::int64_t g = gcd(p.slope[j], p.slope[k]);
     const std::uint64_t along_j = magnitude(p.slope[k] / g), along_k = magnitude(p.slope[j] / g);
-    if (along_j >= static_cast<std::uint64_t>(p.extent[j]) ||
-        along_k >= static_cast<std::uint64_t>(p.extent[k]))
+    if (along_j >= static_cast<std::uint64_t>(p.extent[j]) || along_k >= static_cast<std::uint64_t>(p.extent[k]))
       return std::nullopt;
     Index at = p.lo;
     at[j] += static_cast<std::int64_t>(along_j);
@@ -219,7 +217,8 @@ class Collisions {
     return out;
   }
 
-  // Do indices of two pieces share an address? Pieces are sorted by least address; only overlapping ranges are compared.
+  // Do indices of two pieces share an address? Pieces are sorted by least address; only overlapping ranges are
+  // compared.
   StackProof between_pieces() {
     std::sort(pieces_.begin(), pieces_.end(),
               [](const Piece& a, const Piece& b) { return values_of(a).min < values_of(b).min; });
@@ -279,11 +278,10 @@ StackProof Collisions::in_table() const {
   if (points > kMostTable) return {};
   std::vector<std::pair<std::int64_t, std::int64_t>> table;  // (address, row-major number of the index)
   for (std::int64_t n = 0; n < points; ++n)
-    if (const std::optional<std::int64_t> v = value_at(f_, unravel(n, f_.lo(), f_.extent())))
-      table.emplace_back(*v, n);
+    if (const std::optional<std::int64_t> v = value_at(f_, unravel(n, f_.lo(), f_.extent()))) table.emplace_back(*v, n);
   std::sort(table.begin(), table.end());
-  const auto twice = std::adjacent_find(
-      table.begin(), table.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
+  const auto twice =
+      std::adjacent_find(table.begin(), table.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
   if (twice == table.end()) return {Answer::yes, std::nullopt};
   return {Answer::no, unravel(twice->second, f_.lo(), f_.extent())};
 }

@@ -42,8 +42,7 @@ Int checked_size(const Int& a, std::string_view sign, const Int& b, const F& com
 }
 template <class F>
 auto of_shape(const Ints& shape, const F& compute) {
-  return checked_size(
-      compute, [&] { return detail::message("the number of elements of shape ", render(shape)); });
+  return checked_size(compute, [&] { return detail::message("the number of elements of shape ", render(shape)); });
 }
 
 }  // namespace
@@ -121,8 +120,8 @@ std::int64_t product(const Index& values) {
     if (v == 0) return 0;
   std::int64_t out = 1;
   for (const std::int64_t v : values)
-    STRATA_CHECK(try_mul(out, v, out), overflow, "[size] the number of elements of shape ",
-                 render(values), " leaves 64 bits");
+    STRATA_CHECK(try_mul(out, v, out), overflow, "[size] the number of elements of shape ", render(values),
+                 " leaves 64 bits");
   return out;
 }
 
@@ -166,8 +165,7 @@ Answer is_multiple(const Int& a, const Int& b) {
 std::optional<Int> exact_quotient(const Int& a, const Int& b) {
   if (a.is_number() && b.is_number()) {
     std::int64_t out = 0;
-    if (b.value() == 0 || !try_floor_div(a.value(), b.value(), out) ||
-        floor_mod(a.value(), b.value()) != 0)
+    if (b.value() == 0 || !try_floor_div(a.value(), b.value(), out) || floor_mod(a.value(), b.value()) != 0)
       return std::nullopt;
     return out;
   }

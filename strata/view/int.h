@@ -1,8 +1,9 @@
 // Int: a size, stride or offset. It is a 64-bit integer, or an expression where sizes are symbolic. Also here: lists of
 // Ints, and questions about them (`is_equal`, `is_less`, ...) that are answered for every value of the variables.
 //
-// An Int that is a number touches no intern table; an expression that becomes constant becomes a number. Shapes, strides,
-// offsets and masks of Views are Ints. The layout algebra works on Int and on std::int64_t, by the operations of layout_int.h.
+// An Int that is a number touches no intern table; an expression that becomes constant becomes a number. Shapes,
+// strides, offsets and masks of Views are Ints. The layout algebra works on Int and on std::int64_t, by the operations
+// of layout_int.h.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@
 
 namespace strata {
 
-/// A 64-bit integer, or an expression that is not constant. Integers (but std::uint64_t) and Exprs convert to it. `+ - *` throw
-/// Error (overflow) when the result, or a constant in it, does not fit in 64 bits.
+/// A 64-bit integer, or an expression that is not constant. Integers (but std::uint64_t) and Exprs convert to it. `+ -
+/// *` throw Error (overflow) when the result, or a constant in it, does not fit in 64 bits.
 class Int {
  public:
   Int() = default;
@@ -62,9 +63,7 @@ class Int {
   std::int64_t vmax() const { return is_number() ? value_ : expr().vmax(); }
 
   /// True iff both are written the same (equal numbers, or one node). Sound for equality, not complete.
-  friend bool operator==(const Int& a, const Int& b) {
-    return a.node_ == b.node_ && a.value_ == b.value_;
-  }
+  friend bool operator==(const Int& a, const Int& b) { return a.node_ == b.node_ && a.value_ == b.value_; }
   friend Int operator+(const Int& a, const Int& b) {
     std::int64_t out = 0;
     if (a.is_number() && b.is_number() && try_add(a.value_, b.value_, out)) return out;
@@ -116,14 +115,15 @@ std::int64_t product(const Index& values);
 /// (12, 4, 1). A size 0 gives strides 0 before it. @throws Error (overflow) when a stride does not fit in 64 bits.
 Ints row_major_strides(const Ints& shape);
 
-// Questions about sizes. `yes` and `no` hold for every value of the variables; `unknown` means not shown. For numbers the
-// answer is never `unknown`.
+// Questions about sizes. `yes` and `no` hold for every value of the variables; `unknown` means not shown. For numbers
+// the answer is never `unknown`.
 Answer is_equal(const Int& a, const Int& b);
 Answer is_less(const Int& a, const Int& b);      ///< a < b
 Answer is_at_most(const Int& a, const Int& b);   ///< a <= b
 Answer is_multiple(const Int& a, const Int& b);  ///< b divides a. @pre b > 0
 inline bool known(Answer a) { return a == Answer::yes; }
-/// a / b, when the quotient is shown to be an integer for every value of the variables; nothing otherwise, and for b == 0.
+/// a / b, when the quotient is shown to be an integer for every value of the variables; nothing otherwise, and for b ==
+/// 0.
 std::optional<Int> exact_quotient(const Int& a, const Int& b);
 
 }  // namespace strata

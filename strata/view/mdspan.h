@@ -1,7 +1,8 @@
-// Conversions between MemoryRef or View and std::mdspan, where the standard library has std::mdspan (C++23). Elsewhere this
-// header is empty.
+// Conversions between MemoryRef or View and std::mdspan, where the standard library has std::mdspan (C++23). Elsewhere
+// this header is empty.
 //
-//   auto m = to_mdspan<2>(std::span(storage), view);   // std::mdspan<float, std::dextents<std::int64_t, 2>, std::layout_stride>
+//   auto m = to_mdspan<2>(std::span(storage), view);
+//   // a std::mdspan<float, std::dextents<std::int64_t, 2>, std::layout_stride>
 //   MemoryRef<float> r = from_mdspan(m);
 #pragma once
 
@@ -29,8 +30,8 @@ using StridedMdspan = std::mdspan<T, std::dextents<std::int64_t, Rank>, std::lay
 
 namespace detail {
 
-/// The strides of `v` as std::layout_stride requires them: positive, and no two indices share an address. A dimension of
-/// size 1 gets stride 1; a shape without indices gets row-major strides.
+/// The strides of `v` as std::layout_stride requires them: positive, and no two indices share an address. A dimension
+/// of size 1 gets stride 1; a shape without indices gets row-major strides.
 /// @throws Error (undefined) for a mask, a stride that is not positive, or strides that overlap.
 inline Index mdspan_strides(const Strided& v) {
   if (product(v.shape) == 0) return contiguous_strides(v.shape);
@@ -40,13 +41,12 @@ inline Index mdspan_strides(const Strided& v) {
     STRATA_CHECK(v.begin[t] == 0 && v.end[t] == v.shape[t], undefined, "[mdspan] dimension ", t,
                  " is masked, which std::mdspan cannot say");
     const bool alone = v.shape[t] <= 1;
-    STRATA_CHECK(alone || v.stride[t] > 0, undefined, "[mdspan] dimension ", t, " has stride ",
-                 v.stride[t], "; std::layout_stride has positive strides");
+    STRATA_CHECK(alone || v.stride[t] > 0, undefined, "[mdspan] dimension ", t, " has stride ", v.stride[t],
+                 "; std::layout_stride has positive strides");
     strides.push_back(alone ? 1 : v.stride[t]);
     if (!alone) order.push_back(t);
   }
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return strides[a] < strides[b]; });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return strides[a] < strides[b]; });
   std::int64_t room = 1;  // the least stride that keeps the next dimension apart from the smaller ones
   for (const std::size_t t : order) {
     STRATA_CHECK(strides[t] >= room, undefined, "[mdspan] dimension ", t, " has stride ", strides[t],
@@ -85,11 +85,9 @@ StridedMdspan<T, Rank> to_mdspan(std::span<T> storage, const View& view) {
 /// The memory of a strided mdspan. @throws Error (overflow) when a size or stride does not fit in 64 bits.
 template <class T, class Extents, class Layout>
 MemoryRef<T> from_mdspan(const std::mdspan<T, Extents, Layout>& m) {
-  static_assert(std::mdspan<T, Extents, Layout>::mapping_type::is_always_strided(),
-                "the layout has no strides");
+  static_assert(std::mdspan<T, Extents, Layout>::mapping_type::is_always_strided(), "the layout has no strides");
   const auto fits = [](auto n) {
-    STRATA_CHECK(std::in_range<std::int64_t>(n), overflow, "[mdspan] ", n,
-                 " does not fit in 64 bits");
+    STRATA_CHECK(std::in_range<std::int64_t>(n), overflow, "[mdspan] ", n, " does not fit in 64 bits");
     return static_cast<std::int64_t>(n);
   };
   Index sizes, strides;

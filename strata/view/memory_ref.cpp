@@ -31,11 +31,10 @@ std::string address_text(Int128 address) {
 }
 
 void check_address(Int128 address, std::size_t elements, const Index& at) {
-  STRATA_CHECK(address >= 0, shape, "[tiled] the index ", render(at), " has address ",
-               address_text(address), ", before the storage");
-  STRATA_CHECK(address < static_cast<Int128>(elements), shape, "[tiled] the index ", render(at),
-               " has address ", address_text(address), ", behind the storage's ", elements,
-               " elements");
+  STRATA_CHECK(address >= 0, shape, "[tiled] the index ", render(at), " has address ", address_text(address),
+               ", before the storage");
+  STRATA_CHECK(address < static_cast<Int128>(elements), shape, "[tiled] the index ", render(at), " has address ",
+               address_text(address), ", behind the storage's ", elements, " elements");
 }
 
 /// The valid index with the lowest or the highest address: a corner of the valid box.
@@ -53,8 +52,8 @@ std::vector<Strided> strided_stack(std::span<const View> views) {
   return to_strided(views);
 }
 
-// A single view is decided at two corners. For a stack the address range of the lowest view is mostly enough; otherwise the
-// pieces decide.
+// A single view is decided at two corners. For a stack the address range of the lowest view is mostly enough; otherwise
+// the pieces decide.
 void check_addresses(std::span<const Strided> views, std::size_t elements) {
   for (const Strided& v : views)
     for (std::size_t t = 0; t < v.shape.size(); ++t)
@@ -66,17 +65,15 @@ void check_addresses(std::span<const Strided> views, std::size_t elements) {
     check_address(hi, elements, corner(views[0], true));
   }
   const RangeResult addresses = range(piecewise(views), kMostWork);
-  STRATA_CHECK(addresses.complete, budget, "[tiled] the check that all addresses are below ",
-               elements, " takes too long");
+  STRATA_CHECK(addresses.complete, budget, "[tiled] the check that all addresses are below ", elements,
+               " takes too long");
   if (!addresses.range) return;
   check_address(addresses.range->min, elements, addresses.range->at_min);
   check_address(addresses.range->max, elements, addresses.range->at_max);
 }
 
-Strided memory_layout(const Index& shape, const Index& strides, std::int64_t offset,
-                      std::size_t elements) {
-  STRATA_CHECK(strides.size() == shape.size(), shape, "[tiled] ", strides.size(),
-               " strides for shape ", render(shape));
+Strided memory_layout(const Index& shape, const Index& strides, std::int64_t offset, std::size_t elements) {
+  STRATA_CHECK(strides.size() == shape.size(), shape, "[tiled] ", strides.size(), " strides for shape ", render(shape));
   for (std::size_t t = 0; t < shape.size(); ++t)
     STRATA_CHECK(shape[t] >= 0, shape, "[tiled] dimension ", t, " has size ", shape[t]);
   product(shape);  // throws when the product does not fit in 64 bits
@@ -98,8 +95,8 @@ std::int64_t element_address(const Strided& layout, const Index& at) {
                render(layout.shape));
   std::int64_t address = layout.offset;
   for (std::size_t t = 0; t < at.size(); ++t) {
-    STRATA_CHECK(at[t] >= 0 && at[t] < layout.shape[t], shape, "[ptr] index ", at[t],
-                 " is outside of dimension ", t, ", of size ", layout.shape[t]);
+    STRATA_CHECK(at[t] >= 0 && at[t] < layout.shape[t], shape, "[ptr] index ", at[t], " is outside of dimension ", t,
+                 ", of size ", layout.shape[t]);
     address += at[t] * layout.stride[t];
   }
   return address;

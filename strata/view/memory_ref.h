@@ -26,8 +26,7 @@ std::vector<Strided> strided_stack(std::span<const View> views);
 void check_addresses(std::span<const Strided> views, std::size_t elements);
 
 /// The checked layout of a MemoryRef. @throws as MemoryRef.
-Strided memory_layout(const Index& shape, const Index& strides, std::int64_t offset,
-                      std::size_t elements);
+Strided memory_layout(const Index& shape, const Index& strides, std::int64_t offset, std::size_t elements);
 Index contiguous_strides(const Index& shape);
 /// The address of index `at`. @throws Error (shape) unless there is one index for each dimension, inside its bounds.
 std::int64_t element_address(const Strided& layout, const Index& at);
@@ -39,12 +38,12 @@ template <class T>
 class MemoryRef {
  public:
   /// Strides count elements; they may be negative or 0. @throws Error (shape) for a negative size, a number of strides
-  ///   other than the rank, or an index whose address is outside the storage; (overflow) for more than 2^63 - 1 elements.
+  ///   other than the rank, or an index whose address is outside the storage; (overflow) for more than 2^63 - 1
+  ///   elements.
   MemoryRef(std::span<T> storage, const Index& shape, const Index& strides, std::int64_t offset = 0)
       : storage_(storage), layout_(detail::memory_layout(shape, strides, offset, storage.size())) {}
   /// Row-major, from the first element of the storage on. @throws as above.
-  MemoryRef(std::span<T> storage, const Index& shape)
-      : MemoryRef(storage, shape, detail::contiguous_strides(shape)) {}
+  MemoryRef(std::span<T> storage, const Index& shape) : MemoryRef(storage, shape, detail::contiguous_strides(shape)) {}
 
   std::span<T> storage() const { return storage_; }
   const Index& shape() const { return layout_.shape; }

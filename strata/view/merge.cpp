@@ -74,8 +74,8 @@ std::optional<View> merge_pair(const View& lower, const View& upper) {
   return merge_symbolic(lower, upper);
 }
 
-// Finds the groups of neighbouring Views that are one View, short groups first. A group of numbers is decided at once; a
-// symbolic group is merged from two parts.
+// Finds the groups of neighbouring Views that are one View, short groups first. A group of numbers is decided at once;
+// a symbolic group is merged from two parts.
 class Groups {
  public:
   Groups(std::span<const View> views, std::uint64_t budget) : views_(views), left_(budget) {
@@ -85,8 +85,7 @@ class Groups {
   /// Finds groups of up to `most` Views, while the budget lasts.
   void find(std::size_t most) {
     for (std::size_t length = 2; length <= most; ++length)
-      for (std::size_t begin = 0; begin + length <= views_.size() && left_ != 0; ++begin)
-        decide(begin, begin + length);
+      for (std::size_t begin = 0; begin + length <= views_.size() && left_ != 0; ++begin) decide(begin, begin + length);
   }
   const View* view(std::size_t begin, std::size_t end) const {
     const auto at = known_.find(Key{end, begin});
@@ -106,8 +105,7 @@ class Groups {
       from[end] = begin;
     }
     std::vector<View> out;
-    for (std::size_t end = views_.size(); end != 0; end = from[end])
-      out.push_back(known_.at(Key{end, from[end]}));
+    for (std::size_t end = views_.size(); end != 0; end = from[end]) out.push_back(known_.at(Key{end, from[end]}));
     std::reverse(out.begin(), out.end());
     return out;
   }

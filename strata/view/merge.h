@@ -24,22 +24,22 @@ struct Merge {
   Obstacle obstacle;       ///< for numbers, when no View was found
   std::uint64_t work = 0;  ///< how much of the budget was used
 };
-/// One View for the whole stack, memory first. With symbolic sizes, neighbours are merged pair by pair, in any order that
-/// ends in one View. @throws Error (shape) for an empty stack.
+/// One View for the whole stack, memory first. With symbolic sizes, neighbours are merged pair by pair, in any order
+/// that ends in one View. @throws Error (shape) for an empty stack.
 Merge merge(std::span<const View> views, std::uint64_t budget = kMergeBudget);
 
 /// The fewest Views that exact merges of neighbouring groups reach: a shortest path over mergeable groups. Idempotent.
 /// Each round that lowers the number of Views takes at most twice kMergeBudget; groups beyond that budget stay apart.
 std::vector<View> fewest_views(std::span<const View> views);
 
-/// The one-piece test for symbolic sizes (symbolic_merge.cpp): the View that is right for every value of the variables that
-/// satisfies `assumption`; nothing when this is not shown.
+/// The one-piece test for symbolic sizes (symbolic_merge.cpp): the View that is right for every value of the variables
+/// that satisfies `assumption`; nothing when this is not shown.
 std::optional<View> merge_symbolic(const View& lower, const View& upper, const Expr& assumption = 1);
 /// A condition under which merge_symbolic succeeds, with the resulting View; nothing when no condition is known.
 std::optional<ShapeTracker::Guarded> merge_guarded(const View& lower, const View& upper);
 
-/// The sentence that explains `obstacle` of the stack: what happens at the witness, and in which dimension of which View
-/// (explain.cpp).
+/// The sentence that explains `obstacle` of the stack: what happens at the witness, and in which dimension of which
+/// View (explain.cpp).
 std::string explain(std::span<const View> views, const Obstacle& obstacle);
 
 }  // namespace strata

@@ -1,5 +1,5 @@
-// The least and the largest value of a piecewise affine function. Loops and MemoryRef use it to check addresses before the
-// first element is visited. Internal to view/ and loops/.
+// The least and the largest value of a piecewise affine function. Loops and MemoryRef use it to check addresses before
+// the first element is visited. Internal to view/ and loops/.
 #pragma once
 
 #include <cstdint>

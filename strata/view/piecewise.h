@@ -1,14 +1,14 @@
-// Piecewise affine functions on a box: the engine behind views, layouts and loops. A `Piecewise` is a function of integer
-// coordinates; `Pieces` lists disjoint boxes on which it is affine.
+// Piecewise affine functions on a box: the engine behind views, layouts and loops. A `Piecewise` is a function of
+// integer coordinates; `Pieces` lists disjoint boxes on which it is affine.
 //
-// A Piecewise is a short straight-line program over registers. Each register is an affine function of the coordinates; the
-// instructions are floors, range tests, sums and products. A stack of views is such a function (every digit of an address is a
-// floor), and so is an index expression. Pieces cuts the box until every floor is affine on each part, and yields each
-// part with the result as an affine function. Coordinates that no piece covers are invalid.
+// A Piecewise is a short straight-line program over registers. Each register is an affine function of the coordinates;
+// the instructions are floors, range tests, sums and products. A stack of views is such a function (every digit of an
+// address is a floor), and so is an index expression. Pieces cuts the box until every floor is affine on each part, and
+// yields each part with the result as an affine function. Coordinates that no piece covers are invalid.
 //
 // The test for a floor is exact and takes linear time. On a box, floor(L / P) is affine iff 0 <= r < P at both extreme
-// corners, where r = L - P * q, and q is the only candidate: the lower corner and its neighbours force it. In most stacks
-// the test holds on the whole box, so there is one piece and nothing is cut.
+// corners, where r = L - P * q, and q is the only candidate: the lower corner and its neighbours force it. In most
+// stacks the test holds on the whole box, so there is one piece and nothing is cut.
 //
 // Everything works in constant expressions. A value that does not fit in 64 bits throws Error (overflow).
 #pragma once
@@ -78,17 +78,14 @@ class Piecewise {
     bool fits = true;
     for (std::size_t j = 0; j < slope.size() && !empty_; ++j)
       fits = fits && !__builtin_add_overflow(at, static_cast<Int128>(slope[j]) * lo_[j], &at);
-    STRATA_CHECK(fits && at >= kNegInf && at <= kPosInf, overflow,
-                 "[pieces] a value leaves 64 bits");
+    STRATA_CHECK(fits && at >= kNegInf && at <= kPosInf, overflow, "[pieces] a value leaves 64 bits");
     start_.push_back(static_cast<std::int64_t>(at));
     for (std::size_t j = 0; j < lo_.size(); ++j) start_.push_back(extent_[j] > 1 ? slope[j] : 0);
     return registers_++;
   }
   constexpr std::uint32_t load(std::int64_t base) { return load(base, Index(lo_.size(), 0)); }
 
-  constexpr void set(std::uint32_t to, std::int64_t a) {
-    push({Instruction::Kind::set, to, to, to, a, 0});
-  }
+  constexpr void set(std::uint32_t to, std::int64_t a) { push({Instruction::Kind::set, to, to, to, a, 0}); }
   constexpr void add(std::uint32_t to, std::uint32_t from, std::int64_t a) {
     push({Instruction::Kind::add, to, from, to, a, 0});
   }
@@ -128,7 +125,8 @@ class Piecewise {
   bool empty_ = false;
 };
 
-/// The value of `f` at one point, nothing where `f` is invalid: the definition of a Piecewise, instruction by instruction.
+/// The value of `f` at one point, nothing where `f` is invalid: the definition of a Piecewise, instruction by
+/// instruction.
 /// @pre `at` lies in the box.
 /// @throws Error (overflow) when the value does not fit in 64 bits, or an intermediate value in 128.
 constexpr std::optional<std::int64_t> value_at(const Piecewise& f, const Index& at);
@@ -136,8 +134,8 @@ constexpr std::optional<std::int64_t> value_at(const Piecewise& f, const Index& 
 /// The pieces of a function, one by one. In one dimension they come in increasing order.
 class Pieces {
  public:
-  /// `budget` is a work limit: it counts the coefficients that instructions look at. When it is used up, next() is false and
-  /// complete() is false. `f` must outlive this object.
+  /// `budget` is a work limit: it counts the coefficients that instructions look at. When it is used up, next() is
+  /// false and complete() is false. `f` must outlive this object.
   constexpr Pieces(const Piecewise& f, std::uint64_t budget);
   Pieces(Piecewise&& f, std::uint64_t budget) = delete;
   /// The next piece; false when there are no more, or the budget ran out. @throws Error (overflow)
@@ -149,8 +147,8 @@ class Pieces {
   constexpr std::uint64_t left() const { return budget_; }
 
  private:
-  // A part of the box that is still to be done: the box, and the registers on it before instruction `step`. `data` is one row: lo,
-  // extent, then the registers.
+  // A part of the box that is still to be done: the box, and the registers on it before instruction `step`. `data` is
+  // one row: lo, extent, then the registers.
   struct Task {
     std::size_t step = 0;
     SmallVec<std::int64_t, 48> data;
@@ -159,9 +157,7 @@ class Pieces {
 
   constexpr std::int64_t& lo(Task& t, std::size_t j) const { return t.data[j]; }
   constexpr std::int64_t& extent(Task& t, std::size_t j) const { return t.data[rank_ + j]; }
-  constexpr std::int64_t* row(Task& t, std::uint32_t r) const {
-    return t.data.data() + 2 * rank_ + r * (rank_ + 1);
-  }
+  constexpr std::int64_t* row(Task& t, std::uint32_t r) const { return t.data.data() + 2 * rank_ + r * (rank_ + 1); }
   struct Span {
     Int128 min, max;
   };
@@ -196,8 +192,7 @@ namespace detail {
 
 constexpr std::int64_t checked_multiply_add(std::int64_t sum, std::int64_t a, std::int64_t b) {
   std::int64_t p = 0;
-  STRATA_CHECK(try_mul(a, b, p) && try_add(sum, p, sum), overflow,
-               "[pieces] a value leaves 64 bits");
+  STRATA_CHECK(try_mul(a, b, p) && try_add(sum, p, sum), overflow, "[pieces] a value leaves 64 bits");
   return sum;
 }
 
@@ -243,9 +238,7 @@ constexpr std::optional<std::int64_t> value_at(const Piecewise& f, const Index& 
         detail::multiply_add(r[s.to], s.b, q);
         break;
       }
-      case Piecewise::Instruction::Kind::times:
-        detail::multiply_add(r[s.to], r[s.from], r[s.other]);
-        break;
+      case Piecewise::Instruction::Kind::times: detail::multiply_add(r[s.to], r[s.from], r[s.other]); break;
       case Piecewise::Instruction::Kind::within:
         if (r[s.from] < s.a || r[s.from] > s.b) return std::nullopt;
         break;
@@ -256,8 +249,7 @@ constexpr std::optional<std::int64_t> value_at(const Piecewise& f, const Index& 
   return static_cast<std::int64_t>(value);
 }
 
-constexpr Pieces::Pieces(const Piecewise& f, std::uint64_t budget)
-    : f_(f), rank_(f.rank()), budget_(budget) {
+constexpr Pieces::Pieces(const Piecewise& f, std::uint64_t budget) : f_(f), rank_(f.rank()), budget_(budget) {
   if (f.is_nowhere()) return;
   Task t;
   t.data.append(f.lo().data(), rank_);
@@ -312,8 +304,7 @@ constexpr Pieces::Span Pieces::span(Task& t, const std::int64_t* r) const {
 
 // to += scale * from, in all coefficients.
 constexpr void Pieces::accumulate(std::int64_t* to, std::int64_t scale, const std::int64_t* from) const {
-  for (std::size_t j = 0; j <= rank_; ++j)
-    to[j] = detail::checked_multiply_add(to[j], scale, from[j]);
+  for (std::size_t j = 0; j <= rank_; ++j) to[j] = detail::checked_multiply_add(to[j], scale, from[j]);
 }
 
 // Restricts axis j to the coordinates begin + [0, count).
@@ -372,8 +363,8 @@ constexpr Pieces::Outcome Pieces::take(Task& t) {
   return Outcome::done;
 }
 
-// r == p * quotient + rest, where `quotient` is the only candidate for an affine floor(r / p): it agrees with the floor at
-// the lower corner and at that corner's neighbours.
+// r == p * quotient + rest, where `quotient` is the only candidate for an affine floor(r / p): it agrees with the floor
+// at the lower corner and at that corner's neighbours.
 constexpr void Pieces::divide(const std::int64_t* r, std::int64_t p, Row& quotient, Row& rest) const {
   quotient.resize(rank_ + 1);
   rest.resize(rank_ + 1);
@@ -404,8 +395,8 @@ constexpr Pieces::Outcome Pieces::take_digit(Task& t, const Piecewise::Instructi
   return Outcome::done;
 }
 
-// Cuts the box where `rest` leaves [0, p) along one axis alone, at the axis with the largest change; without such an axis,
-// halves the axis along which `rest` changes most.
+// Cuts the box where `rest` leaves [0, p) along one axis alone, at the axis with the largest change; without such an
+// axis, halves the axis along which `rest` changes most.
 // @pre `rest` leaves [0, p) somewhere on the box
 constexpr void Pieces::cut_remainder(Task& t, const Row& rest, std::int64_t p) {
   std::size_t axis = rank_;
@@ -428,8 +419,8 @@ constexpr void Pieces::cut_remainder(Task& t, const Row& rest, std::int64_t p) {
 
 // Drops coordinates of the first axis it can shorten: those for which no choice of the other coordinates satisfies
 // lower <= r <= upper. Nothing when the box becomes empty; otherwise whether an axis was shortened.
-constexpr std::optional<bool> Pieces::contract(Task& t, const std::int64_t* r, Span s,
-                                               std::int64_t lower, std::int64_t upper) const {
+constexpr std::optional<bool> Pieces::contract(Task& t, const std::int64_t* r, Span s, std::int64_t lower,
+                                               std::int64_t upper) const {
   for (std::size_t j = 0; j < rank_; ++j) {
     const Int128 w = r[j + 1];
     if (w == 0) continue;

@@ -102,9 +102,7 @@ Polynomial Polynomial::sum(const Polynomial& a, const Polynomial& b, std::int64_
   auto p = a.terms_.begin();
   auto q = b.terms_.begin();
   while (p != a.terms_.end() || q != b.terms_.end()) {
-    const int order = p == a.terms_.end()   ? -1
-                      : q == b.terms_.end() ? 1
-                                            : compare(p->monomial, q->monomial);
+    const int order = p == a.terms_.end() ? -1 : q == b.terms_.end() ? 1 : compare(p->monomial, q->monomial);
     std::int64_t c = 0;
     if (order <= 0) fits(try_mul(q->coefficient, scale, c));
     if (order >= 0) fits(try_add(c, p->coefficient, c));
@@ -112,8 +110,7 @@ Polynomial Polynomial::sum(const Polynomial& a, const Polynomial& b, std::int64_
     if (order >= 0) ++p;
     if (order <= 0) ++q;
   }
-  STRATA_CHECK(out.terms_.size() <= kMaxTerms, budget, "[polynomial] more than ", kMaxTerms,
-               " terms");
+  STRATA_CHECK(out.terms_.size() <= kMaxTerms, budget, "[polynomial] more than ", kMaxTerms, " terms");
   return out;
 }
 
@@ -142,8 +139,7 @@ Division divide(const Polynomial& a, const Polynomial& b) {
     const Polynomial::Term t = left.terms()[0];
     Monomial m;
     std::int64_t k = 0;
-    if (divide(t.monomial, lead.monomial, m))
-      fits(try_floor_div(t.coefficient, lead.coefficient, k));
+    if (divide(t.monomial, lead.monomial, m)) fits(try_floor_div(t.coefficient, lead.coefficient, k));
     if (k != 0) {
       const Polynomial q = Polynomial::monomial(m, k);
       out.quotient += q;

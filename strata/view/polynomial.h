@@ -1,8 +1,9 @@
-// Polynomial: a polynomial with 64-bit coefficients over numbered atoms. Symbolic sizes are polynomials while sizes.h reasons
-// about them. Internal to view/.
+// Polynomial: a polynomial with 64-bit coefficients over numbered atoms. Symbolic sizes are polynomials while sizes.h
+// reasons about them. Internal to view/.
 //
-// This file is pure arithmetic; sizes.h defines what the atoms stand for, and derives signs from their bounds. A coefficient
-// that does not fit in 64 bits is an Error (overflow); a polynomial of more than kMaxTerms terms is an Error (budget).
+// This file is pure arithmetic; sizes.h defines what the atoms stand for, and derives signs from their bounds. A
+// coefficient that does not fit in 64 bits is an Error (overflow); a polynomial of more than kMaxTerms terms is an
+// Error (budget).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,8 @@
 
 namespace strata {
 
-/// A product of atoms: their numbers in increasing order, repeated for powers; empty for 1. E.g. {0, 0, 2} is a0^2 * a2.
+/// A product of atoms: their numbers in increasing order, repeated for powers; empty for 1. E.g. {0, 0, 2} is a0^2 *
+/// a2.
 using Monomial = SmallVec<std::uint32_t, 5>;
 
 /// Graded lexicographic order, which multiplication by a monomial preserves; negative, 0 or positive.
@@ -62,9 +64,9 @@ class Polynomial {
   std::vector<Term> terms_;
 };
 
-/// Division with remainder: a == quotient * b + rest, where no term of `rest` is a multiple of b's leading term. Coefficients
-/// are divided by floor division, so a remaining coefficient lies in [0, leading coefficient). For numbers this is floor
-/// division.
+/// Division with remainder: a == quotient * b + rest, where no term of `rest` is a multiple of b's leading term.
+/// Coefficients are divided by floor division, so a remaining coefficient lies in [0, leading coefficient). For numbers
+/// this is floor division.
 /// @pre b is not 0
 struct Division {
   Polynomial quotient, rest;

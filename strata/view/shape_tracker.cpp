@@ -22,8 +22,7 @@ ShapeTracker::ShapeTracker(std::vector<View> views) : views_(std::move(views)) {
 }
 
 bool ShapeTracker::consecutive() const {
-  return views_.size() == 1 && View::row_major(shape()).strides() == views_[0].strides() &&
-         !views_[0].mask();
+  return views_.size() == 1 && View::row_major(shape()).strides() == views_[0].strides() && !views_[0].mask();
 }
 
 bool ShapeTracker::is_concrete() const {
@@ -78,10 +77,9 @@ ShapeTracker ShapeTracker::reshape(const Ints& shape) const& {
 
 ShapeTracker operator+(const ShapeTracker& a, const ShapeTracker& b) {
   const AddressRange range = address_range(b, "+");
-  STRATA_CHECK(range.nowhere || (surely_at_most(0, range.lo) && surely_less(range.hi, a.size())),
-               shape, "[+] addresses ", range.lo.render(), " to ", range.hi.render(), " of ",
-               b.render(), " are not inside (0, ", a.size().render(), "), the indices of shape ",
-               render(a.shape()));
+  STRATA_CHECK(range.nowhere || (surely_at_most(0, range.lo) && surely_less(range.hi, a.size())), shape,
+               "[+] addresses ", range.lo.render(), " to ", range.hi.render(), " of ", b.render(),
+               " are not inside (0, ", a.size().render(), "), the indices of shape ", render(a.shape()));
   std::vector<View> views = a.views_;
   views.insert(views.end(), b.views_.begin(), b.views_.end());
   return ShapeTracker(std::move(views));
@@ -89,9 +87,7 @@ ShapeTracker operator+(const ShapeTracker& a, const ShapeTracker& b) {
 
 // --- merging ---
 
-ShapeTracker ShapeTracker::simplify() const {
-  return views_.size() == 1 ? *this : ShapeTracker(fewest_views(views_));
-}
+ShapeTracker ShapeTracker::simplify() const { return views_.size() == 1 ? *this : ShapeTracker(fewest_views(views_)); }
 
 std::string ShapeTracker::why_not_merged() const {
   if (views_.size() == 1) return "";
@@ -118,7 +114,8 @@ std::optional<ShapeTracker::Guarded> ShapeTracker::guarded_view() const {
 
 namespace {
 
-// The inverse of a stack, View by View from the top down: each View takes addresses to row-major numbers of the View above.
+// The inverse of a stack, View by View from the top down: each View takes addresses to row-major numbers of the View
+// above.
 std::optional<ShapeTracker> inverse_of(std::span<const View> stack, const Ints& memory) {
   std::vector<View> views;
   for (std::size_t k = stack.size(); k-- > 0;) {
@@ -148,7 +145,8 @@ IndexExprs ShapeTracker::expr_idxs() const { return expr_idxs(index_variables(sh
 
 namespace {
 
-// The condition that every index is below its size. Sizes that are numbers are left out: the variables' bounds imply it.
+// The condition that every index is below its size. Sizes that are numbers are left out: the variables' bounds imply
+// it.
 Expr inside(const Ints& shape, std::span<const Expr> idxs) {
   std::vector<Expr> conditions;
   for (std::size_t j = 0; j < shape.size(); ++j)
@@ -172,9 +170,7 @@ IndexExprs ShapeTracker::expr_idxs(std::span<const Expr> idxs) const {
   return at;
 }
 
-IndexedUOps ShapeTracker::to_indexed_uops() const {
-  return to_indexed_uops(index_variables(shape(), "ridx"));
-}
+IndexedUOps ShapeTracker::to_indexed_uops() const { return to_indexed_uops(index_variables(shape(), "ridx")); }
 
 IndexedUOps ShapeTracker::to_indexed_uops(std::span<const Expr> idxs) const {
   const IndexExprs at = expr_idxs(idxs);

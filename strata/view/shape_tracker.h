@@ -21,8 +21,8 @@
 
 namespace strata {
 
-/// The index with row-major number `flat` in `shape`, e.g. flat 7 in shape (3, 4) gives (1, 3). A symbolic size that can be
-/// 0 counts as at least 1.
+/// The index with row-major number `flat` in `shape`, e.g. flat 7 in shape (3, 4) gives (1, 3). A symbolic size that
+/// can be 0 counts as at least 1.
 std::vector<Expr> unravel(const Expr& flat, const Ints& shape);
 
 /// The definition of a stack: address and validity of `idxs`, an index of the last View.
@@ -48,8 +48,8 @@ class ShapeTracker {
   bool consecutive() const;
   bool is_concrete() const;
 
-  // Movement: View's operations, applied to the top View; each throws as View's does. On a temporary the operation works
-  // in place; after a failure the temporary must not be used.
+  // Movement: View's operations, applied to the top View; each throws as View's does. On a temporary the operation
+  // works in place; after a failure the temporary must not be used.
   ShapeTracker permute(const Axes& order) const& { return ShapeTracker(*this).permute(order); }
   ShapeTracker reshape(const Ints& shape) const&;
   ShapeTracker expand(const Ints& shape) const& { return ShapeTracker(*this).expand(shape); }
@@ -64,19 +64,20 @@ class ShapeTracker {
   ShapeTracker shrink(const Mask& bounds) &&;
   ShapeTracker flip(const Axes& axes) &&;
   ShapeTracker stride(const Ints& steps) &&;
-  /// Stack `b` seen on top of stack `a`: the Views of `a`, then those of `b`. @throws Error (shape) unless every address of
-  /// b is shown to be an index of a: at least 0 and below a's size; (undefined) when symbolic sizes leave the range of
-  /// b's addresses open; (budget).
+  /// Stack `b` seen on top of stack `a`: the Views of `a`, then those of `b`. @throws Error (shape) unless every
+  /// address of b is shown to be an index of a: at least 0 and below a's size; (undefined) when symbolic sizes leave
+  /// the range of b's addresses open; (budget).
   friend ShapeTracker operator+(const ShapeTracker& a, const ShapeTracker& b);
 
   /// The same function in the fewest Views that exact merges of neighbouring Views reach; one View whenever one View is
   /// the function. Idempotent. Views stay apart where symbolic sizes or the work budget leave a merge undecided.
   ShapeTracker simplify() const;
-  /// Why simplify() cannot make one View: the dimension that carries, and a witness. Empty when simplify() gives one View.
+  /// Why simplify() cannot make one View: the dimension that carries, and a witness. Empty when simplify() gives one
+  /// View.
   std::string why_not_merged() const;
   /// A View that equals the stack wherever `condition` (over the sizes' variables) holds. For symbolic sizes where no
-  /// single View is right for all values: a run-time test of the condition may choose the View. Nothing when no condition
-  /// is known.
+  /// single View is right for all values: a run-time test of the condition may choose the View. Nothing when no
+  /// condition is known.
   struct Guarded {
     Expr condition;
     View view;
@@ -84,21 +85,21 @@ class ShapeTracker {
   std::optional<Guarded> guarded_view() const;
 
   /// Address and validity over variables idx0, idx1, ..., or over `idxs`, e.g. `((idx0*3)+idx1)` and `1`. Views are not
-  /// merged first. The address is simplified under its validity, and both under the condition that every index is inside
-  /// the shape.
+  /// merged first. The address is simplified under its validity, and both under the condition that every index is
+  /// inside the shape.
   IndexExprs expr_idxs() const;
   IndexExprs expr_idxs(std::span<const Expr> idxs) const;
   /// The same over ridx0, ridx1, ..., or over `idxs`, in the notation of UOps.
   IndexedUOps to_indexed_uops() const;
   IndexedUOps to_indexed_uops(std::span<const Expr> idxs) const;
 
-  /// The address step along each dimension j: the d with address(i + e_j) == address(i) + d whenever both indices are valid
-  /// (e_j is one step along j). 0 when no two such neighbours are valid; nothing when no single d fits. Without
+  /// The address step along each dimension j: the d with address(i + e_j) == address(i) + d whenever both indices are
+  /// valid (e_j is one step along j). 0 when no two such neighbours are valid; nothing when no single d fits. Without
   /// `ignore_valid` also nothing where validity depends on i_j. Nothing, too, where symbolic sizes or the work budget
   /// leave the question open.
   std::vector<std::optional<Int>> real_strides(bool ignore_valid = false) const;
-  /// The number of elements that the memory must have: 1 + the largest address of a valid index; 0 when no index is valid
-  /// or that address is negative. @throws Error (undefined) when symbolic sizes leave the range open; (budget).
+  /// The number of elements that the memory must have: 1 + the largest address of a valid index; 0 when no index is
+  /// valid or that address is negative. @throws Error (undefined) when symbolic sizes leave the range open; (budget).
   Int real_size() const;
   /// The dimensions whose step, as real_strides() gives it, is 1.
   Axes unit_stride_axes(bool ignore_valid = false) const;
@@ -106,9 +107,9 @@ class ShapeTracker {
   /// sizes: iff the variable of `axis` occurs in the validity.)
   /// @throws Error (shape) for an axis outside the rank; (budget).
   bool axis_is_masked(std::int64_t axis) const;
-  /// The inverse stack, of shape `out_shape` (the shape of the memory): takes each address to the row-major number of its
-  /// index; invalid at addresses that no valid index has. It is built View by View; nothing unless each View (of this
-  /// stack, or of simplify()) has an inverse that is one View, by View::invert or View::inverse.
+  /// The inverse stack, of shape `out_shape` (the shape of the memory): takes each address to the row-major number of
+  /// its index; invalid at addresses that no valid index has. It is built View by View; nothing unless each View (of
+  /// this stack, or of simplify()) has an inverse that is one View, by View::invert or View::inverse.
   std::optional<ShapeTracker> invert(const Ints& out_shape) const;
 
   std::vector<Variable> vars() const;
@@ -123,9 +124,7 @@ class ShapeTracker {
   std::string render() const;
   std::size_t hash() const;
   /// True iff both stacks are written the same; `equal` (equal.h) compares the functions.
-  friend bool operator==(const ShapeTracker& a, const ShapeTracker& b) {
-    return a.views_ == b.views_;
-  }
+  friend bool operator==(const ShapeTracker& a, const ShapeTracker& b) { return a.views_ == b.views_; }
 
  private:
   std::vector<View> views_;

@@ -1,10 +1,10 @@
-// Decides whether a piecewise function is one masked affine function: exactly, within a budget. Merging Views, composing
-// layouts and planning rows all ask this question.
+// Decides whether a piecewise function is one masked affine function: exactly, within a budget. Merging Views,
+// composing layouts and planning rows all ask this question.
 //
-// A function with one piece needs no decision. Otherwise each piece gives the steps of the value along its own axes and,
-// by one look beyond its lower corner, the step into it from below. Two different steps along one axis, or an invalid
-// point between valid ones, give the answer `no` at once. When all pieces agree, they must also fill a box and continue
-// one another.
+// A function with one piece needs no decision. Otherwise each piece gives the steps of the value along its own axes
+// and, by one look beyond its lower corner, the step into it from below. Two different steps along one axis, or an
+// invalid point between valid ones, give the answer `no` at once. When all pieces agree, they must also fill a box and
+// continue one another.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@ inline constexpr std::uint64_t kMergeBudget = std::uint64_t{1} << 18;
 struct Obstacle {
   enum class Kind : std::uint8_t {
     none,
-    slope,  ///< a step along `axis` from `at` changes the value by another amount than from `other`
-    hole,   ///< `at` is invalid, but lies between the valid points `other` and `far`
+    slope,     ///< a step along `axis` from `at` changes the value by another amount than from `other`
+    hole,      ///< `at` is invalid, but lies between the valid points `other` and `far`
     scalar,    ///< without dimensions: the one index is invalid, which no mask can express
     budget,    ///< the work limit was reached before the decision
     overflow,  ///< an intermediate value does not fit in 64 bits
@@ -65,8 +65,7 @@ constexpr Single nowhere_single(std::size_t rank) {
 constexpr std::int64_t offset_from(std::int64_t base, const Index& stride, const Index& at) {
   Int128 offset = base;
   for (std::size_t j = 0; j < at.size(); ++j) offset -= static_cast<Int128>(stride[j]) * at[j];
-  STRATA_CHECK(offset >= kNegInf && offset <= kPosInf, overflow,
-               "[merge] the offset leaves 64 bits");
+  STRATA_CHECK(offset >= kNegInf && offset <= kPosInf, overflow, "[merge] the offset leaves 64 bits");
   return static_cast<std::int64_t>(offset);
 }
 
@@ -80,8 +79,8 @@ constexpr Single single_of_piece(const Piece& p) {
   return out;
 }
 
-constexpr Single obstacle(Obstacle::Kind kind, std::size_t axis, const Index& at,
-                          const Index& other, const Index& far = {}) {
+constexpr Single obstacle(Obstacle::Kind kind, std::size_t axis, const Index& at, const Index& other,
+                          const Index& far = {}) {
   Single out;
   out.found = kind == Obstacle::Kind::budget ? Answer::unknown : Answer::no;
   out.obstacle = {kind, axis, at, other, far};
@@ -149,7 +148,8 @@ class Decision {
   }
 
  private:
-  // The indices of the pieces with the smallest lower and the largest upper bound along an axis: the hull of the valid points.
+  // The indices of the pieces with the smallest lower and the largest upper bound along an axis: the hull of the valid
+  // points.
   struct Reach {
     std::size_t first = 0, last = 0;
   };
@@ -247,13 +247,12 @@ class Decision {
   }
 
   constexpr Int128 on_line(const Index& from, Int128 base, const Index& to) const {
-    for (std::size_t j = 0; j < to.size(); ++j)
-      base += static_cast<Int128>(stride_[j]) * (to[j] - from[j]);
+    for (std::size_t j = 0; j < to.size(); ++j) base += static_cast<Int128>(stride_[j]) * (to[j] - from[j]);
     return base;
   }
 
-  // The obstacle for a value at `to` that is not on the line from `from`: the first step on the way, one axis after another,
-  // that is not the axis' stride.
+  // The obstacle for a value at `to` that is not on the line from `from`: the first step on the way, one axis after
+  // another, that is not the axis' stride.
   // @pre all points are valid; the value at `to` is not on the line
   constexpr Single turn(const Index& from, std::int64_t base, const Index& to) const {
     Index low = from;
@@ -292,8 +291,7 @@ constexpr Single decide(const Piecewise& f, Pieces& pieces, bool some, const Pie
 }
 
 /// The decision, where `pieces` (started with `budget`) has yielded the first piece (`some`) or none.
-constexpr Single conclude(const Piecewise& f, Pieces& pieces, std::uint64_t budget, bool some,
-                          const Piece& first) {
+constexpr Single conclude(const Piecewise& f, Pieces& pieces, std::uint64_t budget, bool some, const Piece& first) {
   Single out = decide(f, pieces, some, first);
   out.work = budget - pieces.left();
   return out;

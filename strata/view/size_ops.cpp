@@ -15,27 +15,26 @@ bool plainly_at_most(const Expr& a, const Expr& b) {
 }
 
 void refuse_overflow(std::string_view operation, const Int& a, const Int& b, const Int& c) {
-  throw Error(ErrorKind::overflow, detail::message("[", operation, "] ", a.render(), " + ", b.render(),
-                                                   " * ", c.render(), " leaves 64 bits"));
+  throw Error(ErrorKind::overflow, detail::message("[", operation, "] ", a.render(), " + ", b.render(), " * ",
+                                                   c.render(), " leaves 64 bits"));
 }
 
 void check_sizes_slowly(std::string_view operation, const Ints& shape) {
   for (std::size_t j = 0; j < shape.size(); ++j)
-    STRATA_CHECK(surely_at_most(0, shape[j]), shape, "[", operation, "] dimension ", j, ": size ",
-                 shape[j].render(), " of ", render(shape), " is negative",
+    STRATA_CHECK(surely_at_most(0, shape[j]), shape, "[", operation, "] dimension ", j, ": size ", shape[j].render(),
+                 " of ", render(shape), " is negative",
                  shape[j].is_number() ? "" : ", or is not shown to be at least 0");
   if (has_no_index(shape)) return;
   std::int64_t count = 1;
   for (const Int& s : shape)
-    STRATA_CHECK(try_mul(count, std::max<std::int64_t>(s.vmax(), 1), count), overflow, "[",
-                 operation, "] the number of elements of shape ", render(shape), " leaves 64 bits");
+    STRATA_CHECK(try_mul(count, std::max<std::int64_t>(s.vmax(), 1), count), overflow, "[", operation,
+                 "] the number of elements of shape ", render(shape), " leaves 64 bits");
 }
 
 std::vector<Variable> in_order(std::vector<Variable> variables) {
-  std::sort(variables.begin(), variables.end(),
-            [](const Variable& a, const Variable& b) { return compare(a, b) < 0; });
-  const auto last = std::unique(variables.begin(), variables.end(),
-                                [](const Variable& a, const Variable& b) { return same(a, b); });
+  std::sort(variables.begin(), variables.end(), [](const Variable& a, const Variable& b) { return compare(a, b) < 0; });
+  const auto last =
+      std::unique(variables.begin(), variables.end(), [](const Variable& a, const Variable& b) { return same(a, b); });
   variables.erase(last, variables.end());
   return variables;
 }
@@ -50,9 +49,8 @@ Values in_order(std::string_view operation, Values values) {
   });
   values.erase(last, values.end());
   for (std::size_t i = 1; i < values.size(); ++i)
-    STRATA_CHECK(!same(values[i - 1].first, values[i].first), domain, "[", operation, "] '",
-                 values[i].first.name(), "' is bound to ", values[i - 1].second, " and to ",
-                 values[i].second);
+    STRATA_CHECK(!same(values[i - 1].first, values[i].first), domain, "[", operation, "] '", values[i].first.name(),
+                 "' is bound to ", values[i - 1].second, " and to ", values[i].second);
   return values;
 }
 

@@ -1,4 +1,5 @@
-// Questions and arithmetic on sizes for movement operations: inline for numbers, by proof for expressions. Internal to view/.
+// Questions and arithmetic on sizes for movement operations: inline for numbers, by proof for expressions. Internal to
+// view/.
 //
 // `surely_...` is true when the relation is shown for every value of the variables, and false otherwise.
 #pragma once
@@ -19,7 +20,8 @@ inline bool surely_at_most(const Int& a, const Int& b) {
 inline bool surely_less(const Int& a, const Int& b) {
   return a.is_number() && b.is_number() ? a.value() < b.value() : known(is_less(a, b));
 }
-/// a <= b, from the bounds of b - a alone, without a proof. The canonical form of Views depends on this cheap test only.
+/// a <= b, from the bounds of b - a alone, without a proof. The canonical form of Views depends on this cheap test
+/// only.
 bool plainly_at_most(const Expr& a, const Expr& b);
 inline bool plainly_at_most(const Int& a, const Int& b) {
   return a.is_number() && b.is_number() ? a.value() <= b.value() : plainly_at_most(a.expr(), b.expr());
@@ -31,8 +33,7 @@ inline bool plainly_at_most(const Int& a, const Int& b) {
 inline Int plus_product(std::string_view operation, const Int& a, const Int& b, const Int& c) {
   if (!a.is_number() || !b.is_number() || !c.is_number()) return a + b * c;
   std::int64_t out = 0;
-  if (!try_mul(b.value(), c.value(), out) || !try_add(a.value(), out, out))
-    refuse_overflow(operation, a, b, c);
+  if (!try_mul(b.value(), c.value(), out) || !try_add(a.value(), out, out)) refuse_overflow(operation, a, b, c);
   return out;
 }
 
@@ -60,8 +61,8 @@ inline bool has_no_index(const Ints& shape) {
 
 void check_sizes_slowly(std::string_view operation, const Ints& shape);
 
-/// Checks that `shape` is legal. @throws Error, named after `operation`: (shape) for a size that is not (shown to be) at
-/// least 0; (overflow) when the number of elements does not fit in 64 bits.
+/// Checks that `shape` is legal. @throws Error, named after `operation`: (shape) for a size that is not (shown to be)
+/// at least 0; (overflow) when the number of elements does not fit in 64 bits.
 inline void check_sizes(std::string_view operation, const Ints& shape) {
   std::int64_t count = 1;
   for (const Int& size : shape)

@@ -12,8 +12,8 @@
 namespace strata {
 namespace {
 
-constexpr int kDefinitionDepth = 4;  // nesting of atoms inside atoms whose defining facts are used
-constexpr int kFactSteps = 96;       // combinations with facts that one question may try
+constexpr int kDefinitionDepth = 4;      // nesting of atoms inside atoms whose defining facts are used
+constexpr int kFactSteps = 96;           // combinations with facts that one question may try
 constexpr std::size_t kSizeProbes = 12;  // sample points that one question looks at
 constexpr std::uint64_t kTable = 4096;   // points of the largest box that is enumerated
 constexpr std::uint64_t kTableBudget = 200'000;
@@ -69,8 +69,7 @@ Answer is_nonnegative(const Expr& e) {
 }
 
 Answer is_zero(const Expr& e) {
-  if (const std::optional<std::int64_t> number = e.constant())
-    return *number == 0 ? Answer::yes : Answer::no;
+  if (const std::optional<std::int64_t> number = e.constant()) return *number == 0 ? Answer::yes : Answer::no;
   try {
     const Facts f = e.facts();
     if (f.modulus > 1 && f.residue != 0) return Answer::no;
@@ -107,8 +106,7 @@ Polynomial Sizes::polynomial(const Expr& e) {
   if (n->is(Op::Const)) return n->value();
   if (!n->is(Op::Sum)) return of_product(e);
   Polynomial out = n->k0();
-  for (const Term& t : n->terms())
-    out += Polynomial(t.coefficient) * of_product(Expr::share(t.atom));
+  for (const Term& t : n->terms()) out += Polynomial(t.coefficient) * of_product(Expr::share(t.atom));
   return out;
 }
 
@@ -142,8 +140,7 @@ std::uint32_t Sizes::number_of(const Expr& atom) {
   const auto number = static_cast<std::uint32_t>(atoms_.size());
   Atom a{atom, f.min, f.max, atom.is_variable(), {}};
   if (a.variable)
-    for (std::size_t i = 0; i < kPoints; ++i)
-      a.samples[i] = {Sample::valued, sample_value(a.lo, a.hi, i, number + 1)};
+    for (std::size_t i = 0; i < kPoints; ++i) a.samples[i] = {Sample::valued, sample_value(a.lo, a.hi, i, number + 1)};
   atoms_.push_back(std::move(a));
   numbers_.emplace(atom.node(), number);
   if (!atom.is_variable()) add_definition(atom, number);
@@ -231,8 +228,8 @@ bool Sizes::assume_nonnegative(const Polynomial& p) {
   return factors_are_positive(p);
 }
 
-// p >= 0 with a negative constant means that the other terms sum to at least 1. Then no factor common to all of them is 0,
-// so a common factor that is not negative is at least 1.
+// p >= 0 with a negative constant means that the other terms sum to at least 1. Then no factor common to all of them is
+// 0, so a common factor that is not negative is at least 1.
 bool Sizes::factors_are_positive(const Polynomial& p) {
   if (p.constant() >= 0) return true;
   const auto terms = p.terms().first(p.terms().size() - 1);
@@ -247,8 +244,8 @@ bool Sizes::factors_are_positive(const Polynomial& p) {
   return true;
 }
 
-// Assumes p == 0: two inequalities; and if p is linear in a variable (coefficient 1 or -1) that occurs nowhere else in p, that
-// variable is replaced by the other terms from here on.
+// Assumes p == 0: two inequalities; and if p is linear in a variable (coefficient 1 or -1) that occurs nowhere else in
+// p, that variable is replaced by the other terms from here on.
 bool Sizes::assume_zero(const Polynomial& p) {
   if (!assume_nonnegative(p) || !assume_nonnegative(-p)) return false;
   for (const Polynomial::Term& t : p.terms()) {
@@ -317,8 +314,7 @@ Polynomial Sizes::shifted(const Polynomial& p) const {
   for (const std::uint32_t a : p.atoms()) {
     const Atom& atom = atoms_[a];
     if (!is_inf(atom.lo) && atom.lo != 0) out = out.substitute(a, Polynomial::atom(a) + atom.lo);
-    if (is_inf(atom.lo) && !is_inf(atom.hi))
-      out = out.substitute(a, Polynomial(atom.hi) - Polynomial::atom(a));
+    if (is_inf(atom.lo) && !is_inf(atom.hi)) out = out.substitute(a, Polynomial(atom.hi) - Polynomial::atom(a));
   }
   return out;
 }
@@ -355,18 +351,18 @@ bool Sizes::shown_by_bounds(const Polynomial& p) const {
   return false;
 }
 
-// Looks for p == k * m * f + (a nonnegative polynomial) with a fact f >= 0, where k * m * f cancels a negative term of p.
+// Looks for p == k * m * f + (a nonnegative polynomial) with a fact f >= 0, where k * m * f cancels a negative term of
+// p.
 bool Sizes::shown_by_facts(const Polynomial& p, int depth, int& steps) const {
   if (depth == 0) return false;
   for (const Polynomial& f : facts_) {
     for (const Polynomial::Term& t : p.terms()) {
       for (const Polynomial::Term& u : f.terms()) {
         Monomial m;
-        if (t.coefficient >= 0 || u.coefficient >= 0 || u.coefficient == kNegInf ||
-            t.coefficient == kNegInf || !divide(t.monomial, u.monomial, m))
+        if (t.coefficient >= 0 || u.coefficient >= 0 || u.coefficient == kNegInf || t.coefficient == kNegInf ||
+            !divide(t.monomial, u.monomial, m))
           continue;
-        if (std::any_of(m.begin(), m.end(), [&](std::uint32_t a) { return atoms_[a].lo < 0; }))
-          continue;
+        if (std::any_of(m.begin(), m.end(), [&](std::uint32_t a) { return atoms_[a].lo < 0; })) continue;
         if (steps-- <= 0) return false;
         const std::int64_t k = -floor_div(t.coefficient, -u.coefficient);
         const Polynomial left = p - Polynomial::monomial(m, k) * f;
@@ -386,8 +382,7 @@ bool Sizes::shown_by_table(const Polynomial& p) const {
   Substitution map;
   std::vector<Variable> names = variables(claim);
   for (const Variable& v : variables(assumption))
-    if (std::none_of(names.begin(), names.end(), [&](const Variable& w) { return same(v, w); }))
-      names.push_back(v);
+    if (std::none_of(names.begin(), names.end(), [&](const Variable& w) { return same(v, w); })) names.push_back(v);
   for (const Variable& v : names) {
     const auto known = numbers_.find(v.node());
     const std::int64_t lo = known == numbers_.end() ? v.min() : atoms_[known->second].lo;

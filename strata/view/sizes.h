@@ -20,9 +20,11 @@
 
 namespace strata {
 
-/// Is `e` at least 0: for every value of its variables (yes), for none (no), or not shown (unknown)? Never throws Error.
+/// Is `e` at least 0: for every value of its variables (yes), for none (no), or not shown (unknown)? Never throws
+/// Error.
 Answer is_nonnegative(const Expr& e);
-/// Is `e` equal to 0: for every value of its variables (yes), for none (no), or not shown (unknown)? Never throws Error.
+/// Is `e` equal to 0: for every value of its variables (yes), for none (no), or not shown (unknown)? Never throws
+/// Error.
 Answer is_zero(const Expr& e);
 /// A q with a == b * q for every value of the variables; nothing when none is shown. Never throws Error.
 std::optional<Expr> divide_exactly(const Expr& a, const Expr& b);
@@ -31,8 +33,8 @@ std::optional<Expr> divide_exactly(const Expr& a, const Expr& b);
 ///   Sizes sizes;                                             // n and m are at least 0
 ///   sizes.assume(n >= 2);
 ///   sizes.is_nonnegative(sizes.polynomial(n * m - 2 * m))    // true
-/// Every member but is_nonnegative and at() may throw Error: (overflow) when a coefficient does not fit in 64 bits, (budget)
-/// when a polynomial has more than 256 terms.
+/// Every member but is_nonnegative and at() may throw Error: (overflow) when a coefficient does not fit in 64 bits,
+/// (budget) when a polynomial has more than 256 terms.
 class Sizes {
  public:
   static constexpr std::size_t kPoints = 64;  ///< the number of sample points
@@ -46,21 +48,21 @@ class Sizes {
   Int to_int(const Polynomial& p) const;
   Expr to_expr(const Polynomial& p) const { return to_int(p).expr(); }
 
-  /// Restricts all later questions to values with p >= 0. False when no value is seen to be left; true promises nothing.
+  /// Restricts all later questions to values with p >= 0. False when no value is seen to be left; true promises
+  /// nothing.
   bool assume_nonnegative(const Polynomial& p);
   /// Restricts all later questions to values for which `condition` holds: a conjunction of inequalities and equations
-  /// (`n % 4 == 0`, too). A condition of another form is kept for the exact step. A polynomial made before an equation was
-  /// assumed does not reflect it. False when no value is seen to be left; true promises nothing.
+  /// (`n % 4 == 0`, too). A condition of another form is kept for the exact step. A polynomial made before an equation
+  /// was assumed does not reflect it. False when no value is seen to be left; true promises nothing.
   bool assume(const Expr& condition);
 
-  /// True when p is shown to be at least 0 for all values that the assumptions allow; false when not shown. Never throws Error.
+  /// True when p is shown to be at least 0 for all values that the assumptions allow; false when not shown. Never
+  /// throws Error.
   bool is_nonnegative(const Polynomial& p);
-  bool is_zero(const Polynomial& p) {
-    return p.is_zero() || (is_nonnegative(p) && is_nonnegative(-p));
-  }
+  bool is_zero(const Polynomial& p) { return p.is_zero() || (is_nonnegative(p) && is_nonnegative(-p)); }
 
-  /// The value of p at sample point number `point` (the points are fixed, not random); nothing when the point violates an
-  /// assumption or the value does not fit in 64 bits. @pre point < kPoints
+  /// The value of p at sample point number `point` (the points are fixed, not random); nothing when the point violates
+  /// an assumption or the value does not fit in 64 bits. @pre point < kPoints
   std::optional<std::int64_t> at(const Polynomial& p, std::size_t point) const;
 
  private:

@@ -1,5 +1,5 @@
-// Facts about the addresses of a stack of Views. For numbers they are read off the pieces of the index function, exactly; for
-// symbolic sizes off the single View, or off the index expression.
+// Facts about the addresses of a stack of Views. For numbers they are read off the pieces of the index function,
+// exactly; for symbolic sizes off the single View, or off the index expression.
 
 #include "strata/view/stack_facts.h"
 
@@ -59,8 +59,8 @@ AddressRange range_of_numbers(const ShapeTracker& st, std::string_view operation
   AddressesSeen range;
   Piece p;
   while (pieces.next(p)) range.add(p);
-  STRATA_CHECK(pieces.complete(), budget, "[", operation, "] the addresses of ", st.render(),
-               " take more than ", kPieceBudget, " steps");
+  STRATA_CHECK(pieces.complete(), budget, "[", operation, "] the addresses of ", st.render(), " take more than ",
+               kPieceBudget, " steps");
   return range.get();
 }
 
@@ -111,8 +111,7 @@ class AxisNeighbours {
   /// What to find: the stride alone (which stops as soon as there is no single stride), or the mask as well.
   enum class Ask : std::uint8_t { stride, mask };
 
-  AxisNeighbours(const PieceList& list, std::size_t axis, Ask ask)
-      : list_(list), axis_(axis), ask_(ask) {
+  AxisNeighbours(const PieceList& list, std::size_t axis, Ask ask) : list_(list), axis_(axis), ask_(ask) {
     const std::size_t count = list.pieces.size();
     for (std::size_t p = 0; p < count && !is_settled(); ++p) look_inside(p);
     if (is_settled()) return;
@@ -126,11 +125,9 @@ class AxisNeighbours {
   }
 
   bool gave_up() const { return gave_up_; }
-  /// The change of the address by a step along the axis, over all pairs of valid neighbours; 0 when there is no pair; nothing
-  /// when pairs differ.
-  std::optional<std::int64_t> stride() const {
-    return conflict_ ? std::nullopt : std::optional(stride_.value_or(0));
-  }
+  /// The change of the address by a step along the axis, over all pairs of valid neighbours; 0 when there is no pair;
+  /// nothing when pairs differ.
+  std::optional<std::int64_t> stride() const { return conflict_ ? std::nullopt : std::optional(stride_.value_or(0)); }
   /// Do a valid and an invalid index differ in this coordinate alone? @pre Ask::mask, or there is a stride
   bool is_masked() const {
     for (std::size_t p = 0; p < list_.pieces.size(); ++p) {
@@ -145,8 +142,8 @@ class AxisNeighbours {
   std::int64_t lo(std::size_t p) const { return list_.pieces[p].lo[axis_]; }
   std::int64_t end(std::size_t p) const { return lo(p) + list_.pieces[p].extent[axis_]; }
 
-  /// Chooses a second axis along which pieces are short: only pieces that are close along it can be neighbours. Without such an
-  /// axis all pieces that begin where `p` ends are looked at.
+  /// Chooses a second axis along which pieces are short: only pieces that are close along it can be neighbours. Without
+  /// such an axis all pieces that begin where `p` ends are looked at.
   void choose_cross() {
     double shortest = 1;
     for (std::size_t t = 0; t < list_.shape.size(); ++t) {
@@ -159,10 +156,9 @@ class AxisNeighbours {
     }
   }
   std::int64_t cross_lo(std::size_t p) const { return cross_ ? list_.pieces[p].lo[*cross_] : 0; }
-  std::int64_t cross_end(std::size_t p) const {
-    return cross_ ? cross_lo(p) + list_.pieces[p].extent[*cross_] : 1;
-  }
-  /// The coordinates at which a piece begins, along the axis and then along the cross axis; and the number of the piece.
+  std::int64_t cross_end(std::size_t p) const { return cross_ ? cross_lo(p) + list_.pieces[p].extent[*cross_] : 1; }
+  /// The coordinates at which a piece begins, along the axis and then along the cross axis; and the number of the
+  /// piece.
   using Corner = std::pair<std::int64_t, std::int64_t>;
   using CornerOfPiece = std::pair<Corner, std::size_t>;
 
@@ -203,8 +199,7 @@ class AxisNeighbours {
       const std::int64_t to = std::min(p.lo[t] + p.extent[t], q.lo[t] + q.extent[t]);
       if (from >= to) return;
       shared *= to - from;
-      step += static_cast<Int128>(q.slope[t]) * (from - q.lo[t]) -
-              static_cast<Int128>(p.slope[t]) * (from - p.lo[t]);
+      step += static_cast<Int128>(q.slope[t]) * (from - q.lo[t]) - static_cast<Int128>(p.slope[t]) * (from - p.lo[t]);
       same_slopes = same_slopes && (to - from == 1 || p.slope[t] == q.slope[t]);
     }
     covered_above_[below] += shared;
@@ -265,8 +260,7 @@ struct Symbolic {
   std::vector<Expr> idxs;
   IndexExprs at;
 
-  explicit Symbolic(const ShapeTracker& st)
-      : idxs(index_variables(st.shape(), "_axis")), at(st.expr_idxs(idxs)) {}
+  explicit Symbolic(const ShapeTracker& st) : idxs(index_variables(st.shape(), "_axis")), at(st.expr_idxs(idxs)) {}
 
   std::optional<Int> stride(std::size_t axis) const {
     if (!idxs[axis].is_variable()) return 0;
@@ -316,8 +310,8 @@ PieceFacts piece_facts(const ShapeTracker& st, bool ignore_valid, std::uint64_t 
   PieceFacts out;
   out.work = list.work;
   out.complete = list.complete;
-  out.real_strides = st.views().size() == 1 ? strides_of_view(st.views()[0], ignore_valid)
-                                            : strides_of_pieces(list, ignore_valid);
+  out.real_strides =
+      st.views().size() == 1 ? strides_of_view(st.views()[0], ignore_valid) : strides_of_pieces(list, ignore_valid);
   AddressesSeen range;
   for (const Piece& p : list.pieces) range.add(p);
   out.range = range.get();
@@ -333,8 +327,8 @@ Axes ShapeTracker::unit_stride_axes(bool ignore_valid) const {
 }
 
 bool ShapeTracker::axis_is_masked(std::int64_t axis) const {
-  STRATA_CHECK(axis >= 0 && std::cmp_less(axis, rank()), shape, "[axis_is_masked] ", axis,
-               " is not a dimension of ", strata::render(shape()));
+  STRATA_CHECK(axis >= 0 && std::cmp_less(axis, rank()), shape, "[axis_is_masked] ", axis, " is not a dimension of ",
+               strata::render(shape()));
   const auto j = static_cast<std::size_t>(axis);
   if (views_.size() == 1) return is_masked(views_[0], j);
   if (!is_concrete()) {
@@ -343,8 +337,8 @@ bool ShapeTracker::axis_is_masked(std::int64_t axis) const {
   }
   const PieceList list = pieces_of(*this);
   const AxisNeighbours neighbours(list, j, AxisNeighbours::Ask::mask);
-  STRATA_CHECK(list.complete && !neighbours.gave_up(), budget, "[axis_is_masked] the masks of ",
-               render(), " take more than ", kPieceBudget, " steps");
+  STRATA_CHECK(list.complete && !neighbours.gave_up(), budget, "[axis_is_masked] the masks of ", render(),
+               " take more than ", kPieceBudget, " steps");
   return neighbours.is_masked();
 }
 

@@ -17,8 +17,8 @@ struct Strided {
   Index begin, end;
 };
 
-/// The box of `shape` with row-major strides, everything valid: stride[t] = product of shape[t + 1 ...], also for dimensions
-/// of size 1. @throws Error (overflow) when the number of elements does not fit in 64 bits.
+/// The box of `shape` with row-major strides, everything valid: stride[t] = product of shape[t + 1 ...], also for
+/// dimensions of size 1. @throws Error (overflow) when the number of elements does not fit in 64 bits.
 constexpr Strided contiguous_box(const Index& shape) {
   Strided out{shape, Index(shape.size(), 0), 0, Index(shape.size(), 0), shape};
   std::int64_t next = 1;
@@ -30,16 +30,16 @@ constexpr Strided contiguous_box(const Index& shape) {
   return out;
 }
 
-/// A stack as a function of the top's indices. views[0] addresses memory. The address that views[k] gives is unravelled,
-/// row-major, into an index of views[k - 1]: digit t is (address // product of the later sizes) % size. An index is valid
-/// iff every view's mask holds it.
+/// A stack as a function of the top's indices. views[0] addresses memory. The address that views[k] gives is
+/// unravelled, row-major, into an index of views[k - 1]: digit t is (address // product of the later sizes) % size. An
+/// index is valid iff every view's mask holds it.
 /// @pre views is not empty
 constexpr Piecewise piecewise(std::span<const Strided> views);
 /// The same function on the part lo + [0, extent) of the top's valid indices.
 constexpr Piecewise piecewise(std::span<const Strided> views, const Index& lo, const Index& extent);
 
-/// single(piecewise(views)), in time that depends on the periods of the digits, not on the number of indices: it looks only
-/// at so much of the top's box as the function needs to repeat itself.
+/// single(piecewise(views)), in time that depends on the periods of the digits, not on the number of indices: it looks
+/// only at so much of the top's box as the function needs to repeat itself.
 /// @throws Error (overflow)
 constexpr Single single(std::span<const Strided> views, std::uint64_t budget = kMergeBudget);
 
@@ -70,8 +70,8 @@ constexpr bool join(Digit& outer, const Digit& inner, std::int64_t& offset) {
     return true;
   }
   // a pinned digit's share of the address is a constant
-  if (outer.end - outer.begin != 1 || !try_sub(outer.stride, joint, rest) ||
-      !try_mul(outer.begin, rest, share) || !try_add(offset, share, shifted))
+  if (outer.end - outer.begin != 1 || !try_sub(outer.stride, joint, rest) || !try_mul(outer.begin, rest, share) ||
+      !try_add(offset, share, shifted))
     return false;
   offset = shifted;
   outer = {1, outer.size * s, inner.stride, outer.begin * s + inner.begin, outer.begin * s + inner.end};
@@ -85,8 +85,7 @@ constexpr Digits coalesced(const Strided& v) {
   if (out.empty) return out;
   for (std::size_t t = 0; t < v.shape.size(); ++t) {
     const Digit next{1, v.shape[t], v.stride[t], v.begin[t], v.end[t]};
-    if (next.size == 1 || (!out.digits.empty() && join(out.digits.back(), next, out.offset)))
-      continue;
+    if (next.size == 1 || (!out.digits.empty() && join(out.digits.back(), next, out.offset))) continue;
     out.digits.push_back(next);
   }
   for (std::size_t t = out.digits.size(); t-- > 0;) {
@@ -97,8 +96,7 @@ constexpr Digits coalesced(const Strided& v) {
 }
 
 // Appends to f: address = v(unravelled address), in register `address`. Register `scratch` is overwritten.
-constexpr void append_view(Piecewise& f, const Strided& v, std::uint32_t address,
-                           std::uint32_t scratch) {
+constexpr void append_view(Piecewise& f, const Strided& v, std::uint32_t address, std::uint32_t scratch) {
   const Digits view = coalesced(v);
   if (view.empty) return f.nowhere();
   f.set(scratch, 0);
@@ -134,7 +132,8 @@ constexpr Index extent_of(const Strided& v) {
 }
 
 // What is known of the address on the way down through a stack: its range; and for each axis of the top its period: the
-// number of steps after which the address changes by a constant that no digit passed so far depends on, and that constant.
+// number of steps after which the address changes by a constant that no digit passed so far depends on, and that
+// constant.
 class Periods {
  public:
   /// @pre some index of `top` is valid
@@ -146,20 +145,18 @@ class Periods {
     }
   }
 
-  /// Goes through the next view down. When the address stays inside the view and the most significant digit is unmasked,
-  /// that digit keeps counting and only the digits below it must repeat. Otherwise the address must repeat modulo the
-  /// view's size.
+  /// Goes through the next view down. When the address stays inside the view and the most significant digit is
+  /// unmasked, that digit keeps counting and only the digits below it must repeat. Otherwise the address must repeat
+  /// modulo the view's size.
   /// @pre some index of the view is valid
   constexpr void pass(const Digits& v) {
     const bool inside = least_ >= 0 && most_ < v.size;
-    const bool open = inside && !v.digits.empty() && v.digits[0].begin == 0 &&
-                      v.digits[0].end == v.digits[0].size;
+    const bool open = inside && !v.digits.empty() && v.digits[0].begin == 0 && v.digits[0].end == v.digits[0].size;
     const std::int64_t period = open ? v.digits[0].place : v.size;
     const std::int64_t stride = open ? v.digits[0].stride : 0;
     for (std::size_t j = 0; j < steps_.size(); ++j) {
       const std::int64_t common = gcd(period, change_[j]);
-      if (!try_mul(steps_[j], period / common, steps_[j]) ||
-          !try_mul(change_[j] / common, stride, change_[j]))
+      if (!try_mul(steps_[j], period / common, steps_[j]) || !try_mul(change_[j] / common, stride, change_[j]))
         steps_[j] = change_[j] = 0;
     }
     least_ = most_ = v.offset;
@@ -209,7 +206,8 @@ constexpr Single single(std::span<const Strided> views, std::uint64_t budget) {
   if (part == extent) return detail::conclude(f, pieces, budget, some, first);
   Single out = single(piecewise(views, top.begin, part), pieces.left());
   out.work += budget - pieces.left();
-  // On two periods the valid indices along an axis are none, all, or not an interval, so `yes` extends to the whole axis.
+  // On two periods the valid indices along an axis are none, all, or not an interval, so `yes` extends to the whole
+  // axis.
   for (std::size_t j = 0; j < extent.size() && out.found == Answer::yes; ++j)
     if (part[j] != extent[j] && out.end[j] != out.begin[j]) out.end[j] = top.end[j];
   return out;

@@ -1,11 +1,11 @@
 // Merges two Views with symbolic sizes into one: the one-piece test of piecewise.h, on polynomials.
 //
-// The upper view's address is an affine function of its indices, whose coefficients are polynomials. Each digit of the lower
-// view is floor(address / place) % size. The floor is affine if, for a candidate quotient, the rest stays in [0, place) at
-// the two extreme corners of the index box; these inequalities between polynomials must be shown. Polynomial division and
-// one sample point give the candidate: a quotient of one form for all sizes must be correct at that point, too. A mask of
-// the lower view must be implied by bounds on single indices, or be equal to such bounds. Sizes for which no index is left
-// do not matter: there every View with this mask is right.
+// The upper view's address is an affine function of its indices, whose coefficients are polynomials. Each digit of the
+// lower view is floor(address / place) % size. The floor is affine if, for a candidate quotient, the rest stays in [0,
+// place) at the two extreme corners of the index box; these inequalities between polynomials must be shown. Polynomial
+// division and one sample point give the candidate: a quotient of one form for all sizes must be correct at that point,
+// too. A mask of the lower view must be implied by bounds on single indices, or be equal to such bounds. Sizes for
+// which no index is left do not matter: there every View with this mask is right.
 
 #include <algorithm>
 #include <tuple>
@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t kMostOpenSigns = 4;  // coefficients of unknown sign: all corners are checked
 
-/// Thrown by a step whose condition is not shown; it ends the merge. Under `wanted` the step would succeed; 0 when none helps.
+/// Thrown by a step whose condition is not shown; it ends the merge. Under `wanted` the step would succeed; 0 when none
+/// helps.
 struct NotShown {
   Expr wanted;
 };
@@ -125,9 +126,9 @@ class SymbolicMerge {
     if (!inner.masked && sizes_.is_zero(jump)) {
       outer.begin = outer.begin * inner.size;
       outer.end = outer.end * inner.size;
-    } else if (outer.masked && outer.end - outer.begin == Polynomial(1) &&
-               sizes_.is_nonnegative(outer.begin) && sizes_.is_nonnegative(outer.size - outer.end) &&
-               sizes_.is_nonnegative(inner.begin) && sizes_.is_nonnegative(inner.size - inner.end)) {
+    } else if (outer.masked && outer.end - outer.begin == Polynomial(1) && sizes_.is_nonnegative(outer.begin) &&
+               sizes_.is_nonnegative(outer.size - outer.end) && sizes_.is_nonnegative(inner.begin) &&
+               sizes_.is_nonnegative(inner.size - inner.end)) {
       // the outer digit is pinned, so its share of the address is a constant
       address_.base += jump * outer.begin;
       outer.end = outer.begin * inner.size + inner.end;
@@ -172,12 +173,11 @@ class SymbolicMerge {
   }
 
   bool shown(const std::vector<Polynomial>& all) {
-    return std::all_of(all.begin(), all.end(),
-                       [&](const Polynomial& p) { return sizes_.is_nonnegative(p); });
+    return std::all_of(all.begin(), all.end(), [&](const Polynomial& p) { return sizes_.is_nonnegative(p); });
   }
 
-  /// Lower and upper bounds of `f` over the box, without axis `without`. One bound each where the signs of the steps are known;
-  /// otherwise all candidates for the bound.
+  /// Lower and upper bounds of `f` over the box, without axis `without`. One bound each where the signs of the steps
+  /// are known; otherwise all candidates for the bound.
   std::pair<std::vector<Polynomial>, std::vector<Polynomial>> corners(const AffinePolynomial& f,
                                                                       std::size_t without = SIZE_MAX) {
     std::vector<Polynomial> low{f.base}, high{f.base};
@@ -240,21 +240,19 @@ class SymbolicMerge {
     throw NotShown{0};
   }
 
-  /// Keeps the indices with f >= 0, if these are the indices from or below a bound along one axis. `no` when none is left;
-  /// `unknown` when they have another form.
+  /// Keeps the indices with f >= 0, if these are the indices from or below a bound along one axis. `no` when none is
+  /// left; `unknown` when they have another form.
   Answer keep(const AffinePolynomial& f) {
     const auto [low, high] = corners(f);
     if (shown(low)) return Answer::yes;
-    if (std::all_of(high.begin(), high.end(),
-                    [&](const Polynomial& p) { return sizes_.is_nonnegative(-p - 1); }))
+    if (std::all_of(high.begin(), high.end(), [&](const Polynomial& p) { return sizes_.is_nonnegative(-p - 1); }))
       return Answer::no;
     for (std::size_t j = 0; j < axes_.size(); ++j) {
       if (f.step[j].is_zero() || axes_[j].extent == Polynomial(1)) continue;
       if (sizes_.is_nonnegative(f.step[j] - 1)) {
         if (const auto first = first_index(f, j, f.step[j])) return answer(keep_from(j, *first));
       } else if (sizes_.is_nonnegative(-f.step[j] - 1)) {  // below the first k with f < 0
-        if (const auto end = first_index(negated(f), j, -f.step[j]))
-          return answer(keep_below(j, *end));
+        if (const auto end = first_index(negated(f), j, -f.step[j])) return answer(keep_below(j, *end));
       }
     }
     return Answer::unknown;
@@ -280,8 +278,7 @@ class SymbolicMerge {
   }
 
   /// The k of axis j with f >= 0 at and above k, and f < 0 below k, whatever the other indices are.
-  std::optional<Polynomial> first_index(const AffinePolynomial& f, std::size_t j,
-                                        const Polynomial& step) {
+  std::optional<Polynomial> first_index(const AffinePolynomial& f, std::size_t j, const Polynomial& step) {
     const auto [low, high] = corners(f, j);
     const auto is_first = [&](const Polynomial& first) {
       std::vector<Polynomial> conditions;
@@ -301,17 +298,14 @@ class SymbolicMerge {
   }
 
   bool keep_from(std::size_t j, Polynomial first) {
-    if (!sizes_.is_nonnegative(first))
-      first = sizes_.polynomial(max(sizes_.to_expr(first), Expr(0)));
+    if (!sizes_.is_nonnegative(first)) first = sizes_.polynomial(max(sizes_.to_expr(first), Expr(0)));
     MergeAxis& a = axes_[j];
     a.begin += first;
     a.extent -= first;
     a.narrowed = true;
     const Int begin = sizes_.to_int(a.begin);
     if (!known(is_at_most(begin, a.mask.begin)))
-      a.mask.begin = known(is_at_most(a.mask.begin, begin))
-                         ? begin
-                         : Int(max(a.mask.begin.expr(), begin.expr()));
+      a.mask.begin = known(is_at_most(a.mask.begin, begin)) ? begin : Int(max(a.mask.begin.expr(), begin.expr()));
     rest_.base += rest_.step[j] * first;
     address_.base += address_.step[j] * first;
     return sizes_.assume_nonnegative(a.extent - 1);
@@ -324,8 +318,7 @@ class SymbolicMerge {
     a.narrowed = true;
     const Int last = sizes_.to_int(a.begin + end);
     if (!known(is_at_most(a.mask.end, last)))
-      a.mask.end =
-          known(is_at_most(last, a.mask.end)) ? last : Int(min(a.mask.end.expr(), last.expr()));
+      a.mask.end = known(is_at_most(last, a.mask.end)) ? last : Int(min(a.mask.end.expr(), last.expr()));
     return sizes_.assume_nonnegative(a.extent - 1);
   }
 
@@ -337,8 +330,7 @@ class SymbolicMerge {
     std::tie(quotient.base, rest_.base) = slope(rest_.base, Polynomial(), place);
     for (std::size_t j = 0; j < axes_.size(); ++j) {
       Polynomial q, r;
-      if (!(axes_[j].extent == Polynomial(1)))
-        std::tie(q, r) = slope(rest_.step[j], rest_.base, place);
+      if (!(axes_[j].extent == Polynomial(1))) std::tie(q, r) = slope(rest_.step[j], rest_.base, place);
       quotient.step.push_back(q);
       rest_.step[j] = r;
     }
@@ -350,10 +342,9 @@ class SymbolicMerge {
     for (std::size_t j = 0; j < axes_.size(); ++j) address_.step[j] += d.stride * quotient.step[j];
   }
 
-  /// Polynomial division of w by place, corrected by an integer so that 0 <= start + rest < place holds at the sample point.
-  /// Returns the quotient and the rest.
-  std::pair<Polynomial, Polynomial> slope(const Polynomial& w, const Polynomial& start,
-                                          const Polynomial& place) {
+  /// Polynomial division of w by place, corrected by an integer so that 0 <= start + rest < place holds at the sample
+  /// point. Returns the quotient and the rest.
+  std::pair<Polynomial, Polynomial> slope(const Polynomial& w, const Polynomial& start, const Polynomial& place) {
     if (place == Polynomial(1)) return {w, {}};
     auto [quotient, rest] = divide(w, place);
     const auto p = sizes_.at(place, point_), r = sizes_.at(start + rest, point_);
@@ -422,8 +413,7 @@ Attempt attempt(const View& lower, const View& upper, const Expr& assumption, co
 constexpr std::size_t kGuides = 6, kMostConditions = 6;
 
 // Removes the conditions that the merge does not need.
-Attempt with_fewest(const View& lower, const View& upper, std::vector<Expr>& conditions,
-                    const Guide& guide) {
+Attempt with_fewest(const View& lower, const View& upper, std::vector<Expr>& conditions, const Guide& guide) {
   Attempt best = attempt(lower, upper, all_of(conditions), guide);
   for (std::size_t i = conditions.size(); i-- > 0 && conditions.size() > 1;) {
     std::vector<Expr> fewer = conditions;
@@ -437,8 +427,8 @@ Attempt with_fewest(const View& lower, const View& upper, std::vector<Expr>& con
 }
 
 // Adds wanted conditions until the merge succeeds.
-std::optional<ShapeTracker::Guarded> guarded(const View& lower, const View& upper,
-                                             const Guide& guide, std::size_t& weight) {
+std::optional<ShapeTracker::Guarded> guarded(const View& lower, const View& upper, const Guide& guide,
+                                             std::size_t& weight) {
   std::vector<Expr> conditions;
   for (std::size_t n = 0; n < kMostConditions; ++n) {
     const Expr condition = all_of(conditions);

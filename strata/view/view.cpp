@@ -12,13 +12,13 @@ namespace strata {
 namespace {
 
 void check_mask(const Ints& shape, const Mask& mask) {
-  STRATA_CHECK(mask.size() == shape.size(), shape, "[view] ", mask.size(), " mask pairs for shape ",
-               render(shape), " of ", shape.size(), " dimensions");
+  STRATA_CHECK(mask.size() == shape.size(), shape, "[view] ", mask.size(), " mask pairs for shape ", render(shape),
+               " of ", shape.size(), " dimensions");
   for (std::size_t j = 0; j < shape.size(); ++j) {
     const auto& [begin, end] = mask[j];
-    STRATA_CHECK(!surely_less(begin, 0) && !surely_less(end, begin) && !surely_less(shape[j], end),
-                 shape, "[view] dimension ", j, ": mask (", begin.render(), ", ", end.render(),
-                 ") is not inside (0, ", shape[j].render(), ")");
+    STRATA_CHECK(!surely_less(begin, 0) && !surely_less(end, begin) && !surely_less(shape[j], end), shape,
+                 "[view] dimension ", j, ": mask (", begin.render(), ", ", end.render(), ") is not inside (0, ",
+                 shape[j].render(), ")");
   }
 }
 
@@ -52,8 +52,7 @@ bool symbolic_addresses_fit(const Ints& shape, const Ints& strides, const Int& o
 }
 
 // @pre `mask` lies inside `shape`, whose product fits in 64 bits; therefore the sums below fit in 128 bits
-bool addresses_fit(const Index& shape, const Index& strides, std::int64_t offset,
-                   const std::optional<Mask>& mask) {
+bool addresses_fit(const Index& shape, const Index& strides, std::int64_t offset, const std::optional<Mask>& mask) {
   Int128 lo = offset, hi = offset;
   for (std::size_t j = 0; j < shape.size(); ++j) {
     const std::int64_t begin = mask ? (*mask)[j].begin.value() : 0;
@@ -68,19 +67,17 @@ bool addresses_fit(const Index& shape, const Index& strides, std::int64_t offset
 }
 
 bool is_number_mask(const std::optional<Mask>& mask) {
-  return !mask || std::all_of(mask->begin(), mask->end(), [](const Extent& e) {
-    return e.begin.is_number() && e.end.is_number();
-  });
+  return !mask || std::all_of(mask->begin(), mask->end(),
+                              [](const Extent& e) { return e.begin.is_number() && e.end.is_number(); });
 }
 
-void check_addresses(const Ints& shape, const Ints& strides, const Int& offset,
-                     const std::optional<Mask>& mask) {
+void check_addresses(const Ints& shape, const Ints& strides, const Int& offset, const std::optional<Mask>& mask) {
   const std::optional<Index> sizes = numbers(shape), steps = numbers(strides);
   const bool concrete = sizes && steps && offset.is_number() && is_number_mask(mask);
   const bool fit = concrete ? addresses_fit(*sizes, *steps, offset.value(), mask)
                             : symbolic_addresses_fit(shape, strides, offset, mask);
-  STRATA_CHECK(fit, overflow, "[view] the addresses of shape ", render(shape), " with strides ",
-               render(strides), " and offset ", offset.render(), " leave 64 bits");
+  STRATA_CHECK(fit, overflow, "[view] the addresses of shape ", render(shape), " with strides ", render(strides),
+               " and offset ", offset.render(), " leave 64 bits");
 }
 
 bool is_row_major(const Ints& shape, const Ints& strides) {
@@ -97,8 +94,8 @@ bool is_row_major(const Ints& shape, const Ints& strides) {
 
 View View::create(Ints shape, std::optional<Ints> strides, Int offset, std::optional<Mask> mask) {
   check_sizes("view", shape);
-  STRATA_CHECK(!strides || strides->size() == shape.size(), shape, "[view] ", strides->size(),
-               " strides for shape ", strata::render(shape), " of ", shape.size(), " dimensions");
+  STRATA_CHECK(!strides || strides->size() == shape.size(), shape, "[view] ", strides->size(), " strides for shape ",
+               strata::render(shape), " of ", shape.size(), " dimensions");
   if (mask) check_mask(shape, *mask);
   View v;
   v.shape_ = std::move(shape);
@@ -146,8 +143,7 @@ View View::of(const Single& single, const Ints& shape) {
   }
   v.offset_ = single.offset;
   if (!whole) v.mask_.emplace();
-  for (std::size_t j = 0; j < shape.size() && !whole; ++j)
-    v.mask_->push_back({single.begin[j], single.end[j]});
+  for (std::size_t j = 0; j < shape.size() && !whole; ++j) v.mask_->push_back({single.begin[j], single.end[j]});
   v.decide_contiguous();
   return v;
 }
@@ -184,19 +180,15 @@ void View::canonicalize(std::string_view operation) {
 }
 
 void View::decide_contiguous() {
-  contiguous_ =
-      has_no_index(shape_) || (!mask_ && offset_ == Int(0) && is_row_major(shape_, strides_));
+  contiguous_ = has_no_index(shape_) || (!mask_ && offset_ == Int(0) && is_row_major(shape_, strides_));
 }
 
-bool View::is_nowhere() const {
-  return mask_ && !mask_->empty() && (*mask_)[0].begin == (*mask_)[0].end;
-}
+bool View::is_nowhere() const { return mask_ && !mask_->empty() && (*mask_)[0].begin == (*mask_)[0].end; }
 
 bool View::is_concrete() const {
   const auto number = [](const Int& v) { return v.is_number(); };
-  return std::all_of(shape_.begin(), shape_.end(), number) &&
-         std::all_of(strides_.begin(), strides_.end(), number) && offset_.is_number() &&
-         is_number_mask(mask_);
+  return std::all_of(shape_.begin(), shape_.end(), number) && std::all_of(strides_.begin(), strides_.end(), number) &&
+         offset_.is_number() && is_number_mask(mask_);
 }
 
 namespace {
@@ -322,9 +314,7 @@ std::pair<View, Values> View::unbind() const {
 }
 
 View View::substitute(const Substitution& map) const {
-  return changed([&](const Int& v) -> Int {
-    return v.is_number() ? v : Int(strata::substitute(v.expr(), map));
-  });
+  return changed([&](const Int& v) -> Int { return v.is_number() ? v : Int(strata::substitute(v.expr(), map)); });
 }
 
 std::size_t View::hash() const {

@@ -1,10 +1,10 @@
 // Inverses of Views: from addresses back to row-major numbers of indices.
 //
-// The addresses of a View's valid indices are lowest + sum over k of step[k] * t[k], 0 <= t[k] < count[k]. The addresses of
-// a box of the memory have this form, too: its steps are products of the memory's sizes, so each step is at least
-// step * count of the one before. Two forms of one set of this kind differ only by runs that continue one another. This
-// decides the question: sort the runs and join those that continue in both address and number; a View is the inverse iff
-// dimensions of the box, from the last one on, fill each run exactly.
+// The addresses of a View's valid indices are lowest + sum over k of step[k] * t[k], 0 <= t[k] < count[k]. The
+// addresses of a box of the memory have this form, too: its steps are products of the memory's sizes, so each step is
+// at least step * count of the one before. Two forms of one set of this kind differ only by runs that continue one
+// another. This decides the question: sort the runs and join those that continue in both address and number; a View is
+// the inverse iff dimensions of the box, from the last one on, fill each run exactly.
 
 #include <algorithm>
 #include <limits>
@@ -44,8 +44,7 @@ void add_dimension(Image& image, const Strided& v, std::size_t j, std::int64_t p
 // Joins runs that continue one another in address and number. Nothing when two indices share an address, or when the
 // addresses are not those of a box.
 std::optional<Image> joined(Image image) {
-  std::sort(image.runs.begin(), image.runs.end(),
-            [](const Run& a, const Run& b) { return a.step < b.step; });
+  std::sort(image.runs.begin(), image.runs.end(), [](const Run& a, const Run& b) { return a.step < b.step; });
   SmallVec<Run, 6> runs;
   for (const Run& run : image.runs) {
     if (run.step == 0) return std::nullopt;
@@ -64,17 +63,15 @@ std::optional<Image> joined(Image image) {
   return image;
 }
 
-// The image of a View. Nothing when an address is outside [0, elements), when two indices share one, or when the addresses are
-// not those of a box.
+// The image of a View. Nothing when an address is outside [0, elements), when two indices share one, or when the
+// addresses are not those of a box.
 std::optional<Image> image_of(const Strided& v, std::int64_t elements) {
   Image out;
   out.lowest = out.highest = v.offset;
-  for (std::size_t j = 0; j < v.shape.size(); ++j)
-    out.nowhere = out.nowhere || v.begin[j] >= v.end[j];
+  for (std::size_t j = 0; j < v.shape.size(); ++j) out.nowhere = out.nowhere || v.begin[j] >= v.end[j];
   if (out.nowhere) return out;
   std::int64_t place = 1;
-  for (std::size_t j = v.shape.size(); j-- > 0; place *= v.shape[j])
-    add_dimension(out, v, j, place);
+  for (std::size_t j = v.shape.size(); j-- > 0; place *= v.shape[j]) add_dimension(out, v, j, place);
   if (out.lowest < 0 || out.highest >= elements) return std::nullopt;
   return joined(std::move(out));
 }
@@ -113,8 +110,8 @@ std::optional<Single> inverse_on(const Index& memory, const Image& image) {
   return out;
 }
 
-// `elements` as a shape with one dimension for each run, the largest step first, and one for a gap below the smallest step.
-// Nothing when a step does not divide the next larger one.
+// `elements` as a shape with one dimension for each run, the largest step first, and one for a gap below the smallest
+// step. Nothing when a step does not divide the next larger one.
 std::optional<Index> shape_by_runs(const Image& image, std::int64_t elements) {
   Index out;
   std::int64_t whole = elements;

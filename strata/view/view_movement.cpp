@@ -11,13 +11,11 @@
 namespace strata {
 namespace {
 
-std::string dimensions(std::size_t n) {
-  return detail::message(n, n == 1 ? " dimension" : " dimensions");
-}
+std::string dimensions(std::size_t n) { return detail::message(n, n == 1 ? " dimension" : " dimensions"); }
 
 void check_rank(std::string_view operation, std::size_t given, const Ints& shape) {
-  STRATA_CHECK(given == shape.size(), shape, "[", operation, "] ", dimensions(given),
-               " given, shape ", render(shape), " has ", shape.size());
+  STRATA_CHECK(given == shape.size(), shape, "[", operation, "] ", dimensions(given), " given, shape ", render(shape),
+               " has ", shape.size());
 }
 
 // Checks that `axes` holds dimensions of `shape`, each at most once.
@@ -27,8 +25,7 @@ void check_axes(std::string_view operation, const Axes& axes, const Ints& shape)
     const bool inside = axis >= 0 && std::cmp_less(axis, shape.size());
     STRATA_CHECK(inside, shape, "[", operation, "] ", axis, " is not a dimension of ", render(shape));
     bool& mark = seen[static_cast<std::size_t>(axis)];
-    STRATA_CHECK(!mark, shape, "[", operation, "] dimension ", axis, " of ", render(shape),
-                 " is named twice");
+    STRATA_CHECK(!mark, shape, "[", operation, "] dimension ", axis, " of ", render(shape), " is named twice");
     mark = true;
   }
 }
@@ -58,16 +55,15 @@ void View::permute_here(const View& from, const Axes& order) {
 }
 
 void View::expand_here(const Ints& shape) {
-  STRATA_CHECK(shape.size() == rank(), shape, "[expand] cannot expand ", strata::render(shape_),
-               ", ", dimensions(rank()), ", to ", strata::render(shape), ", ",
-               dimensions(shape.size()));
+  STRATA_CHECK(shape.size() == rank(), shape, "[expand] cannot expand ", strata::render(shape_), ", ",
+               dimensions(rank()), ", to ", strata::render(shape), ", ", dimensions(shape.size()));
   check_sizes("expand", shape);
   SmallVec<bool, 8> grows;
   for (std::size_t j = 0; j < rank(); ++j) {
     grows.push_back(!surely_equal(shape_[j], shape[j]));
-    STRATA_CHECK(!grows[j] || surely_equal(shape_[j], 1), shape, "[expand] dimension ", j,
-                 ": cannot expand size ", shape_[j].render(), " of ", strata::render(shape_),
-                 " to size ", shape[j].render(), " of ", strata::render(shape));
+    STRATA_CHECK(!grows[j] || surely_equal(shape_[j], 1), shape, "[expand] dimension ", j, ": cannot expand size ",
+                 shape_[j].render(), " of ", strata::render(shape_), " to size ", shape[j].render(), " of ",
+                 strata::render(shape));
   }
   for (std::size_t j = 0; j < rank(); ++j) {
     if (!grows[j]) continue;
@@ -83,9 +79,8 @@ void View::pad_here(const Padding& padding) {
   if (!masked) mask_.emplace();
   for (std::size_t j = 0; j < rank(); ++j) {
     const auto& [before, after] = padding[j];
-    STRATA_CHECK(surely_at_most(0, before) && surely_at_most(0, after), shape, "[pad] dimension ",
-                 j, ": padding (", before.render(), ", ", after.render(), ") of size ",
-                 shape_[j].render(), " is negative",
+    STRATA_CHECK(surely_at_most(0, before) && surely_at_most(0, after), shape, "[pad] dimension ", j, ": padding (",
+                 before.render(), ", ", after.render(), ") of size ", shape_[j].render(), " is negative",
                  before.is_number() && after.is_number() ? "" : ", or is not shown to be at least 0");
     if (!masked) mask_->push_back({before, plus_product("pad", shape_[j], 1, before)});
     shape_[j] = plus_product("pad", plus_product("pad", shape_[j], 1, before), 1, after);
@@ -102,10 +97,9 @@ void View::shrink_here(const Mask& bounds) {
   check_rank("shrink", bounds.size(), shape_);
   for (std::size_t j = 0; j < rank(); ++j) {
     const auto& [begin, end] = bounds[j];
-    STRATA_CHECK(
-        surely_at_most(0, begin) && surely_at_most(begin, end) && surely_at_most(end, shape_[j]),
-        shape, "[shrink] dimension ", j, ": bounds (", begin.render(), ", ", end.render(),
-        ") are not inside (0, ", shape_[j].render(), ")");
+    STRATA_CHECK(surely_at_most(0, begin) && surely_at_most(begin, end) && surely_at_most(end, shape_[j]), shape,
+                 "[shrink] dimension ", j, ": bounds (", begin.render(), ", ", end.render(), ") are not inside (0, ",
+                 shape_[j].render(), ")");
     shape_[j] = end - begin;
   }
   if (has_no_index(shape_)) return become_nowhere();
@@ -142,9 +136,8 @@ void View::stride_here(const Ints& steps) {
   Axes backwards;
   for (std::size_t j = 0; j < rank(); ++j) {
     const bool down = surely_less(steps[j], 0);
-    STRATA_CHECK(down || surely_less(0, steps[j]), shape, "[stride] dimension ", j, " of ",
-                 strata::render(shape_), ": step ", steps[j].render(), " is 0",
-                 steps[j].is_number() ? "" : ", or its sign is not known");
+    STRATA_CHECK(down || surely_less(0, steps[j]), shape, "[stride] dimension ", j, " of ", strata::render(shape_),
+                 ": step ", steps[j].render(), " is 0", steps[j].is_number() ? "" : ", or its sign is not known");
     if (down) backwards.push_back(static_cast<std::int64_t>(j));
   }
   flip_here("stride", backwards);

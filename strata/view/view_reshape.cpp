@@ -29,20 +29,19 @@ bool try_add_to(Int& to, const Int& by) {
 // outer == size * inner, without overflow.
 bool continues(const Int& outer, const Int& size, const Int& inner) {
   std::int64_t whole = 0;
-  if (size.is_number() && inner.is_number())
-    return try_mul(size.value(), inner.value(), whole) && outer == Int(whole);
+  if (size.is_number() && inner.is_number()) return try_mul(size.value(), inner.value(), whole) && outer == Int(whole);
   return outer == size * inner;
 }
 
 }  // namespace
 
-// Reshape by groups. Old dimensions from i on and new dimensions from j on are taken together until both have the same number
-// of elements. Groups are independent: there is a View iff there is one for each group. A group of one old and one new
-// dimension is kept as it is. A group without masks has a View iff it is one run of memory. Proof: as a function of the
-// group's row-major number a, the address is
+// Reshape by groups. Old dimensions from i on and new dimensions from j on are taken together until both have the same
+// number of elements. Groups are independent: there is a View iff there is one for each group. A group of one old and
+// one new dimension is kept as it is. A group without masks has a View iff it is one run of memory. Proof: as a
+// function of the group's row-major number a, the address is
 //   constant + sum over old dimensions t of (stride[t] - size[t + 1] * stride[t + 1]) * floor(a / P[t]),
-// where P[t] is the product of the later sizes. Floors by different numbers are linearly independent, and inside a group
-// the new dimensions share no P with the old ones.
+// where P[t] is the product of the later sizes. Floors by different numbers are linearly independent, and inside a
+// group the new dimensions share no P with the old ones.
 struct View::Regroup {
   const View& v;
   const Ints& shape;
@@ -94,8 +93,8 @@ struct View::Regroup {
     return split(new_first, last_stride(old_first, i)) ? Answer::yes : Answer::unknown;
   }
 
-  // The group of all remaining dimensions before the equal sizes at the end. For symbolic sizes, where it is not known which
-  // group ends first.
+  // The group of all remaining dimensions before the equal sizes at the end. For symbolic sizes, where it is not known
+  // which group ends first.
   Answer take_rest() {
     if (i >= old_end || j >= new_end) return Answer::unknown;
     for (std::size_t t = i; t < old_end; ++t)
@@ -139,8 +138,9 @@ struct View::Regroup {
     return true;
   }
 
-  // A group of old dimensions with masks. If the valid indices are a box in the new dimensions, its corners are the first and
-  // the last valid index. It is a box iff the number of valid indices equals the volume between these corners.
+  // A group of old dimensions with masks. If the valid indices are a box in the new dimensions, its corners are the
+  // first and the last valid index. It is a box iff the number of valid indices equals the volume between these
+  // corners.
   Answer split_masked(std::size_t old_first, std::size_t new_first) {
     std::int64_t first = 0, last = 0, valid = 1;
     View part;
@@ -167,8 +167,7 @@ struct View::Regroup {
     if (valid != 1) return Answer::no;
     part = part.minify();
     const bool is_interval = part.rank() == 1 && part.is_concrete();
-    const bool done =
-        is_interval && try_add_to(out.offset_, part.offset_) && split(new_first, part.strides_[0]);
+    const bool done = is_interval && try_add_to(out.offset_, part.offset_) && split(new_first, part.strides_[0]);
     return done ? Answer::yes : Answer::unknown;
   }
 };
@@ -177,9 +176,8 @@ std::optional<View> View::reshape(const Ints& shape) const {
   std::optional<View> out;
   if (shape == shape_) return out = *this;
   check_sizes("reshape", shape);
-  STRATA_CHECK(surely_equal(size(), product(shape)), shape, "[reshape] cannot reshape ",
-               strata::render(shape_), ", ", elements(shape_), ", to ", strata::render(shape), ", ",
-               elements(shape));
+  STRATA_CHECK(surely_equal(size(), product(shape)), shape, "[reshape] cannot reshape ", strata::render(shape_), ", ",
+               elements(shape_), ", to ", strata::render(shape), ", ", elements(shape));
   out = View();
   out->shape_ = shape;
   out->become_row_major();

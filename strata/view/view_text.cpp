@@ -9,8 +9,7 @@ namespace {
 std::string mask_text(const Mask& mask) {
   std::string out = "(";
   for (std::size_t j = 0; j < mask.size(); ++j)
-    out += detail::message(j == 0 ? "(" : ", (", mask[j].begin.render(), ", ", mask[j].end.render(),
-                           ")");
+    out += detail::message(j == 0 ? "(" : ", (", mask[j].begin.render(), ", ", mask[j].end.render(), ")");
   return out + (mask.size() == 1 ? ",)" : ")");
 }
 
@@ -24,9 +23,8 @@ std::string IndexedUOp::render() const {
 std::string IndexedUOp::tree() const { return render_tree(expr); }
 
 std::string View::render() const {
-  return detail::message("View(shape=", strata::render(shape_),
-                         ", strides=", strata::render(strides_), ", offset=", offset_.render(),
-                         ", mask=", mask_ ? mask_text(*mask_) : "None",
+  return detail::message("View(shape=", strata::render(shape_), ", strides=", strata::render(strides_),
+                         ", offset=", offset_.render(), ", mask=", mask_ ? mask_text(*mask_) : "None",
                          ", contiguous=", contiguous_ ? "True" : "False", ")");
 }
 

@@ -1,4 +1,5 @@
-// Fits the polynomials of strata/tensor/special_*.cpp and elementwise.cpp, by interpolation at Chebyshev's points in 224 bits.
+// Fits the polynomials of strata/tensor/special_*.cpp and elementwise.cpp, by interpolation at Chebyshev's points in
+// 224 bits.
 //
 //   accuracy_fit [NAME...]      prints each fit's largest relative error and its coefficients, the highest power first
 #include <algorithm>
@@ -58,8 +59,7 @@ void print(const Fit& fit, int degree) {
     worst = std::max(worst, std::fabs(((got - want) / want).value()));
   }
   std::printf("%s: degree %d, error 2^%.1Lf\n   ", fit.name.c_str(), degree, std::log2(worst));
-  for (std::size_t i = c.size(); i-- > 0;)
-    std::printf(" %.17Lg%s", c[i].value(), i == 0 ? "\n" : ",");
+  for (std::size_t i = c.size(); i-- > 0;) std::printf(" %.17Lg%s", c[i].value(), i == 0 ? "\n" : ",");
 }
 
 /// (f(x) - x) / x^3 by t = x^2.
@@ -103,8 +103,7 @@ Big digamma_zero() {
 }
 
 std::vector<Fit> fits() {
-  const Real k = 3 / std::numbers::sqrt2_v<Real>, tail_end = (10.2L - k) / (10.2L + k),
-             wide_end = (28 - k) / (28 + k);
+  const Real k = 3 / std::numbers::sqrt2_v<Real>, tail_end = (10.2L - k) / (10.2L + k), wide_end = (28 - k) / (28 + k);
   const auto tail = [k](const Big& u) {
     const Big a = Big(k) * (Big(1) + u) / (Big(1) - u);
     return exp_of(a * a) * a.apply(mpfr_erfc) * (a + Big(k));
@@ -121,14 +120,11 @@ std::vector<Fit> fits() {
   const Big zero = digamma_zero();
   std::printf("digamma's zero: %.17g + %.17Lg\n", static_cast<double>(zero.value()),
               (zero - Big(static_cast<double>(zero.value()))).value());
-  const auto near = [](int order) {
-    return [order](const Big& x) { return scaled_bessel(order, x); };
-  };
+  const auto near = [](int order) { return [order](const Big& x) { return scaled_bessel(order, x); }; };
   const auto far = [](int order) {
     return [order](const Big& inverse) {
       const Big x = Big(1) / inverse;
-      return x.value() > 300 ? Big(true_bessel(order, true, x.value())) * root(x)
-                             : scaled_bessel(order, x) * root(x);
+      return x.value() > 300 ? Big(true_bessel(order, true, x.value())) * root(x) : scaled_bessel(order, x) * root(x);
     };
   };
   return {
@@ -143,11 +139,9 @@ std::vector<Fit> fits() {
       {"erfinv near", erfinv_factor, 1e-12L, 6.25L, 3.125L, 1, 11, 24},
       {"erfinv far", [](const Big& r) { return erfinv_factor(r * r); }, 2.5L, 4.1L, 3.25L, 1, 9, 22},
       {"erfinv farthest", [](const Big& r) { return erfinv_factor(r * r); }, 4, 6.1L, 5, 1, 6, 20},
-      {"lgamma around 1", [lgamma](const Big& h) { return lgamma(h + Big(1)); }, -0.5L, 0.5L, 0, 1,
-       12, 27},
+      {"lgamma around 1", [lgamma](const Big& h) { return lgamma(h + Big(1)); }, -0.5L, 0.5L, 0, 1, 12, 27},
       {"lgamma from 1.5 to 3", lgamma, 1.5L, 3, 2.25L, 1, 9, 20},
-      {"digamma", [zero](const Big& y) { return y.apply(mpfr_digamma) / (y - zero); }, 1, 2, 1.5L,
-       1, 10, 21},
+      {"digamma", [zero](const Big& y) { return y.apply(mpfr_digamma) / (y - zero); }, 1, 2, 1.5L, 1, 10, 21},
       {"i0 near", near(0), 2, 8, 5, 1 / 3.0L, 14, 24},
       {"i1 near", near(1), 2, 8, 5, 1 / 3.0L, 14, 25},
       {"i0 far", far(0), 1e-18L, 0.125L, 0.0625L, 16, 5, 24},

@@ -14,16 +14,8 @@ Big sqrt_of(const Big& x) { return x.apply(mpfr_sqrt); }
 Big erfc_of(const Big& x) { return x.apply(mpfr_erfc); }
 
 /// Bernoulli's numbers B2, B4, ... of which the series of Euler and Maclaurin is made.
-constexpr std::array<std::pair<Real, Real>, 10> kBernoulli = {{{1, 6},
-                                                               {-1, 30},
-                                                               {1, 42},
-                                                               {-1, 30},
-                                                               {5, 66},
-                                                               {-691, 2730},
-                                                               {7, 6},
-                                                               {-3617, 510},
-                                                               {43867, 798},
-                                                               {-174611, 330}}};
+constexpr std::array<std::pair<Real, Real>, 10> kBernoulli = {
+    {{1, 6}, {-1, 30}, {1, 42}, {-1, 30}, {5, 66}, {-691, 2730}, {7, 6}, {-3617, 510}, {43867, 798}, {-174611, 330}}};
 
 Big power(const Big& x, int n) {
   Big out(1), square = x;
@@ -170,9 +162,7 @@ Real true_tanhshrink(Real x) {
   if (std::fabs(x) < 1e-6L) return x * x * x / 3 * (1 - x * x * 0.4L);
   return (Big(x) - Big(x).apply(mpfr_tanh)).value();
 }
-Real true_ldexp(Real x, Real y) {
-  return (x == 0 || std::isinf(x)) && std::isfinite(y) ? x : x * std::exp2(y);
-}
+Real true_ldexp(Real x, Real y) { return (x == 0 || std::isinf(x)) && std::isfinite(y) ? x : x * std::exp2(y); }
 Real true_xlogy(Real x, Real y) { return x == 0 && !std::isnan(y) ? 0 : x * std::log(y); }
 Real true_xlog1py(Real x, Real y) { return x == 0 && !std::isnan(y) ? 0 : x * std::log1p(y); }
 

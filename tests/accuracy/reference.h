@@ -1,4 +1,5 @@
-// True values of functions, right to about the 64 bits of a long double: by libm, and by MPFR where libm has none or loses digits.
+// True values of functions, right to about the 64 bits of a long double: by libm, and by MPFR where libm has none or
+// loses digits.
 #pragma once
 
 #include <cmath>

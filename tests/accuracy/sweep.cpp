@@ -70,8 +70,7 @@ std::vector<T> arguments(const Row& row, const Options& options) {
     for (int k = 0; k < each; ++k)
       both(from_bits<T>((static_cast<std::uint64_t>(e) << places) | (random() >> (64 - places))));
   for (const double most : {1.0, 3.0, 20.0, 120.0, 800.0})
-    for (int k = 0; k < 700 * dense; ++k)
-      both(static_cast<T>(static_cast<double>(random() >> 11) * 0x1p-53 * most));
+    for (int k = 0; k < 700 * dense; ++k) both(static_cast<T>(static_cast<double>(random() >> 11) * 0x1p-53 * most));
   for (const double s : row.switches)
     for (int k = -4096; k < 4096; k += (sizeof(T) == 4 && dense > 1 ? 1 : 16)) {
       const std::uint64_t middle = bits_of(static_cast<T>(s));
@@ -90,8 +89,7 @@ struct Worst {
 template <class T>
 double error_of(T got, Real want, Real absolute) {
   const double unit = std::numeric_limits<T>::epsilon() / 2;
-  if (std::isfinite(got) && std::isfinite(want) && std::fabs(got - want) <= absolute * Real(unit))
-    return 0;
+  if (std::isfinite(got) && std::isfinite(want) && std::fabs(got - want) <= absolute * Real(unit)) return 0;
   return ulp_error<Real>(got, want, places_of<T>());
 }
 
@@ -99,8 +97,8 @@ template <class T>
 std::string say(const Row& row, const char* device, const Worst& worst, double limit) {
   std::ostringstream out;
   out.precision(17);
-  out << row.name << " f" << sizeof(T) * 8 << " " << device << ": " << worst.error
-      << " ulp (at most " << limit << ") at " << static_cast<double>(worst.x);
+  out << row.name << " f" << sizeof(T) * 8 << " " << device << ": " << worst.error << " ulp (at most " << limit
+      << ") at " << static_cast<double>(worst.x);
   if (row.of_two) out << ", " << static_cast<double>(worst.y);
   out << " gives " << static_cast<double>(worst.got) << " and not " << static_cast<double>(worst.want);
   return out.str();
@@ -109,16 +107,14 @@ std::string say(const Row& row, const char* device, const Worst& worst, double l
 template <class T>
 bool measure(const Row& row, const Options& options, const std::vector<T>& x, const std::vector<T>& y) {
   std::vector<Real> want(x.size());
-  for (std::size_t k = 0; k < x.size(); ++k)
-    want[k] = row.of_two ? row.of_two_true(x[k], y[k]) : row.true_value(x[k]);
+  for (std::size_t k = 0; k < x.size(); ++k) want[k] = row.of_two ? row.of_two_true(x[k], y[k]) : row.true_value(x[k]);
   const double limit = sizeof(T) == 4 ? row.f32 : row.f64;
   const auto count = static_cast<std::int64_t>(x.size());
   bool good = true;
   for (const std::string& device : options.devices) {
     const Tensor a = Tensor::from(x, {count}).to(device);
     const std::vector<T> got =
-        (row.of_two ? row.of_two(a, Tensor::from(y, {count}).to(device)) : row.of_one(a))
-            .template to_vector<T>();
+        (row.of_two ? row.of_two(a, Tensor::from(y, {count}).to(device)) : row.of_one(a)).template to_vector<T>();
     Worst worst;
     for (std::size_t k = 0; k < x.size(); ++k) {
       // A zero may have either sign.
@@ -127,8 +123,7 @@ bool measure(const Row& row, const Options& options, const std::vector<T>& x, co
       if (error > worst.error) worst = {error, x[k], row.of_two ? y[k] : 0, got[k], want[k]};
     }
     const bool is_right = worst.error <= limit + 0.001;  // of the 64 bits that the true values have
-    if (!is_right || !options.names.empty())
-      std::printf("%s\n", say<T>(row, device.c_str(), worst, limit).c_str());
+    if (!is_right || !options.names.empty()) std::printf("%s\n", say<T>(row, device.c_str(), worst, limit).c_str());
     good = good && is_right;
   }
   std::fflush(stdout);
@@ -167,7 +162,8 @@ bool measure(const Row& row, const Options& options) {
   return measure<T>(row, options, arguments<T>(row, options), {});
 }
 
-/// All arguments of a float of 16 bits: the result is that of the same argument in f64, rounded once, but for what f32 is off.
+/// All arguments of a float of 16 bits: the result is that of the same argument in f64, rounded once, but for what f32
+/// is off.
 bool measure_16_bits(const Row& row, const Options& options, DType dtype) {
   constexpr std::int64_t kCount = 1 << 16;
   std::vector<std::int16_t> bits(kCount);
@@ -256,18 +252,15 @@ int run(int argc, char** argv) {
   }
   bool good = has_all_rows();
   for (const Row& row : rows()) {
-    if (!options.names.empty() && std::ranges::find(options.names, row.name) == options.names.end())
-      continue;
+    if (!options.names.empty() && std::ranges::find(options.names, row.name) == options.names.end()) continue;
     Options mine = options;
     // Hundreds of operations, one element after another, take a minute on INTERP.
     const bool is_long = row.name.starts_with("polygamma");
-    if (is_long && options.dense == 1 && options.names.empty())
-      mine.devices = {options.devices.back()};
+    if (is_long && options.dense == 1 && options.names.empty()) mine.devices = {options.devices.back()};
     good = measure<float>(row, mine) && good;
     good = measure<double>(row, mine) && good;
     if (row.of_one == nullptr) continue;
-    for (const DType dtype : {dtypes::float16, dtypes::bfloat16})
-      good = measure_16_bits(row, mine, dtype) && good;
+    for (const DType dtype : {dtypes::float16, dtypes::bfloat16}) good = measure_16_bits(row, mine, dtype) && good;
   }
   return good ? 0 : 1;
 }

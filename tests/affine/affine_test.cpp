@@ -33,8 +33,7 @@ static_assert(affine<"i * 128 + 64">(3) == 448);
 static_assert(affine<"a + b * c * d">(2, 3, 5, 7) == 107);
 static_assert(affine<"a + b % c">(10, 7, 4) == 13);
 static_assert(affine<"(0 - 7) % 3">() == 2 && affine<"-x / 2">(7) == -4 && affine<"x % -3">(7) == -2);
-static_assert(affine<"i / 2 * 2">(127) == 126 && affine<"2 * -3">() == -6 &&
-              affine<"min(a, 1)">(5) == 1);
+static_assert(affine<"i / 2 * 2">(127) == 126 && affine<"2 * -3">() == -6 && affine<"min(a, 1)">(5) == 1);
 static_assert(affine<"ceildiv(a, 3) + max(a, 9, 2)">(7) == 12);
 static_assert(affine<"select(i == 0, 0, 6 / i)">(0) == 0 && affine<"select(i == 0, 0, 6 / i)">(2) == 3);
 static_assert(affine<"i == 0 || 6 / i == 2">(0) == 1 && affine<"a if a < b else b">(4, 3) == 3);
@@ -82,8 +81,7 @@ TEST(AffineStatic, AgreesWithTheText) {
 
 TEST(AffineStatic, TextAndExpr) {
   EXPECT_EQ(g.text(), "(((i * 128) + ((j % 16) * 8)) + (j / 16))");
-  EXPECT_EQ((select(!i, -j, min(i, 2)) && i != 3).text(),
-            "(select((!i), (-j), min(i, 2)) && (i != 3))");
+  EXPECT_EQ((select(!i, -j, min(i, 2)) && i != 3).text(), "(select((!i), (-j), min(i, 2)) && (i != 3))");
   const Variable vi("i", 0, 9), vj("j", 0, 99);
   const Expr want = vi * 128 + vj % 16 * 8 + vj / 16;
   EXPECT_TRUE(same(g(i = vi, j = vj), want));
@@ -136,11 +134,9 @@ TEST(Affine, SumsAreExactWhateverTheirParts) {
   EXPECT_EQ(value_of("a + b - c", {{"a", INT64_MAX}, {"b", INT64_MAX}, {"c", INT64_MAX}}), INT64_MAX);
   EXPECT_EQ(value_of("a * 4 - b * 4", {{"a", INT64_MAX}, {"b", INT64_MAX}}), 0);
   EXPECT_EQ(value_of("a * 4611686018427387904 * 4 * b", {{"a", 0}, {"b", 7}}), 0);
-  for (const char* text :
-       {"a + a", "a * 2 + 5", "-b", "a * a", "b / c", "-b + 0 * c", "a * 9223372036854775807 * 3"}) {
+  for (const char* text : {"a + a", "a * 2 + 5", "-b", "a * a", "b / c", "-b + 0 * c", "a * 9223372036854775807 * 3"}) {
     SCOPED_TRACE(text);
-    const Error e =
-        error_of([&] { (void)value_of(text, {{"a", INT64_MAX}, {"b", INT64_MIN}, {"c", -1}}); });
+    const Error e = error_of([&] { (void)value_of(text, {{"a", INT64_MAX}, {"b", INT64_MIN}, {"c", -1}}); });
     EXPECT_EQ(e.kind(), ErrorKind::overflow) << e.what();
   }
 }
@@ -197,8 +193,7 @@ TEST(Affine, FailuresOfACall) {
 
 TEST(Affine, BranchesNotTakenDoNotFail) {
   AffinePrimitives ap;
-  const Affine f =
-      ap.create("select(i == 0, 7, 6 / i) + (i == 0 || 6 / i > 1) + (i != 0 && 6 / i > 1)");
+  const Affine f = ap.create("select(i == 0, 7, 6 / i) + (i == 0 || 6 / i > 1) + (i != 0 && 6 / i > 1)");
   ap["i"] = 0;
   EXPECT_EQ(f(), 8);
   ap["i"] = 3;
@@ -288,9 +283,7 @@ TEST(Affine, LongAndDeepTexts) {
 class RandomText {
  public:
   explicit RandomText(std::uint64_t seed) : random_(seed) {}
-  std::int64_t below(std::int64_t n) {
-    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n));
-  }
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
 
   std::string make(int depth) {
     if (depth == 0 || below(8) == 0) return below(4) == 0 ? std::to_string(below(20)) : name();
@@ -311,8 +304,7 @@ class RandomText {
   }
   std::string name() { return std::string(1, static_cast<char>('a' + below(3))); }
   std::string divisor() {
-    static const char* const all[] = {"2",  "3",  "4",   "7",       "8", "16",
-                                      "-3", "-4", "100", "1000003", "5", "1"};
+    static const char* const all[] = {"2", "3", "4", "7", "8", "16", "-3", "-4", "100", "1000003", "5", "1"};
     return all[below(12)];
   }
 
@@ -338,10 +330,8 @@ void check_text(const std::string& text, const Domain& box) {
     for (std::size_t k = 0; k < names.size(); ++k) *values[k] = at[k];
     const std::int64_t want = program.evaluate(at);
     ASSERT_EQ(raw(), want) << text << " at " << ::testing::PrintToString(at);
-    ASSERT_EQ(exact(), want) << text << " at " << ::testing::PrintToString(at) << " as "
-                             << exact.expr()->render();
-    ASSERT_EQ(filled, want) << text << " at " << ::testing::PrintToString(at) << " as "
-                            << exact.expr()->render();
+    ASSERT_EQ(exact(), want) << text << " at " << ::testing::PrintToString(at) << " as " << exact.expr()->render();
+    ASSERT_EQ(filled, want) << text << " at " << ::testing::PrintToString(at) << " as " << exact.expr()->render();
     for (std::size_t k = names.size(); k-- > 0;) {
       if (++at[k] < box.axes()[k].end) break;
       at[k] = box.axes()[k].begin;
@@ -384,10 +374,9 @@ TEST(AffineFill, RowMajorLastAxisFastest) {
 }
 
 TEST(AffineFill, LongRowsOfDigits) {
-  for (const char* text :
-       {"i / 1000 * 7 + i % 1000", "(i / 3) % 5", "(100000 - i) / 777", "(7 * i + 3) / 1000 % 13",
-        "(i * 5000 + 17) % 4999", "i % 16 * 8 + i / 16 % 4", "(-3 * i) % 100000007", "i * i % 1009",
-        "max(i % 500, 123) / 9", "(i + 9000000000000000000) / 1000003"}) {
+  for (const char* text : {"i / 1000 * 7 + i % 1000", "(i / 3) % 5", "(100000 - i) / 777", "(7 * i + 3) / 1000 % 13",
+                           "(i * 5000 + 17) % 4999", "i % 16 * 8 + i / 16 % 4", "(-3 * i) % 100000007", "i * i % 1009",
+                           "max(i % 500, 123) / 9", "(i + 9000000000000000000) / 1000003"}) {
     SCOPED_TRACE(text);
     check_text(text, domain{{"i", -3000, 3001}});
     check_text(text, domain{{"b", 0, 2}, {"i", 5, 3001}, {"a", 0, 3}});
@@ -404,8 +393,7 @@ TEST(AffineFill, SizesAndMissingDomainsAreErrors) {
   const Affine huge = ap.compile("i", domain{{"i", 0, INT64_MAX}, {"j", 0, INT64_MAX}});
   EXPECT_EQ(error_of([&] { huge.fill(out); }).kind(), ErrorKind::shape);
   EXPECT_EQ(error_of([&] { (void)huge.domain().size(); }).kind(), ErrorKind::overflow);
-  EXPECT_EQ(error_of([&] { ap.create("i + k", domain{{"i", 0, 5}}).fill(out); }).kind(),
-            ErrorKind::undefined);
+  EXPECT_EQ(error_of([&] { ap.create("i + k", domain{{"i", 0, 5}}).fill(out); }).kind(), ErrorKind::undefined);
 }
 
 TEST(AffineFill, OverflowIsDetected) {
@@ -414,8 +402,7 @@ TEST(AffineFill, OverflowIsDetected) {
   const Affine f = ap.compile("i * i", domain{{"i", 3037000498, 3037000502}});
   EXPECT_EQ(error_of([&] { f.fill(out); }).kind(), ErrorKind::overflow);
   constexpr std::int64_t top = INT64_MAX;
-  const Affine fits =
-      ap.compile("i * 4 - j * 4", domain{{"i", top - 2, top}, {"j", top - 3, top - 1}});
+  const Affine fits = ap.compile("i * 4 - j * 4", domain{{"i", top - 2, top}, {"j", top - 3, top - 1}});
   fits.fill(out);
   EXPECT_EQ(out, (std::vector<std::int64_t>{4, 0, 8, 4}));
 }

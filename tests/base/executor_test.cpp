@@ -16,8 +16,7 @@ using Chunks = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 Chunks chunks(std::int64_t begin, std::int64_t end, std::int64_t grain) {
   Chunks seen;
-  SerialExecutor().parallel_for(begin, end, grain,
-                                [&](std::int64_t b, std::int64_t e) { seen.emplace_back(b, e); });
+  SerialExecutor().parallel_for(begin, end, grain, [&](std::int64_t b, std::int64_t e) { seen.emplace_back(b, e); });
   return seen;
 }
 
@@ -41,10 +40,8 @@ TEST(SerialExecutor, CoversTheRangeOnceInOrder) {
 TEST(SerialExecutor, ReachesBothEndsOfTheLine) {
   constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
   constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
-  EXPECT_EQ(chunks(lowest, highest, highest),
-            (Chunks{{lowest, -1}, {-1, highest - 1}, {highest - 1, highest}}));
-  EXPECT_EQ(chunks(highest - 3, highest, 2),
-            (Chunks{{highest - 3, highest - 1}, {highest - 1, highest}}));
+  EXPECT_EQ(chunks(lowest, highest, highest), (Chunks{{lowest, -1}, {-1, highest - 1}, {highest - 1, highest}}));
+  EXPECT_EQ(chunks(highest - 3, highest, 2), (Chunks{{highest - 3, highest - 1}, {highest - 1, highest}}));
 }
 
 TEST(SerialExecutor, PropagatesTheFirstException) {

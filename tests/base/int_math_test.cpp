@@ -44,9 +44,7 @@ Wide wide_floor_div(Wide a, Wide b) {
 }
 
 // What a saturating operation must give for the exact result `v`.
-std::int64_t clamped(Wide v) {
-  return v < kNegInf ? kNegInf : v > kPosInf ? kPosInf : static_cast<std::int64_t>(v);
-}
+std::int64_t clamped(Wide v) { return v < kNegInf ? kNegInf : v > kPosInf ? kPosInf : static_cast<std::int64_t>(v); }
 
 TEST(IntMath, TryFormsDetectEveryOverflow) {
   for (const auto& [a, b] : pairs()) {

@@ -87,12 +87,10 @@ TEST(Json, ReadsWhatItWrites) {
 
 TEST(Json, StringsAndEscapes) {
   EXPECT_EQ(round_trip(R"("\"\\\/\b\f\n\r\t")"), R"("\"\\/\b\f\n\r\t")");
-  EXPECT_EQ(round_trip(R"("\u0041\u00e9\u20ac\ud83d\ude00")"),
-            "\"A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
+  EXPECT_EQ(round_trip(R"("\u0041\u00e9\u20ac\ud83d\ude00")"), "\"A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
   EXPECT_EQ(round_trip(R"("\u0000\u001f\u007f")"), R"("\u0000\u001f\u007f")");
   EXPECT_EQ(round_trip("\"\xF4\x8F\xBF\xBF\""), "\"\xF4\x8F\xBF\xBF\"");
-  EXPECT_EQ(JsonWriter().value(std::string_view("a\xFFz\xC3")).take(),
-            "\"a\xEF\xBF\xBDz\xEF\xBF\xBD\"");
+  EXPECT_EQ(JsonWriter().value(std::string_view("a\xFFz\xC3")).take(), "\"a\xEF\xBF\xBDz\xEF\xBF\xBD\"");
 }
 
 TEST(Json, RefusesWithTheColumn) {
@@ -148,8 +146,7 @@ TEST(Json, RefusesWithTheColumn) {
 
 TEST(Json, DuplicatesAmongManyKeys) {
   std::string text = "{";
-  for (int i = 0; i < 5000; ++i)
-    text += "\"k" + std::to_string(i) + "\":" + std::to_string(i) + ",";
+  for (int i = 0; i < 5000; ++i) text += "\"k" + std::to_string(i) + "\":" + std::to_string(i) + ",";
   JsonDocument document;
   document.read(text + "\"k\":0}");
   EXPECT_EQ(document.root().as_object("x").size(), 5001U);
@@ -184,8 +181,7 @@ TEST(Json, TypedAccessNamesWhatIsWrong) {
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), ErrorKind::request);
     EXPECT_EQ(e.column(), 2U);
-    EXPECT_STREQ(e.what(),
-                 "[request] the size is a number with a fraction or exponent, not an integer");
+    EXPECT_STREQ(e.what(), "[request] the size is a number with a fraction or exponent, not an integer");
   }
   for (const std::size_t i : {1U, 2U}) {
     try {
@@ -211,8 +207,8 @@ TEST(Json, SalvagesMembersBeforeAnError) {
   EXPECT_EQ(document.salvage("id"), std::nullopt);
   EXPECT_THROW(document.read(R"([{"id": 1}, )"), Error);
   EXPECT_EQ(document.salvage("id"), std::nullopt);
-  for (const std::string refused : {R"({"id":{"a":1,"a":2},"x":1})", R"({"id":[{"a":1,"a":2}]})",
-                                    R"({"x":{"a":1,"a":2},"id":1})"}) {
+  for (const std::string refused :
+       {R"({"id":{"a":1,"a":2},"x":1})", R"({"id":[{"a":1,"a":2}]})", R"({"x":{"a":1,"a":2},"id":1})"}) {
     EXPECT_THROW(document.read(refused), Error);
     EXPECT_EQ(document.salvage("id"), std::nullopt) << refused;
   }
@@ -231,8 +227,7 @@ TEST(Json, RawStaysOnOneLine) {
 TEST(Json, ErrorsShowTheCharacter) {
   EXPECT_EQ(failure("[\xC3\xA9]").message, "[json] expected a value, found '\xC3\xA9'");
   EXPECT_EQ(failure("\"\xFF\"").message, "[json] invalid UTF-8, found '\\xFF'");
-  EXPECT_EQ(failure("\"\x01\"").message,
-            "[json] a control character inside a string, found '\\x01'");
+  EXPECT_EQ(failure("\"\x01\"").message, "[json] a control character inside a string, found '\\x01'");
   EXPECT_EQ(failure("[1").message, "[json] expected ',' or ']', found the end of the line");
   EXPECT_EQ(failure(R"({"\u0000":1,"\u0000":1})").message, "[json] the key '\\x00' is given twice");
 }

@@ -28,8 +28,7 @@ TEST(Meter, EndsWithItsUnitsAndNotBefore) {
     Meter meter(units);
     for (std::uint64_t k = 0; k < units; ++k) ASSERT_EQ(refusal(1), "");
     EXPECT_NO_THROW(meter.check());
-    EXPECT_EQ(refusal(1),
-              "[budget] the request needs more than " + std::to_string(units) + " units of work");
+    EXPECT_EQ(refusal(1), "[budget] the request needs more than " + std::to_string(units) + " units of work");
   }
 }
 

@@ -23,8 +23,7 @@ static_assert(character_at("\xFFz", 0) == "\xFF");
 TEST(InQuotes, ShowsWhatIsPrintable) {
   EXPECT_EQ(in_quotes("a b\\'"), "'a b\\''");
   EXPECT_EQ(in_quotes(""), "''");
-  EXPECT_EQ(in_quotes("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"),
-            "'\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80'");
+  EXPECT_EQ(in_quotes("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"), "'\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80'");
   EXPECT_EQ(in_quotes("\xC2\xA0"), "'\xC2\xA0'");
 }
 
@@ -46,9 +45,8 @@ TEST(InQuotes, IsCutBetweenCharacters) {
 }
 
 TEST(InQuotes, NamesWithANulDoNotEndTheMessage) {
-  EXPECT_EQ(
-      complaint([] { Variable("a\0b"sv, 0, 1); }),
-      "[variable] 'a\\x00b' is not a name: letters, digits and _, and no word of the grammar");
+  EXPECT_EQ(complaint([] { Variable("a\0b"sv, 0, 1); }),
+            "[variable] 'a\\x00b' is not a name: letters, digits and _, and no word of the grammar");
   AffinePrimitives primitives;
   EXPECT_EQ(complaint([&] { primitives["a\0b"sv]; }), "[affine] 'a\\x00b' is not a name");
 }

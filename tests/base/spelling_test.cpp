@@ -27,8 +27,7 @@ TEST(Spelling, CountsLetters) {
 
 TEST(Spelling, OrdersByNearness) {
   const std::vector<std::string> known = {"in_features", "out_features", "bias"};
-  EXPECT_EQ(nearest_first("bais", known),
-            (std::vector<std::string>{"bias", "in_features", "out_features"}));
+  EXPECT_EQ(nearest_first("bais", known), (std::vector<std::string>{"bias", "in_features", "out_features"}));
   EXPECT_EQ(nearest_first("out_feature", known)[0], "out_features");
   EXPECT_EQ(nearest_first("", {"bb", "aa"}), (std::vector<std::string>{"bb", "aa"}));
 }

@@ -67,8 +67,7 @@ TEST(Text, ReadsDoublesAndNothingElse) {
   EXPECT_EQ(read_double("0.1"), 0.1);
   EXPECT_EQ(read_double("126e-9"), 126e-9);
   EXPECT_EQ(read_double("1.7976931348623157e308"), 1.7976931348623157e308);
-  for (const char* text :
-       {"", " 1", "1 ", "+1", "0x10", "inf", "nan", "1e999", "-1e999", "1,5", "1e", "e", ".", "-"})
+  for (const char* text : {"", " 1", "1 ", "+1", "0x10", "inf", "nan", "1e999", "-1e999", "1,5", "1e", "e", ".", "-"})
     EXPECT_EQ(read_double(text), std::nullopt) << text;
   EXPECT_EQ(read_double("5e-324"), 5e-324);  // subnormal
   EXPECT_EQ(read_float("1e-45"), 1e-45F);

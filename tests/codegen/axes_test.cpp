@@ -33,8 +33,7 @@ TEST(KernelAxes, OutputsComeFirstThenTheReductionsByGroup) {
   EXPECT_EQ(axes_after(matmul(5, 6, 7), ""),
             "0 output 5: loop 5\n1 output 1: loop 1\n2 output 7: loop 7\n3 reduce 6: loop 6\n");
   const KernelAxes axes(softmax(4, 9));
-  EXPECT_EQ(axes.text(),
-            "0 output 4: loop 4\n1 output 9: loop 9\n2 reduce 9: loop 9\n3 reduce 9: loop 9\n");
+  EXPECT_EQ(axes.text(), "0 output 4: loop 4\n1 output 9: loop 9\n2 reduce 9: loop 9\n3 reduce 9: loop 9\n");
   ASSERT_EQ(axes.groups().size(), 2U);
   EXPECT_EQ(axes.groups()[0].level, 0);
   EXPECT_EQ(axes.groups()[1].level, 1);
@@ -57,14 +56,12 @@ TEST(KernelAxes, SplitsLeaveTheRestAsASegment) {
   EXPECT_EQ(axes_after(k, "SPLIT 0 5, SPLIT 0 5"), "0 output 10: loop 2, loop 1, loop 5\n");
   EXPECT_EQ(axes_after(k, "CUT 0 3, LANES 0 7 @1"), "0 output 10: loop 3 | loop 1, lanes 7\n");
   EXPECT_EQ(axes_after(k, "PARALLEL 0, LANES 0 4"), "0 output 10: parallel 2, lanes 4 | loop 2\n");
-  EXPECT_EQ(
-      axes_after(matmul(2, 6, 2), "UNROLL 3 3"),
-      "0 output 2: loop 2\n1 output 1: loop 1\n2 output 2: loop 2\n3 reduce 6: loop 2, unroll 3\n");
+  EXPECT_EQ(axes_after(matmul(2, 6, 2), "UNROLL 3 3"),
+            "0 output 2: loop 2\n1 output 1: loop 1\n2 output 2: loop 2\n3 reduce 6: loop 2, unroll 3\n");
 }
 
 /// The axes after these, and what stopped them.
-std::pair<std::string, std::string> merged(const LazyOp& kernel, const std::vector<Opt>& opts,
-                                           bool one_by_one) {
+std::pair<std::string, std::string> merged(const LazyOp& kernel, const std::vector<Opt>& opts, bool one_by_one) {
   KernelAxes axes(kernel);
   const std::string said = complaint([&] {
     if (!one_by_one) return axes.apply(opts);
@@ -88,8 +85,7 @@ TEST(KernelAxes, ManyMergesAreWhatTheyAreOneByOne) {
   for (const LazyOp& k : {both, wide, added({7})})
     for (std::uint64_t seed = 0; seed < 4096; ++seed) {
       std::vector<Opt> opts;
-      for (std::uint64_t left = seed; left > 0; left /= 8)
-        opts.push_back({Opt::Kind::MERGE, left % 8, 0, 0, {}});
+      for (std::uint64_t left = seed; left > 0; left /= 8) opts.push_back({Opt::Kind::MERGE, left % 8, 0, 0, {}});
       const auto [text, said] = merged(k, opts, false);
       const auto [expected, refusal] = merged(k, opts, true);
       ASSERT_EQ(text, expected) << text_of(opts);
@@ -114,8 +110,7 @@ TEST(KernelAxes, MergesOfManyAxesAreOneWalk) {
 TEST(KernelAxes, SegmentsPartitionTheirAxis) {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     oracle::Choices choices(seed);
-    const LazyOp k =
-        added({static_cast<std::int64_t>(1 + seed % 40), static_cast<std::int64_t>(seed % 7)});
+    const LazyOp k = added({static_cast<std::int64_t>(1 + seed % 40), static_cast<std::int64_t>(seed % 7)});
     KernelAxes axes(k);
     const oracle::RandomOpts random = oracle::random_opts(choices, k, 12);
     EXPECT_EQ(random.fault, "");
@@ -168,8 +163,7 @@ TEST(KernelAxes, RefusalsNameTheOptAndTheReason) {
   EXPECT_TRUE(has(refusal(k, "", "REORDER 0 0"), "not a permutation of the 2 output axes"));
   EXPECT_TRUE(has(refusal(k, "", "REORDER 0"), "not a permutation of the 2 output axes"));
   EXPECT_TRUE(has(refusal(k, "PARALLEL 0", "REORDER 1 0"), "the parallel axis 0 stays outermost"));
-  EXPECT_TRUE(
-      has(refusal(added({4096, 4096}), "UPCAST 0 1024", "UPCAST 1 2"), "copies of the body"));
+  EXPECT_TRUE(has(refusal(added({4096, 4096}), "UPCAST 0 1024", "UPCAST 1 2"), "copies of the body"));
 }
 
 TEST(KernelAxes, HugeAmountsAreRefused) {
@@ -207,9 +201,8 @@ TEST(KernelAxes, RankZero) { EXPECT_EQ(axes_after(added({}), ""), ""); }
 // --- text ---
 
 TEST(Opts, TextReadsBack) {
-  for (const std::string_view text :
-       {"", "SPLIT 0 4", "UPCAST 0 4, LANES 1 8 @1, REORDER 1 0, PARALLEL 1", "CUT 2 7 @3",
-        "UNROLL 3 2, PARALLEL 0 @2"}) {
+  for (const std::string_view text : {"", "SPLIT 0 4", "UPCAST 0 4, LANES 1 8 @1, REORDER 1 0, PARALLEL 1",
+                                      "CUT 2 7 @3", "UNROLL 3 2, PARALLEL 0 @2"}) {
     const std::vector<Opt> opts = parse_opts(text);
     EXPECT_EQ(text_of(opts), text);
     EXPECT_EQ(parse_opts(text_of(opts)), opts);

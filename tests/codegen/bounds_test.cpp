@@ -64,9 +64,8 @@ TEST(Bounds, ProductsOfOneSize) {
     Axes turned;
     for (std::int64_t k = last; k >= 0; --k) turned.push_back(k);
     const std::string lanes = detail::message("LANES ", last, " 16");
-    for (const LazyOp& y :
-         {x * x, x.permute(turned), x.flip({0}), x.permute(turned).reshape({product(x.shape())}),
-          LazyOp::reduce(Ops::SUM, x, {last}), LazyOp::reduce(Ops::SUM, x, {0})}) {
+    for (const LazyOp& y : {x * x, x.permute(turned), x.flip({0}), x.permute(turned).reshape({product(x.shape())}),
+                            LazyOp::reduce(Ops::SUM, x, {last}), LazyOp::reduce(Ops::SUM, x, {0})}) {
       EXPECT_EQ(bounds_refusal(kernel(y)), "") << rank;
     }
     EXPECT_EQ(bounds_refusal(kernel(x * x), lanes), "") << rank;

@@ -41,8 +41,7 @@ TEST(Decompositions, AreMadeOfWhatEveryBackendHas) {
         EXPECT_EQ(f.result.dtype(), shape) << spec_name(row.op);
         for (const UOp u : f.graph) {
           const bool good = u.op() != UOps::ALU || allowed.has(u.alu());
-          EXPECT_TRUE(good) << spec_name(row.op) << " on " << dtype.name() << " is made of\n"
-                            << f.graph.text();
+          EXPECT_TRUE(good) << spec_name(row.op) << " on " << dtype.name() << " is made of\n" << f.graph.text();
         }
       }
   }
@@ -138,8 +137,7 @@ TEST(Decompositions, ConstantOperandsNeedNoGuard) {
 // --- integers: by `evaluate`, UOp by UOp ---
 
 bool is_safe(Ops op, const std::vector<Scalar>& v) {
-  if (op == Ops::SHL || op == Ops::SHR)
-    return v[1].bits() < static_cast<std::uint64_t>(v[0].dtype().bits());
+  if (op == Ops::SHL || op == Ops::SHR) return v[1].bits() < static_cast<std::uint64_t>(v[0].dtype().bits());
   if (op != Ops::IDIV && op != Ops::MOD) return true;
   const Scalar least = Scalar::from_bits(v[0].dtype(), std::uint64_t{1} << (v[0].dtype().bits() - 1));
   const bool wraps = v[0].dtype().is_signed_int() && v[0] == least && v[1].as_int() == -1;
@@ -162,8 +160,7 @@ Scalar evaluate_formula(const Formula& f, const std::vector<Scalar>& inputs) {
   return values[f.result.num()];
 }
 
-constexpr std::array kIntegerOps = {Ops::IDIV,     Ops::MOD, Ops::FLOORDIV,
-                                    Ops::FLOORMOD, Ops::SHL, Ops::SHR};
+constexpr std::array kIntegerOps = {Ops::IDIV, Ops::MOD, Ops::FLOORDIV, Ops::FLOORMOD, Ops::SHL, Ops::SHR};
 
 TEST(Decompositions, IntegersAreExact) {
   const std::int64_t edges[] = {
@@ -195,8 +192,7 @@ Formula formula_by_constant(Ops op, DType dtype, std::int64_t constant) {
   return f;
 }
 bool holds(const Formula& f, Ops op) {
-  return std::any_of(f.graph.begin(), f.graph.end(),
-                     [&](UOp u) { return u.op() == UOps::ALU && u.alu() == op; });
+  return std::any_of(f.graph.begin(), f.graph.end(), [&](UOp u) { return u.op() == UOps::ALU && u.alu() == op; });
 }
 
 // All of them; and LLVM is not given those that it gets wrong.
@@ -220,9 +216,9 @@ TEST(Decompositions, BytesByConstantsAreExact) {
 
 // --- floats ---
 
-constexpr std::array kFunctions = {
-    Ops::EXP2, Ops::EXP,  Ops::EXPM1, Ops::LOG2, Ops::LOG,   Ops::LOG1P, Ops::SIN,   Ops::COS,
-    Ops::TAN,  Ops::ATAN, Ops::TANH,  Ops::ERF,  Ops::RECIP, Ops::POW,   Ops::ATAN2, Ops::MOD};
+constexpr std::array kFunctions = {Ops::EXP2,  Ops::EXP, Ops::EXPM1, Ops::LOG2, Ops::LOG,  Ops::LOG1P,
+                                   Ops::SIN,   Ops::COS, Ops::TAN,   Ops::ATAN, Ops::TANH, Ops::ERF,
+                                   Ops::RECIP, Ops::POW, Ops::ATAN2, Ops::MOD};
 
 /// What the row states; RECIP is exact up to its rounding, MOD is exact.
 double bound_of(Ops op, DType dtype) {
@@ -244,9 +240,8 @@ void check_function(Ops op, DType dtype, bool fused, std::size_t count, Next nex
       const T x = block.input<T>(0)[k], y = block.input<T>(last)[k], got = block.result<T>()[k];
       const Wide<T> want = true_value<Wide<T>>(op, x, y);
       ASSERT_LE(ulp_error<T>(got, want), bound)
-          << spec_name(op) << " " << dtype.name() << (fused ? "" : " rounding twice") << " at "
-          << Scalar(x).text() << " " << Scalar(y).text() << " gives " << Scalar(got).text()
-          << ", not " << double(want);
+          << spec_name(op) << " " << dtype.name() << (fused ? "" : " rounding twice") << " at " << Scalar(x).text()
+          << " " << Scalar(y).text() << " gives " << Scalar(got).text() << ", not " << double(want);
     }
   }
 }
@@ -326,9 +321,8 @@ void check_special_values(DType dtype) {
   const std::size_t n = values.size();
   for (const Ops op : kFunctions)
     for (const bool fused : {true, false})
-      check_function<T>(
-          op, dtype, fused, row(op).arity == 1 ? n : n * n,
-          [&](std::size_t k, std::size_t i) { return values[(i == 0 ? k : k / n) % n]; });
+      check_function<T>(op, dtype, fused, row(op).arity == 1 ? n : n * n,
+                        [&](std::size_t k, std::size_t i) { return values[(i == 0 ? k : k / n) % n]; });
 }
 
 TEST(Functions, SpecialValuesF32) { check_special_values<float>(dtypes::float32); }
@@ -345,9 +339,7 @@ T random_value(std::mt19937_64& random) {
 
 TEST(Functions, RandomF32) {
   std::mt19937_64 random(20);
-  const auto next = [&](std::size_t, std::size_t) {
-    return random_value<float, std::uint32_t>(random);
-  };
+  const auto next = [&](std::size_t, std::size_t) { return random_value<float, std::uint32_t>(random); };
   for (const Ops op : kFunctions) {
     check_function<float>(op, dtypes::float32, true, 200'000, next);
     check_function<float>(op, dtypes::float32, false, 100'000, next);
@@ -356,12 +348,9 @@ TEST(Functions, RandomF32) {
 
 TEST(Functions, RandomF64) {
   std::mt19937_64 random(21);
-  const auto next = [&](std::size_t, std::size_t) {
-    return random_value<double, std::uint64_t>(random);
-  };
+  const auto next = [&](std::size_t, std::size_t) { return random_value<double, std::uint64_t>(random); };
   for (const Ops op : kFunctions)
-    for (const bool fused : {true, false})
-      check_function<double>(op, dtypes::float64, fused, 20'000, next);
+    for (const bool fused : {true, false}) check_function<double>(op, dtypes::float64, fused, 20'000, next);
 }
 
 TEST(Functions, NearestMissesOfQuarterTurns) {
@@ -398,8 +387,7 @@ void check_narrow(DType dtype, const Places& places) {
       }
       block.run();
       for (std::size_t k = 0; k < Block::kSize; ++k) {
-        const auto x = static_cast<float>(block.input<T>(0)[k]),
-                   y = static_cast<float>(block.input<T>(last)[k]);
+        const auto x = static_cast<float>(block.input<T>(0)[k]), y = static_cast<float>(block.input<T>(last)[k]);
         const auto got = static_cast<float>(block.result<T>()[k]);
         const double want = true_value<double>(op, x, y);
         ASSERT_LE(ulp_error<double>(got, want, places), bound)
@@ -419,8 +407,7 @@ TEST(Functions, VectorsAreAsScalars) {
   std::mt19937_64 random(23);
   for (const Ops op : kFunctions) {
     Formula f = make_formula(op, dtypes::float32.vec(kLanes));
-    const UOp out =
-        f.graph.add(UOps::DEFINE_GLOBAL, dtypes::float32.pointer(), {}, Global{7, "data7"});
+    const UOp out = f.graph.add(UOps::DEFINE_GLOBAL, dtypes::float32.pointer(), {}, Global{7, "data7"});
     f.graph.add(UOps::STORE, dtypes::none, {out, f.graph.constant(dtypes::int32, 0), f.result});
     const Formula scalar = make_formula(op, dtypes::float32);
     Block block(scalar, true);

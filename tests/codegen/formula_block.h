@@ -1,5 +1,5 @@
-// One formula over blocks of inputs: the UOps of a decomposition, run one after another on arrays. Quick enough to walk all
-// floats of 32 bits; its ops are the host's own, so that it says the same as `evaluate` where that is exact.
+// One formula over blocks of inputs: the UOps of a decomposition, run one after another on arrays. Quick enough to walk
+// all floats of 32 bits; its ops are the host's own, so that it says the same as `evaluate` where that is exact.
 #pragma once
 
 #include <algorithm>
@@ -71,8 +71,7 @@ class Block {
     for (const UOp u : formula.graph) {
       registers_.push_back(std::make_unique<Register>());
       if (u.op() == UOps::CONST) fill(u);
-      if (u.op() == UOps::ALU || u.op() == UOps::CAST || u.op() == UOps::BITCAST)
-        steps_.push_back(u);
+      if (u.op() == UOps::ALU || u.op() == UOps::CAST || u.op() == UOps::BITCAST) steps_.push_back(u);
     }
   }
 

@@ -60,13 +60,13 @@ TEST(Heuristic, MatmulReusesWhatItLoads) {
   const Opt* lanes = find(opts, Opt::Kind::LANES);
   ASSERT_NE(lanes, nullptr);
   EXPECT_EQ(lanes->axis, 1U);  // the rows, and the axis of one element behind them, are axis 0
-  const bool rows = std::any_of(opts.begin(), opts.end(), [](const Opt& o) {
-    return o.kind == Opt::Kind::UPCAST && o.axis == 0;
-  });
+  const bool rows =
+      std::any_of(opts.begin(), opts.end(), [](const Opt& o) { return o.kind == Opt::Kind::UPCAST && o.axis == 0; });
   EXPECT_TRUE(rows) << text_of(opts);
 }
 
-// A loop of three iterations around a tile costs what it begins and ends with; a long one is cut into runs, which end half as often.
+// A loop of three iterations around a tile costs what it begins and ends with; a long one is cut into runs, which end
+// half as often.
 TEST(Heuristic, AReductionBelowATileIsUnrolled) {
   const std::pair<std::int64_t, std::int64_t> copies[] = {{2, 2}, {3, 3}, {64, 2}, {65, 0}};
   for (const auto& [trip_count, wanted] : copies) {
@@ -77,7 +77,8 @@ TEST(Heuristic, AReductionBelowATileIsUnrolled) {
   }
 }
 
-// Few rows by a matrix that no cache holds: the loop over the rows stands inside, so that the matrix comes from memory once.
+// Few rows by a matrix that no cache holds: the loop over the rows stands inside, so that the matrix comes from memory
+// once.
 TEST(Heuristic, ALargeMatrixIsReadOnceForFewRows) {
   const auto is_inside = [](const std::vector<Opt>& opts) {
     const Opt* order = find(opts, Opt::Kind::REORDER);
@@ -121,8 +122,8 @@ TEST(Heuristic, SumsOfRowsAreVectorsOnlyWhereTheOrderIsFree) {
 // Two sums of a row, side by side: lanes of outputs would load each row's elements one by one.
 TEST(Heuristic, LanesOfOutputsDoNotGatherRows) {
   const LazyOp x = input(2, {256, 4096});
-  const LazyOp k = LazyOp::sink({output(LazyOp::reduce(Ops::SUM, x, {1}), 0),
-                                 output(LazyOp::reduce(Ops::SUM, x * x, {1}), 1)});
+  const LazyOp k =
+      LazyOp::sink({output(LazyOp::reduce(Ops::SUM, x, {1}), 0), output(LazyOp::reduce(Ops::SUM, x * x, {1}), 1)});
   for (const Target& target : {wide(), wide().deterministic()})
     for (const Opt& opt : heuristic_opts(k, target))
       EXPECT_FALSE(opt.kind == Opt::Kind::LANES && opt.axis == 0) << opt.text();
@@ -157,8 +158,7 @@ TEST(Heuristic, WhatIsChosenIsLegal) {
 
 TEST(Heuristic, SymbolicSizes) {
   const Variable n("n", 1, 4096);
-  for (const LazyOp& k :
-       {added({n}), added({n, 64}), matmul(n, 64, 64), softmax(n, 64), softmax(16, n)})
+  for (const LazyOp& k : {added({n}), added({n, 64}), matmul(n, 64, 64), softmax(n, 64), softmax(16, n)})
     EXPECT_EQ(complaint([&] {
                 KernelAxes axes(k);
                 axes.apply(heuristic_opts(k, wide()));

@@ -75,8 +75,7 @@ TEST(Instances, ATurnIsAnInstance) {
 
 TEST(Instances, PassesAreNamed) {
   std::string passes;
-  for (const auto& [name, seconds] : compiled("a: f32[4]; c = a*2", "PARALLEL 0").times)
-    passes += name + " ";
+  for (const auto& [name, seconds] : compiled("a: f32[4]; c = a*2", "PARALLEL 0").times) passes += name + " ";
   EXPECT_EQ(passes, "opts lower decompose bounds linearize instances verify ");
 }
 
@@ -120,8 +119,7 @@ TEST(Instances, SizesOfSeveralVariables) {
 }
 
 TEST(Instances, ManySegments) {
-  const Kernel k =
-      compiled("n: 0..9; a: f32[n,10]; c = a*a; d = a.sum(1)", "LANES 1 4, PARALLEL 0");
+  const Kernel k = compiled("n: 0..9; a: f32[n,10]; c = a*a; d = a.sum(1)", "LANES 1 4, PARALLEL 0");
   for (std::int64_t n = 0; n <= 9; ++n) check_meaning(k, {{"n", n}});
 }
 
@@ -132,8 +130,7 @@ TEST(Instances, NamesOfTheKernelStay) {
 }
 
 TEST(Instances, ScratchMemoryIsTheInstances) {
-  const Kernel k = compiled("a: f32[8,8]; b: f32[8,8]; c = a @ b",
-                            "SPLIT 0 4, SPLIT 1 4, PARALLEL 0, STAGE 1 2");
+  const Kernel k = compiled("a: f32[8,8]; b: f32[8,8]; c = a @ b", "SPLIT 0 4, SPLIT 1 4, PARALLEL 0, STAGE 1 2");
   ASSERT_EQ(count(k.uops, UOps::DEFINE_LOCAL), 1U);
   check_meaning(k, {});
   const std::string opencl = source_of(k);

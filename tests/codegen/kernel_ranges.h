@@ -33,18 +33,14 @@ class GuardedMemory {
   GuardedMemory(DType dtype, std::int64_t size)
       : dtype_(dtype),
         size_(size),
-        bytes_(2 * kGuard + static_cast<std::size_t>(size) * (dtype.is_none() ? 0 : dtype.itemsize()),
-               kPattern) {}
+        bytes_(2 * kGuard + static_cast<std::size_t>(size) * (dtype.is_none() ? 0 : dtype.itemsize()), kPattern) {}
   DType dtype() const { return dtype_; }
   std::int64_t size() const { return size_; }
   void* data() { return bytes_.data() + kGuard; }
   /// Its elements' bytes.
-  std::span<unsigned char> bytes() {
-    return std::span(bytes_).subspan(kGuard, bytes_.size() - 2 * kGuard);
-  }
+  std::span<unsigned char> bytes() { return std::span(bytes_).subspan(kGuard, bytes_.size() - 2 * kGuard); }
   Scalar operator[](std::int64_t k) const {
-    return load_scalar(dtype_,
-                       bytes_.data() + kGuard + static_cast<std::size_t>(k) * dtype_.itemsize());
+    return load_scalar(dtype_, bytes_.data() + kGuard + static_cast<std::size_t>(k) * dtype_.itemsize());
   }
   void put(std::int64_t k, const Scalar& v) {
     store_scalar(v, bytes_.data() + kGuard + static_cast<std::size_t>(k) * dtype_.itemsize());
@@ -58,9 +54,7 @@ class GuardedMemory {
     return guards(0) && guards(bytes_.size() - kGuard);
   }
   /// The byte of a bool that is neither 0 nor 1.
-  bool is_bool_byte(std::int64_t k) const {
-    return bytes_[kGuard + static_cast<std::size_t>(k)] <= 1;
-  }
+  bool is_bool_byte(std::int64_t k) const { return bytes_[kGuard + static_cast<std::size_t>(k)] <= 1; }
 
  private:
   static constexpr std::size_t kGuard = 256;
@@ -121,22 +115,19 @@ class KernelRanges {
     std::vector<std::int64_t> at(static_cast<std::size_t>(n));
     std::vector<unsigned char> valid(static_cast<std::size_t>(n));
     const ShapeTracker plain = ShapeTracker::from_shape(st.shape());
-    const LazyOp kernel =
-        LazyOp::sink({LazyOp::store(0, plain, LazyOp::iota(dtypes::int64, st), st.size()),
-                      LazyOp::store(1, plain, LazyOp::constant(Scalar(true), st), st.size())});
+    const LazyOp kernel = LazyOp::sink({LazyOp::store(0, plain, LazyOp::iota(dtypes::int64, st), st.size()),
+                                        LazyOp::store(1, plain, LazyOp::constant(Scalar(true), st), st.size())});
     const Memory memory[] = {{at.data(), n}, {valid.data(), n}};
     interpret(kernel, memory, values_);
     Addresses out;
-    for (std::size_t k = 0; k < at.size(); ++k)
-      out.push_back(valid[k] != 0 ? std::optional(at[k]) : std::nullopt);
+    for (std::size_t k = 0; k < at.size(); ++k) out.push_back(valid[k] != 0 ? std::optional(at[k]) : std::nullopt);
     return out;
   }
 
   template <class F>
   Ranges leaf(const LazyNode& n, const ShapeTracker& st, const F& value) const {
     Ranges out;
-    for (const auto& at : addresses(st))
-      out.push_back(at ? value(*at) : exactly(Scalar::of(n.dtype, std::int64_t{0})));
+    for (const auto& at : addresses(st)) out.push_back(at ? value(*at) : exactly(Scalar::of(n.dtype, std::int64_t{0})));
     return out;
   }
   Ranges range_of(const LazyNode& n) {
@@ -156,8 +147,7 @@ class KernelRanges {
       return leaf(n, arg.st, [&](std::int64_t) { return exactly(arg.value); });
     }
     if (n.op == Ops::GATHER) return gathered(n);
-    return leaf(n, std::get<ShapeTracker>(n.arg),
-                [&](std::int64_t at) { return exactly(Scalar::of(n.dtype, at)); });
+    return leaf(n, std::get<ShapeTracker>(n.arg), [&](std::int64_t at) { return exactly(Scalar::of(n.dtype, at)); });
   }
   Ranges gathered(const LazyNode& n) const {
     const Ranges &values = done_.at(n.src[0].node()), &index = done_.at(n.src[1].node());
@@ -214,8 +204,7 @@ struct Comparison {
 };
 
 /// Whether `after` is what a kernel may make of `before`.
-inline Comparison compare(const Buffers& before, const Buffers& after,
-                          const KernelRanges::Stored& stored) {
+inline Comparison compare(const Buffers& before, const Buffers& after, const KernelRanges::Stored& stored) {
   Comparison out;
   for (std::size_t slot = 0; slot < after.size(); ++slot) {
     if (!after[slot].is_intact()) return {detail::message("wrote around buffer ", slot), 0, 0, 0};
@@ -223,17 +212,15 @@ inline Comparison compare(const Buffers& before, const Buffers& after,
       const auto& may = stored[slot][static_cast<std::size_t>(k)];
       const Scalar was = before[slot][k], is = after[slot][k];
       if (after[slot].dtype().is_bool() && !after[slot].is_bool_byte(k))
-        out.fault =
-            detail::message("buffer ", slot, " element ", k, " is a bool that is not 0 or 1");
+        out.fault = detail::message("buffer ", slot, " element ", k, " is a bool that is not 0 or 1");
       if (!may && !(was == is))
-        out.fault = detail::message("buffer ", slot, " element ", k, " is not stored and became ",
-                                    is.text(), " from ", was.text());
+        out.fault = detail::message("buffer ", slot, " element ", k, " is not stored and became ", is.text(), " from ",
+                                    was.text());
       if (may && !may->holds(is))
         out.fault = detail::message(
             "buffer ", slot, " element ", k, " is ", is.text(), ", not ",
-            may->is_exact
-                ? may->exact.text()
-                : detail::message("from ", may->low, " to ", may->high, may->nan ? " or NaN" : ""));
+            may->is_exact ? may->exact.text()
+                          : detail::message("from ", may->low, " to ", may->high, may->nan ? " or NaN" : ""));
       if (!out.fault.empty()) return out;
       if (may) {
         const bool is_open = !may->is_exact && (may->nan || !is.dtype().is_float());

@@ -36,8 +36,7 @@ TEST(Kernel, HoldsWhatADeviceNeeds) {
     passes.push_back(name);
     EXPECT_GE(seconds, 0);
   }
-  EXPECT_EQ(passes, (std::vector<std::string>{"opts", "lower", "decompose", "bounds", "linearize",
-                                              "verify"}));
+  EXPECT_EQ(passes, (std::vector<std::string>{"opts", "lower", "decompose", "bounds", "linearize", "verify"}));
 }
 
 TEST(Kernel, AllVariablesAreThereOfSizesAloneToo) {
@@ -51,8 +50,7 @@ TEST(Kernel, AllVariablesAreThereOfSizesAloneToo) {
 }
 
 TEST(Kernel, OptsThatAreNotLegalAreRefused) {
-  EXPECT_TRUE(has(complaint([] { compile_kernel(added({4}), Target(), parse_opts("UPCAST 1 2")); }),
-                  "[UPCAST 1 2]"));
+  EXPECT_TRUE(has(complaint([] { compile_kernel(added({4}), Target(), parse_opts("UPCAST 1 2")); }), "[UPCAST 1 2]"));
   EXPECT_TRUE(has(complaint([] { compile_kernel(input(1, {4}), Target()); }), "is not a kernel"));
 }
 
@@ -73,16 +71,14 @@ Buffers filled(const LazyOp& kernel, const oracle::KernelValues& values, std::ui
   for (const BufferUse& use : buffers_of(kernel)) {
     out.emplace_back(use.dtype, use.dtype.is_none() ? 0 : oracle::number_of(use.size, values));
     for (std::int64_t k = 0; k < out.back().size(); ++k)
-      out.back().put(k, use.dtype.is_bool()
-                            ? Scalar(random() % 2 == 0)
-                            : Scalar::of(use.dtype, static_cast<std::int64_t>(random() % 9)));
+      out.back().put(k, use.dtype.is_bool() ? Scalar(random() % 2 == 0)
+                                            : Scalar::of(use.dtype, static_cast<std::int64_t>(random() % 9)));
   }
   return out;
 }
 
 /// What the list of `k` gets wrong, run over `chunks` of its parallel range; "" for nothing.
-std::string difference(const LazyOp& kernel, std::string_view opts,
-                       const oracle::KernelValues& values = {},
+std::string difference(const LazyOp& kernel, std::string_view opts, const oracle::KernelValues& values = {},
                        std::vector<std::pair<std::int64_t, std::int64_t>> chunks = {{0, 0}}) {
   Target target = Target().deterministic();
   for (const OpRow& r : op_rows())
@@ -110,8 +106,7 @@ TEST(KernelAgainstOracle, EveryKindOfLoop) {
 // What is left over of a split parallel loop is for the call that ends the range.
 TEST(KernelAgainstOracle, ParallelRangesInAnyChunks) {
   const LazyOp k = kernel(input(0, {11, 3}) + input(1, {11, 3}));  // in place: nothing may be done twice
-  for (const std::string_view opts :
-       {"PARALLEL 0", "PARALLEL 0, LANES 1 2", "CUT 0 4, PARALLEL 0"}) {
+  for (const std::string_view opts : {"PARALLEL 0", "PARALLEL 0, LANES 1 2", "CUT 0 4, PARALLEL 0"}) {
     const std::int64_t n = opts.starts_with("CUT") ? 4 : 11;
     EXPECT_EQ(difference(k, opts, {}, {{0, n}}), "") << opts;
     EXPECT_EQ(difference(k, opts, {}, {{2, n}, {0, 0}, {0, 1}, {1, 1}, {1, 2}}), "") << opts;
@@ -124,8 +119,7 @@ TEST(KernelAgainstOracle, SymbolicSizesAtEveryValue) {
   const Variable n("n", 0, 9);
   for (std::int64_t value = 0; value <= 9; ++value)
     for (const std::string_view opts : {"", "LANES 0 4", "UPCAST 0 3", "UPCAST 2 2, UNROLL 2 2"}) {
-      const LazyOp k =
-          kernel(input(1, {n, 5}) - LazyOp::reduce(Ops::SUM, input(2, {n, 5}), {0}).expand({n, 5}));
+      const LazyOp k = kernel(input(1, {n, 5}) - LazyOp::reduce(Ops::SUM, input(2, {n, 5}), {0}).expand({n, 5}));
       if (has(opts, "UPCAST 2")) continue;  // another order of a float's sum
       EXPECT_EQ(difference(k, opts, {{"n", value}}), "") << opts << ", n = " << value;
     }
@@ -139,8 +133,7 @@ TEST(KernelAgainstOracle, SumsWithinSumsOfSymbolicSizes) {
   const LazyOp e = LazyOp::alu(Ops::ABS, {x - LazyOp::reduce(Ops::REDUCE_MAX, x, {1}).expand(shape)});
   const LazyOp q = e * LazyOp::reduce(Ops::SUM, e, {1}).expand(shape);
   const LazyOp k = kernel(LazyOp::reduce(Ops::SUM, q * q, {1}));
-  for (const std::int64_t value : {1, 2, 5, 17, 40})
-    EXPECT_EQ(difference(k, "", {{"n", value}}), "") << value;
+  for (const std::int64_t value : {1, 2, 5, 17, 40}) EXPECT_EQ(difference(k, "", {{"n", value}}), "") << value;
 }
 
 TEST(KernelAgainstOracle, StoresOfDifferentShapesShareLoops) {
@@ -154,8 +147,8 @@ TEST(KernelAgainstOracle, StoresOfDifferentShapesShareLoops) {
 // A vector that is stored backwards and read again is read before any of it is stored.
 TEST(KernelAgainstOracle, BackwardsInPlace) {
   const ShapeTracker back = plain({17}).flip({0});
-  const LazyOp k = LazyOp::sink({LazyOp::store(0, back, input(2, {17})),
-                                 output(LazyOp::load(0, dtypes::float32, back) + input(2, {17}), 1)});
+  const LazyOp k = LazyOp::sink(
+      {LazyOp::store(0, back, input(2, {17})), output(LazyOp::load(0, dtypes::float32, back) + input(2, {17}), 1)});
   for (const std::string_view opts : {"", "LANES 0 4", "LANES 0 3, UPCAST 0 2 @1", "UPCAST 0 4"})
     EXPECT_EQ(difference(k, opts), "") << opts;
 }
@@ -172,19 +165,16 @@ TEST(KernelAgainstOracle, RandomKernels) {
     try {
       fault = difference(random.sink, text_of(opts), random.values);
     } catch (const InternalError& error) {
-      ADD_FAILURE() << error.what() << "\nseed " << seed << ", opts " << text_of(opts) << "\n"
-                    << random.sink.text();
+      ADD_FAILURE() << error.what() << "\nseed " << seed << ", opts " << text_of(opts) << "\n" << random.sink.text();
       continue;
     } catch (const Error& error) {
       const bool is_announced = has(error.what(), "keeps the defined order") ||
                                 has(error.what(), "is written by the kernel and read at") ||
-                                has(error.what(), "[STAGE ") ||
-                                has(error.what(), "cannot be shown to stay inside");
+                                has(error.what(), "[STAGE ") || has(error.what(), "cannot be shown to stay inside");
       EXPECT_TRUE(is_announced) << error.what() << "\nseed " << seed;
       continue;
     }
-    EXPECT_EQ(fault, "") << "seed " << seed << ", opts " << text_of(opts) << "\n"
-                         << random.sink.text();
+    EXPECT_EQ(fault, "") << "seed " << seed << ", opts " << text_of(opts) << "\n" << random.sink.text();
     ++compared;
   }
   EXPECT_GT(compared, 90U);

@@ -38,8 +38,7 @@ using Entry = std::function<void(void* const*, const long long*)>;
 
 class Trial {
  public:
-  explicit Trial(const Case& c)
-      : choices_(c.kernel), kernel_(random_kernel(choices_)), random_(c.data) {
+  explicit Trial(const Case& c) : choices_(c.kernel), kernel_(random_kernel(choices_)), random_(c.data) {
     choose(c.opts);
     for (const BufferUse& use : buffers_of(kernel_.sink))
       before_.emplace_back(use.dtype, use.dtype.is_none() ? 0 : number_of(use.size, kernel_.values));
@@ -51,10 +50,8 @@ class Trial {
 
   std::string text() const {
     std::string out = kernel_.sink.text();
-    for (const auto& [name, value] : kernel_.values)
-      out += detail::message(name, " = ", value, "\n");
-    out += detail::message(is_deterministic_ ? "deterministic, " : "", vector_bytes_,
-                           "-byte vectors, ");
+    for (const auto& [name, value] : kernel_.values) out += detail::message(name, " = ", value, "\n");
+    out += detail::message(is_deterministic_ ? "deterministic, " : "", vector_bytes_, "-byte vectors, ");
     out += !opts_ ? "opts of the heuristic" : detail::message("opts \"", text_of(*opts_), "\"");
     if (list_) out += detail::message(" -> \"", text_of(list_->opts), "\"\n", list_->axes);
     return out;
@@ -98,16 +95,14 @@ class Trial {
       options.deterministic = is_deterministic_;
       if (plan_seed_ % 3 == 0) options.level = 0;  // as tiny kernels are compiled
       const auto library = LlvmLibrary::open();
-      const LlvmModule module =
-          library->load(library->compile(uops_to_llvm("k", list_->uops, text), options));
+      const LlvmModule module = library->load(library->compile(uops_to_llvm("k", list_->uops, text), options));
       return ran("LLVM", module.function<void (*)(void* const*, const long long*)>("k_entry"));
     });
   }
   /// The list of instances, interpreted.
   Verdict instances() {
-    return guarded("instances", [&]() -> Verdict {
-      return interpreted("instances", compiled(target_of(true)), allowed_);
-    });
+    return guarded("instances",
+                   [&]() -> Verdict { return interpreted("instances", compiled(target_of(true)), allowed_); });
   }
   /// What a device makes of the list.
   Verdict device(const std::string& name) {
@@ -141,9 +136,7 @@ class Trial {
   /// @pre source() has given one
   const Buffers& before() const { return before_; }
   std::vector<std::vector<long long>> calls() const { return calls_of(*list_); }
-  Verdict left(const std::string& stage, const Buffers& after) {
-    return compared(stage, after, allowed_);
-  }
+  Verdict left(const std::string& stage, const Buffers& after) { return compared(stage, after, allowed_); }
   /// What was compared since the last time.
   Comparison take_counts() { return std::exchange(counts_, {}); }
 
@@ -180,8 +173,7 @@ class Trial {
     try {
       return compile_kernel(kernel_.sink, target, opts_);
     } catch (const Error& error) {
-      if (std::string_view(error.what()).find("keeps the defined order") == std::string_view::npos)
-        throw;
+      if (std::string_view(error.what()).find("keeps the defined order") == std::string_view::npos) throw;
     }
     KernelAxes axes(kernel_.sink);
     std::vector<Opt> some;
@@ -195,9 +187,8 @@ class Trial {
 
   /// [begin, end) of each run: a partition of the parallel range, with an empty chunk that is not at its end.
   std::vector<std::pair<std::int64_t, std::int64_t>> chunks(const Kernel& k) const {
-    const bool is_cut = std::any_of(k.variables.begin(), k.variables.end(), [](const Variable& v) {
-      return v.name() == "begin0" || v.name() == "end0";
-    });
+    const bool is_cut = std::any_of(k.variables.begin(), k.variables.end(),
+                                    [](const Variable& v) { return v.name() == "begin0" || v.name() == "end0"; });
     if (!k.parallel || !is_cut) return {{0, 0}};
     const std::int64_t trip_count = number_of(*k.parallel, kernel_.values);
     if (trip_count <= 1) return {{0, trip_count}};
@@ -253,8 +244,7 @@ class Trial {
 
   bool reads_what_it_writes() const {
     const auto uses = buffers_of(kernel_.sink);
-    return std::any_of(uses.begin(), uses.end(),
-                       [](const BufferUse& use) { return use.read && use.written; });
+    return std::any_of(uses.begin(), uses.end(), [](const BufferUse& use) { return use.read && use.written; });
   }
   template <class F>
   Verdict guarded(const std::string& stage, const F& run) {

@@ -15,12 +15,8 @@ inline ShapeTracker plain(const Ints& shape) { return ShapeTracker::from_shape(s
 inline LazyOp input(int slot, const Ints& shape, DType dtype = dtypes::float32) {
   return LazyOp::load(slot, dtype, plain(shape));
 }
-inline LazyOp output(const LazyOp& value, int slot = 0) {
-  return LazyOp::store(slot, plain(value.shape()), value);
-}
-inline LazyOp kernel(const LazyOp& value, int slot = 0) {
-  return LazyOp::sink({output(value, slot)});
-}
+inline LazyOp output(const LazyOp& value, int slot = 0) { return LazyOp::store(slot, plain(value.shape()), value); }
+inline LazyOp kernel(const LazyOp& value, int slot = 0) { return LazyOp::sink({output(value, slot)}); }
 
 inline LazyOp two_plus_three() {
   return kernel(LazyOp::constant(Scalar(2.0F), Ints{1}) + LazyOp::constant(Scalar(3.0F), Ints{1}));

@@ -91,8 +91,8 @@ TEST(Lower, GatheredSumsComeBehindSumsOfTheirIndices) {
 }
 
 TEST(Lower, GatheredBuffersAreNotStaged) {
-  EXPECT_TRUE(has(lower_refusal(rows_of_table(8, 8, 100), "SPLIT 0 4, STAGE 0 1"),
-                  "buffer 1 is loaded at a computed index"));
+  EXPECT_TRUE(
+      has(lower_refusal(rows_of_table(8, 8, 100), "SPLIT 0 4, STAGE 0 1"), "buffer 1 is loaded at a computed index"));
 }
 
 // In the iteration that reads, the place is not written: another iteration may have done it.
@@ -100,8 +100,7 @@ TEST(Lower, WhatIsReadIsWrittenInTheSameTurn) {
   const ShapeTracker first = plain({1}).pad({{0, 1}}), last = plain({1}).pad({{1, 0}});
   const LazyOp two = LazyOp::constant(Scalar(2.0F), Ints{2});
   const auto both = [&](const ShapeTracker& read) {
-    return LazyOp::sink(
-        {LazyOp::store(0, first, two), output(LazyOp::load(0, dtypes::float32, read, 1), 1)});
+    return LazyOp::sink({LazyOp::store(0, first, two), output(LazyOp::load(0, dtypes::float32, read, 1), 1)});
   };
   EXPECT_EQ(lower_refusal(both(first)), "");
   EXPECT_TRUE(has(lower_refusal(both(last)), "is written by the kernel and read at 0"));
@@ -121,10 +120,8 @@ TEST(Lower, StreamIsOfWholeVectors) {
   EXPECT_EQ(streamed(added({3, 12}), "LANES 1 8, STREAM 0"), 0);  // the second row begins at 12
   EXPECT_EQ(streamed(added({3, 16}), "LANES 1 8, STREAM 0"), 1);
   EXPECT_EQ(streamed(added({60}), "PADTO 0 8, LANES 0 8, STREAM 0"), 0);  // gated
-  EXPECT_NE(lower_refusal(added({64}), "STREAM 1").find("does not store to buffer 1"),
-            std::string::npos);
-  EXPECT_NE(lower_refusal(added({64}), "STREAM 0, STREAM 0").find("streamed already"),
-            std::string::npos);
+  EXPECT_NE(lower_refusal(added({64}), "STREAM 1").find("does not store to buffer 1"), std::string::npos);
+  EXPECT_NE(lower_refusal(added({64}), "STREAM 0, STREAM 0").find("streamed already"), std::string::npos);
   const LazyOp in_place = LazyOp::sink({output(input(0, {64}) + input(1, {64}))});
   EXPECT_NE(lower_refusal(in_place, "STREAM 0").find("buffer 0 is read"), std::string::npos);
 }
@@ -165,29 +162,30 @@ TEST(Lower, VectorsAreOneLoadWhereMemoryIsContiguous) {
   EXPECT_EQ(widest(lowered(flipped, "LANES 0 4")), 4);
 }
 
-// A tile that is the same in every iteration is filled anew where the loops are others: what is left over is in none of the first's.
+// A tile that is the same in every iteration is filled anew where the loops are others: what is left over is in none of
+// the first's.
 TEST(Lower, TilesOfOtherLoopsAreOtherTiles) {
   const LazyOp row = LazyOp::load(3, dtypes::float32, ShapeTracker({View::create({3}, Ints{0})}));
   const LazyOp x = input(2, {3});
   const LazyOp sum = LazyOp::reduce(Ops::SUM, x, {0}).expand({3});
   const LazyOp k = LazyOp::sink({output(x + sum), output(row, 1)});
   const Target target;
-  const Kernel made =
-      compile_kernel(k, target, parse_opts("PARALLEL 0, SPLIT 1 2, SPLIT 0 2, STAGE 0 3"));
+  const Kernel made = compile_kernel(k, target, parse_opts("PARALLEL 0, SPLIT 1 2, SPLIT 0 2, STAGE 0 3"));
   EXPECT_EQ(count(made.uops, UOps::DEFINE_LOCAL), 2U);
 }
 
 // A tile of what the parallel loop leaves over is filled in the last call, even where padding leaves no store in it.
 TEST(Lower, TilesOfWhatIsLeftOverAreInTheLastCall) {
-  const Kernel padded = compile_kernel(kernel(input(1, {6})), Target{},
-                                       parse_opts("PADTO 0 4, PARALLEL 0, SPLIT 0 3, STAGE 0 1"));
+  const Kernel padded =
+      compile_kernel(kernel(input(1, {6})), Target{}, parse_opts("PADTO 0 4, PARALLEL 0, SPLIT 0 3, STAGE 0 1"));
   EXPECT_GE(count(padded.uops, UOps::DEFINE_LOCAL), 1U);
-  const Kernel ragged = compile_kernel(kernel(input(1, {13, 2})), Target{},
-                                       parse_opts("PARALLEL 0, STAGE 1 1, SPLIT 0 2"));
+  const Kernel ragged =
+      compile_kernel(kernel(input(1, {13, 2})), Target{}, parse_opts("PARALLEL 0, STAGE 1 1, SPLIT 0 2"));
   EXPECT_EQ(count(ragged.uops, UOps::DEFINE_LOCAL), 2U);
 }
 
-// What a reduction loads at one index whatever its counter may be moved in front of the loop, where there may be no element.
+// What a reduction loads at one index whatever its counter may be moved in front of the loop, where there may be no
+// element.
 TEST(Lower, LoadsOfLoopsWithoutATurnAreGated) {
   const Variable n("n", 0, 9), m("m", 1, 9);
   const auto gated = [](const LazyOp& k) {
@@ -199,11 +197,10 @@ TEST(Lower, LoadsOfLoopsWithoutATurnAreGated) {
   };
   const auto sum_of_row = [](const Variable& size) {
     const ShapeTracker same_row({View::create({size, 2}, Ints{0, 1})});
-    return kernel(LazyOp::reduce(
-        Ops::SUM, LazyOp::load(1, dtypes::float32, same_row, Int(size) * Int(2)), {0}));
+    return kernel(LazyOp::reduce(Ops::SUM, LazyOp::load(1, dtypes::float32, same_row, Int(size) * Int(2)), {0}));
   };
   EXPECT_EQ(gated(sum_of_row(n)), 1U);
-  EXPECT_EQ(gated(sum_of_row(m)), 0U);  // has an iteration
+  EXPECT_EQ(gated(sum_of_row(m)), 0U);                                            // has an iteration
   EXPECT_EQ(gated(kernel(LazyOp::reduce(Ops::SUM, input(1, {n, 2}), {0}))), 0U);  // stays in its loop
 }
 
@@ -256,11 +253,9 @@ TEST(Decomposed, HandlesAreOfTheNewGraph) {
   const auto is_its_own = [&](UOp u) { return u == out.graph[u.num()]; };
   for (std::size_t s = 0; s < out.stores.size(); ++s) {
     EXPECT_TRUE(is_its_own(out.stores[s].store) && out.stores[s].store.op() == UOps::STORE);
-    for (const UOp loop : out.stores[s].loops)
-      EXPECT_TRUE(is_its_own(loop) && loop.op() == UOps::LOOP);
+    for (const UOp loop : out.stores[s].loops) EXPECT_TRUE(is_its_own(loop) && loop.op() == UOps::LOOP);
   }
-  for (const auto& [variable, loop] : out.loops)
-    EXPECT_TRUE(is_its_own(loop) && loop.op() == UOps::LOOP);
+  for (const auto& [variable, loop] : out.loops) EXPECT_TRUE(is_its_own(loop) && loop.op() == UOps::LOOP);
   for (const LoopInside& at : out.nest) EXPECT_TRUE(is_its_own(at.loop) && is_its_own(at.around));
   for (std::size_t a = 0; a < out.accesses.size(); ++a)
     for (std::size_t u = 0; u < out.accesses[a].uops.size(); ++u)
@@ -315,12 +310,9 @@ TEST(Lower, SumsOfFloatsKeepTheirOrderWhereThatIsAsked) {
   const LazyOp k = matmul(4, 6, 8);
   const Target ordered = Target().deterministic();
   EXPECT_EQ(lower_refusal(k, "UPCAST 0 4, LANES 2 8", ordered), "");
-  for (const std::string_view opts :
-       {"UPCAST 3 2", "LANES 3 2", "UNROLL 3 3", "SPLIT 3 2", "CUT 3 2"}) {
+  for (const std::string_view opts : {"UPCAST 3 2", "LANES 3 2", "UNROLL 3 3", "SPLIT 3 2", "CUT 3 2"}) {
     const std::string text = lower_refusal(k, opts, ordered);
-    EXPECT_TRUE(
-        has(text,
-            "ReduceOps.SUM of floats keeps the defined order; axis 3 stays whole or has LANES 16"))
+    EXPECT_TRUE(has(text, "ReduceOps.SUM of floats keeps the defined order; axis 3 stays whole or has LANES 16"))
         << text;
     EXPECT_EQ(lower_refusal(k, opts), "");
   }

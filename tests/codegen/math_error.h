@@ -42,8 +42,8 @@ constexpr Places places_of() {
   return {Limits::digits, Limits::min_exponent, Limits::max_exponent};
 }
 
-/// |got - want| in units of the last place of the format at `want`; 0 for two NaN or two equal infinities, infinity where a
-/// NaN, an infinity or a sign is not as it should be. An infinite `got` is the first number beyond the largest.
+/// |got - want| in units of the last place of the format at `want`; 0 for two NaN or two equal infinities, infinity
+/// where a NaN, an infinity or a sign is not as it should be. An infinite `got` is the first number beyond the largest.
 template <class W>
 double ulp_error(W got, W want, const Places& format) {
   constexpr double wrong = std::numeric_limits<double>::infinity();

@@ -2,11 +2,12 @@
 //
 //   math_sweep [--all | --step N] [--f64 N] [--twice] [NAME...]
 //
-// --all      every one of the 2^32 f32 arguments (functions of two: as many random pairs); else every N-th, 4099 by default
+// --all      every one of the 2^32 f32 arguments (functions of two: as many random pairs); else every N-th, 4099 by
+//            default
 // --f64 N    N random f64 arguments instead
 // --twice    MULACC rounds twice
-// Build it with -O3 -march=native: 2^32 arguments take minutes a function. An error beyond what the row states, or a special
-// value that is wrong, makes the exit status 1.
+// Build it with -O3 -march=native: 2^32 arguments take minutes a function. An error beyond what the row states, or a
+// special value that is wrong, makes the exit status 1.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -59,7 +60,8 @@ void true_values(Ops op, const T* x, const T* y, W* want) {
   for (std::size_t k = 0; k < Block::kSize; ++k) want[k] = true_value<W>(op, x[k], y[k]);
 }
 
-/// About ulp_error of finite values, and NaN or infinity for some others: what is small here need not be looked at closer.
+/// About ulp_error of finite values, and NaN or infinity for some others: what is small here need not be looked at
+/// closer.
 void rough_errors(const float* got, const double* want, double* error) {
   for (std::size_t k = 0; k < Block::kSize; ++k) {
     std::uint64_t bits;
@@ -112,8 +114,7 @@ Worst sweep(Ops op, DType dtype, const Options& options) {
   for (std::uint64_t done = 0; done < total; done += Block::kSize) {
     for (std::size_t k = 0; k < Block::kSize; ++k)
       for (std::size_t i = 0; i < f.inputs.size(); ++i)
-        block.input<T>(i)[k] =
-            is_random ? random_float<T>(random) : from_bits<T>((done + k) * options.step);
+        block.input<T>(i)[k] = is_random ? random_float<T>(random) : from_bits<T>((done + k) * options.step);
     compare<T>(op, block, f, worst);
   }
   return worst;
@@ -124,11 +125,10 @@ bool report(const Decomposition& row, const Options& options) {
   if (!is_f32 && row.dtypes != "f64") return true;
   if (is_f32 == (options.f64 != 0)) return true;
   const DType dtype = dtypes::parse(row.dtypes);
-  const Worst worst =
-      is_f32 ? sweep<float>(row.op, dtype, options) : sweep<double>(row.op, dtype, options);
+  const Worst worst = is_f32 ? sweep<float>(row.op, dtype, options) : sweep<double>(row.op, dtype, options);
   std::printf("%-6s %s  %.4f ulp (states %.3g) at %.17g %.17g gives %.17g\n",
-              std::string(strata::row(row.op).name).c_str(), std::string(row.dtypes).c_str(),
-              worst.error, row.ulp, worst.x, worst.y, worst.got);
+              std::string(strata::row(row.op).name).c_str(), std::string(row.dtypes).c_str(), worst.error, row.ulp,
+              worst.x, worst.y, worst.got);
   std::fflush(stdout);
   return worst.error <= row.ulp;
 }

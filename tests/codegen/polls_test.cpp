@@ -30,8 +30,8 @@ std::vector<int> depths(const Kernel& kernel, const Polls& polls) {
 }
 
 TEST(Polls, ShortKernelsHaveNone) {
-  for (const char* text : {"a: f32[64]; b = a + 1", "a: f32[1000000]; b = a.sum()",
-                           "a: f32[128,128]; b: f32[128,128]; c = a @ b"})
+  for (const char* text :
+       {"a: f32[64]; b = a + 1", "a: f32[1000000]; b = a.sum()", "a: f32[128,128]; b: f32[128,128]; c = a @ b"})
     EXPECT_FALSE(polls_of(compiled(text, "")).any()) << text;
 }
 
@@ -59,9 +59,8 @@ TEST(Polls, AreOutsideOfTheMostOfTheWork) {
 /// About one in 10 ms by estimate, wherever that is.
 TEST(Polls, AreOftenEnough) {
   for (const char* text :
-       {"a: f32[2000000000]; b = a.sum()", "a: f32[100000,10000]; b = a.sum(1)",
-        "a: f32[3,7,100000000]; b = a.max(2)", "a: f32[4000,4000]; b: f32[4000,4000]; c = a @ b",
-        "n: 1..1000000; a: f32[n,1000]; b = a.softmax(1)"}) {
+       {"a: f32[2000000000]; b = a.sum()", "a: f32[100000,10000]; b = a.sum(1)", "a: f32[3,7,100000000]; b = a.max(2)",
+        "a: f32[4000,4000]; b: f32[4000,4000]; c = a @ b", "n: 1..1000000; a: f32[n,1000]; b = a.softmax(1)"}) {
     const Kernel kernel = compiled(text, "");
     const Polls polls = polls_of(kernel);
     ASSERT_TRUE(polls.any()) << text;

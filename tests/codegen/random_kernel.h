@@ -169,10 +169,9 @@ class KernelMaker {
   }
   DType any_dtype() {
     const std::size_t k = c_.weighted({45, 14, 14, 4, 4, 4, 4, 4, 4, 4, 4, 10, 6});
-    const DType order[] = {dtypes::float32, dtypes::int32,  dtypes::float64, dtypes::int64,
-                           dtypes::int8,    dtypes::uint8,  dtypes::int16,   dtypes::uint16,
-                           dtypes::uint32,  dtypes::uint64, dtypes::boolean, dtypes::float16,
-                           dtypes::bfloat16};
+    const DType order[] = {dtypes::float32, dtypes::int32,   dtypes::float64, dtypes::int64,  dtypes::int8,
+                           dtypes::uint8,   dtypes::int16,   dtypes::uint16,  dtypes::uint32, dtypes::uint64,
+                           dtypes::boolean, dtypes::float16, dtypes::bfloat16};
     return order[k];
   }
 
@@ -198,8 +197,7 @@ class KernelMaker {
     for (std::size_t t = 0; t < to.size(); ++t) m.order.push_back(static_cast<std::int64_t>(t));
     for (std::size_t t = to.size(); t-- > 1;)
       std::swap(m.order[t], m.order[t - c_.below(static_cast<std::uint32_t>(t + 1))]);
-    for (std::size_t t = 0; t < to.size(); ++t)
-      m.from[static_cast<std::size_t>(m.order[t])] = to[t];
+    for (std::size_t t = 0; t < to.size(); ++t) m.from[static_cast<std::size_t>(m.order[t])] = to[t];
   }
   void regroup(Movement& m, const Ints& to) {
     m.op = Ops::RESHAPE;
@@ -302,11 +300,9 @@ class KernelMaker {
     m.from = wide;
     expand(m, wide);
     const LazyOp values = m(noted(tensor(m.from, dtype, depth + 1)));
-    const DType of =
-        c_.of<DType>({dtypes::int32, dtypes::int64, dtypes::int8, dtypes::uint8, dtypes::uint64});
+    const DType of = c_.of<DType>({dtypes::int32, dtypes::int64, dtypes::int8, dtypes::uint8, dtypes::uint64});
     LazyOp index = noted(tensor(shape, of, depth + 1));
-    if (n > 0 && c_.chance(80))
-      index = LazyOp::alu(Ops::FLOORMOD, {index, LazyOp::constant(Scalar::of(of, n), shape)});
+    if (n > 0 && c_.chance(80)) index = LazyOp::alu(Ops::FLOORMOD, {index, LazyOp::constant(Scalar::of(of, n), shape)});
     return noted(LazyOp::gather(values, index));
   }
   LazyOp noted(LazyOp x) {
@@ -348,8 +344,7 @@ class KernelMaker {
     return LazyOp::load(slot, dtype, st, size);
   }
   Scalar value(DType dtype) {
-    if (is_wild_ && c_.chance(15))
-      return Scalar::from_bits(dtype, std::uint64_t{c_.below(1U << 31)} * 0x200000003U);
+    if (is_wild_ && c_.chance(15)) return Scalar::from_bits(dtype, std::uint64_t{c_.below(1U << 31)} * 0x200000003U);
     const std::int64_t n = c_.below(9);
     if (dtype.is_float()) return Scalar::of(dtype, (static_cast<double>(n) - 4) / 2);
     return Scalar::of(dtype, n);
@@ -357,9 +352,7 @@ class KernelMaker {
 
   // --- ops on elements ---
 
-  static bool is_function(Ops op) {
-    return (op >= Ops::EXP2 && op <= Ops::ERF) || op == Ops::POW || op == Ops::ATAN2;
-  }
+  static bool is_function(Ops op) { return (op >= Ops::EXP2 && op <= Ops::ERF) || op == Ops::POW || op == Ops::ATAN2; }
   static bool fits(const OpRow& r, DType dtype) {
     switch (r.typing) {
       case OpTyping::same: return true;
@@ -375,8 +368,7 @@ class KernelMaker {
   LazyOp element(const Ints& shape, DType dtype, int depth) {
     std::vector<Ops> ops;
     for (const OpRow& r : op_rows())
-      if (is_elementwise(r.op) && fits(r, dtype) && (has_functions_ || !is_function(r.op)))
-        ops.push_back(r.op);
+      if (is_elementwise(r.op) && fits(r, dtype) && (has_functions_ || !is_function(r.op))) ops.push_back(r.op);
     const Ops op = c_.of(ops);
     DType of = dtype;
     if (row(op).typing == OpTyping::compare) of = any_dtype();
@@ -452,9 +444,7 @@ class KernelMaker {
     if (axes.empty()) return leaf(shape, dtype);
     reductions_left_ -= 2;
     const LazyOp x = noted(tensor(shape, dtype, depth + 1));
-    const auto whole = [&](Ops op, const LazyOp& of) {
-      return LazyOp::reduce(op, of, axes).expand(shape);
-    };
+    const auto whole = [&](Ops op, const LazyOp& of) { return LazyOp::reduce(op, of, axes).expand(shape); };
     const std::size_t kind = c_.weighted({40, 20, 20, 20});
     if (kind == 0 || !dtype.is_float() || (kind != 2 && !has_functions_)) {
       const LazyOp over = whole(reduce_op(), x);

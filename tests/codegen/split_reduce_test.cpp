@@ -13,16 +13,13 @@
 namespace strata {
 namespace {
 
-Opt split(std::size_t axis, std::int64_t parts) {
-  return {Opt::Kind::SPLITREDUCE, axis, parts, 0, {}};
-}
+Opt split(std::size_t axis, std::int64_t parts) { return {Opt::Kind::SPLITREDUCE, axis, parts, 0, {}}; }
 SplitReduction split_text(std::string_view text, std::size_t axis, std::int64_t parts) {
   return split_reduction(parse_kernel(text).kernel, split(axis, parts), Target());
 }
 
 /// Runs the kernels one after another on `memory`, and temporaries behind it.
-oracle::Buffers run_parts(const SplitReduction& parts, oracle::Buffers memory,
-                          const oracle::KernelValues& values) {
+oracle::Buffers run_parts(const SplitReduction& parts, oracle::Buffers memory, const oracle::KernelValues& values) {
   const std::vector<BufferUse> uses = buffers_of(parts.rest);
   for (const int slot : parts.temporaries) {
     const BufferUse& use = uses[static_cast<std::size_t>(slot)];
@@ -51,9 +48,7 @@ TEST(SplitReduce, NothingIsLeftOfWhatDivides) {
 
 TEST(SplitReduce, ReductionsOfOneShapeShareAKernel) {
   EXPECT_EQ(split_text("a: f32[4096]; y = a.sum(); z = (a*a).sum() + a.max()", 1, 8).first.size(), 1U);
-  EXPECT_EQ(
-      split_text("a: f32[8,64]; b: f32[64]; y = a.sum(1); z = b.reshape(1,64).sum(1)", 2, 8).first.size(),
-      2U);
+  EXPECT_EQ(split_text("a: f32[8,64]; b: f32[64]; y = a.sum(1); z = b.reshape(1,64).sum(1)", 2, 8).first.size(), 2U);
 }
 
 TEST(SplitReduce, Refusals) {
@@ -62,13 +57,10 @@ TEST(SplitReduce, Refusals) {
   };
   EXPECT_NE(refusal("a: f32[64]; y = a.sum()", 0, 8).find("axis 0 is not reduced"), std::string::npos);
   EXPECT_NE(refusal("a: f32[64]; y = a.sum()", 9, 8).find("axis 9 is not reduced"), std::string::npos);
-  EXPECT_NE(refusal("a: f32[64]; y = a.sum()", 1, 33).find("fewer than two per part"),
-            std::string::npos);
+  EXPECT_NE(refusal("a: f32[64]; y = a.sum()", 1, 33).find("fewer than two per part"), std::string::npos);
   EXPECT_NE(refusal("a: f32[64]; y = a.sum()", 1, 1).find("[SPLITREDUCE 1 1]"), std::string::npos);
-  EXPECT_NE(refusal("n: 2..64; a: f32[n]; y = a.sum()", 1, 2).find("symbolic size n"),
-            std::string::npos);
-  EXPECT_NE(refusal("a: f32[64]; y = (a - a.mean()).max()", 2, 8).find("other reductions below"),
-            std::string::npos);
+  EXPECT_NE(refusal("n: 2..64; a: f32[n]; y = a.sum()", 1, 2).find("symbolic size n"), std::string::npos);
+  EXPECT_NE(refusal("a: f32[64]; y = (a - a.mean()).max()", 2, 8).find("other reductions below"), std::string::npos);
 }
 
 TEST(SplitReduce, FloatSumsKeepTheirOrderWhereTheTargetSaysSo) {
@@ -77,15 +69,13 @@ TEST(SplitReduce, FloatSumsKeepTheirOrderWhereTheTargetSaysSo) {
   const LazyOp long_sum = parse_kernel("a: f32[1000000]; y = a.sum()").kernel;
   const Target exact = Target().deterministic();
   const std::vector<Opt> opts = {split(1, 8)};
-  EXPECT_NE(complaint([&] { compile_kernel(sum, exact, opts); }).find("keeps the defined order"),
-            std::string::npos);
+  EXPECT_NE(complaint([&] { compile_kernel(sum, exact, opts); }).find("keeps the defined order"), std::string::npos);
   const auto parts = [&](std::int64_t n) {
     return compile_kernel(long_sum, exact, std::vector<Opt>{split(1, n)}).before.size();
   };
   EXPECT_EQ(parts(31), 1U);   // of 32,768
   EXPECT_EQ(parts(245), 1U);  // of 4,096
-  EXPECT_NE(complaint([&] { parts(64); }).find("does not split into 64 parts of axis 1"),
-            std::string::npos);
+  EXPECT_NE(complaint([&] { parts(64); }).find("does not split into 64 parts of axis 1"), std::string::npos);
   EXPECT_EQ(compile_kernel(max, exact, opts).before.size(), 1U);
   EXPECT_EQ(compile_kernel(sum, Target(), opts).before.size(), 1U);
 }
@@ -130,8 +120,7 @@ TEST(SplitReduce, SixteenBitSumsAreHandedOverInF32) {
   const SplitReduction parts = split_text("a: bf16[3,1000003]; y = a.sum(1); z = a.max(1)", 2, 64);
   std::vector<DType> handed;
   const std::vector<BufferUse> uses = buffers_of(parts.rest);
-  for (const int slot : parts.temporaries)
-    handed.push_back(uses[static_cast<std::size_t>(slot)].dtype);
+  for (const int slot : parts.temporaries) handed.push_back(uses[static_cast<std::size_t>(slot)].dtype);
   EXPECT_EQ(handed, (std::vector<DType>{dtypes::float32, dtypes::bfloat16}));
   EXPECT_EQ(uses[1].dtype, dtypes::bfloat16);
 }
@@ -148,16 +137,15 @@ TEST(SplitReduce, PartsInOrderGiveTheBitsOfTheWhole) {
     for (const BufferUse& use : buffers_of(kernel)) {
       before.emplace_back(use.dtype, use.size.value());
       for (std::int64_t j = 0; j < before.back().size(); ++j)
-        before.back().put(
-            j, Scalar::of(use.dtype, std::ldexp(static_cast<double>(random() % 4001) - 2000,
-                                                static_cast<int>(random() % 20) - 20)));
+        before.back().put(j, Scalar::of(use.dtype, std::ldexp(static_cast<double>(random() % 4001) - 2000,
+                                                              static_cast<int>(random() % 20) - 20)));
     }
     oracle::Buffers whole = before;
     interpret(kernel, oracle::memory_of(whole), {});
     for (const std::int64_t parts : all) {
       if (parts > axes.axes()[axis].size.value() / 2) continue;
-      const oracle::Buffers got = run_parts(
-          split_reduction(kernel, split(axis, parts), Target().deterministic()), before, {});
+      const oracle::Buffers got =
+          run_parts(split_reduction(kernel, split(axis, parts), Target().deterministic()), before, {});
       for (std::int64_t j = 0; j < whole[0].size(); ++j)
         ASSERT_EQ(got[0][j].bits(), whole[0][j].bits()) << text << ", parts " << parts << ", at " << j;
     }

@@ -1,8 +1,8 @@
 // What one element of a kernel's result may be: a value known to the bit, or a range of floats that holds all that the
 // errors of functions, contraction and another order of summation permit.
 //
-// Ends of ranges are values of the dtype. An op that is rounded correctly is monotone, so that its results on ranges lie
-// between its results on their ends; functions add the units of the last place that their decomposition states.
+// Ends of ranges are values of the dtype. An op that is rounded correctly is monotone, so that its results on ranges
+// lie between its results on their ends; functions add the units of the last place that their decomposition states.
 #pragma once
 
 #include <algorithm>
@@ -69,16 +69,13 @@ inline ValueRange between(DType dtype, double low, double high, bool nan) {
 
 /// `steps` values of the dtype above `v`; infinity is the last one. @pre v is no NaN
 inline double stepped(DType dtype, double v, std::int64_t steps) {
-  const auto infinity =
-      static_cast<std::int64_t>(Scalar::of(dtype, std::numeric_limits<double>::infinity()).bits());
+  const auto infinity = static_cast<std::int64_t>(Scalar::of(dtype, std::numeric_limits<double>::infinity()).bits());
   const std::uint64_t sign = std::uint64_t{1} << (dtype.bits() - 1);
   const std::uint64_t bits = Scalar::of(dtype, v).bits();
   const auto size = static_cast<std::int64_t>(bits & (sign - 1));
   std::int64_t at = (bits & sign) != 0 ? -size : size;
-  at = steps > 0 ? (at > infinity - steps ? infinity : at + steps)
-                 : (at < -infinity - steps ? -infinity : at + steps);
-  const std::uint64_t stepped_bits =
-      at < 0 ? sign | static_cast<std::uint64_t>(-at) : static_cast<std::uint64_t>(at);
+  at = steps > 0 ? (at > infinity - steps ? infinity : at + steps) : (at < -infinity - steps ? -infinity : at + steps);
+  const std::uint64_t stepped_bits = at < 0 ? sign | static_cast<std::uint64_t>(-at) : static_cast<std::uint64_t>(at);
   return Scalar::from_bits(dtype, stepped_bits).as_double();
 }
 /// The values of `dtype` around [low, high] that surely hold it.
@@ -88,8 +85,7 @@ inline ValueRange outwards(DType dtype, double low, double high, std::int64_t st
 }
 
 /// What an index picks out of `values`: 0 where there is none.
-inline ValueRange gathered_range(std::span<const ValueRange> values, const ValueRange& index,
-                                 DType dtype) {
+inline ValueRange gathered_range(std::span<const ValueRange> values, const ValueRange& index, DType dtype) {
   if (!index.is_exact) return anything(dtype);
   const std::int64_t at = index.exact.as_int();
   const bool is_there = at >= 0 && at < static_cast<std::int64_t>(values.size());
@@ -101,11 +97,9 @@ class RangeOps {
   explicit RangeOps(const Freedom& freedom) : freedom_(freedom) {}
 
   ValueRange operator()(Ops op, std::span<const ValueRange> v, DType result) const {
-    if (std::all_of(v.begin(), v.end(), [](const ValueRange& x) { return x.is_exact; }))
-      return of_exact(op, v, result);
+    if (std::all_of(v.begin(), v.end(), [](const ValueRange& x) { return x.is_exact; })) return of_exact(op, v, result);
     if (op == Ops::NOOP) return v[0];
-    if (op == Ops::WHERE)
-      return !v[0].is_exact ? hull(v[1], v[2]) : v[0].exact.as_bool() ? v[1] : v[2];
+    if (op == Ops::WHERE) return !v[0].is_exact ? hull(v[1], v[2]) : v[0].exact.as_bool() ? v[1] : v[2];
     if (op == Ops::CAST) return cast(v[0], result);
     if (op == Ops::CMPLT || op == Ops::CMPEQ || op == Ops::CMPNE) return compare(op, v[0], v[1]);
     if (!result.is_float() || op == Ops::BITCAST) return anything(result);
@@ -120,14 +114,12 @@ class RangeOps {
     std::vector<std::int64_t> numbers;
   };
   /// What a reduction of `v`, in row-major order of the reduced axes, comes to.
-  ValueRange reduced(Ops reduction, std::span<const ValueRange> v, DType dtype,
-                     const Reduced& axes) const {
+  ValueRange reduced(Ops reduction, std::span<const ValueRange> v, DType dtype, const Reduced& axes) const {
     const Ops op = combining_op(reduction);
     const DType type = accumulator_of(reduction, dtype);
     const Scalar identity = identity_of(reduction, type);
     std::vector<ValueRange> values;
-    for (const ValueRange& x : v)
-      values.push_back(type == dtype ? x : (*this)(Ops::CAST, std::span(&x, 1), type));
+    for (const ValueRange& x : v) values.push_back(type == dtype ? x : (*this)(Ops::CAST, std::span(&x, 1), type));
     ValueRange out = exactly(identity);
     if (!is_ordered(reduction, dtype)) {
       for (const ValueRange& x : values) combine(op, out, x);
@@ -147,15 +139,14 @@ class RangeOps {
     total = (*this)(op, operands, total.dtype());
   }
   /// One digit after another, by a list of all the places that have the same digits before it.
-  void add_in_order(Ops op, std::span<const ValueRange> v, const Reduced& axes,
-                    std::span<const SumDigit> digits, const Scalar& identity, ValueRange& total) const {
+  void add_in_order(Ops op, std::span<const ValueRange> v, const Reduced& axes, std::span<const SumDigit> digits,
+                    const Scalar& identity, ValueRange& total) const {
     std::vector<std::size_t> all;
     for (std::size_t k = 0; k < v.size(); ++k) all.push_back(k);
     add_digit(op, v, axes, digits, identity, all, total);
   }
-  void add_digit(Ops op, std::span<const ValueRange> v, const Reduced& axes,
-                 std::span<const SumDigit> digits, const Scalar& identity,
-                 const std::vector<std::size_t>& places, ValueRange& total) const {
+  void add_digit(Ops op, std::span<const ValueRange> v, const Reduced& axes, std::span<const SumDigit> digits,
+                 const Scalar& identity, const std::vector<std::size_t>& places, ValueRange& total) const {
     if (digits.empty()) {
       for (const std::size_t k : places) combine(op, total, v[k]);
       return;
@@ -179,9 +170,7 @@ class RangeOps {
   static Scalar computed(Ops op, std::initializer_list<Scalar> v, DType to = dtypes::none) {
     return evaluate(op, std::span<const Scalar>(v.begin(), v.size()), to);
   }
-  static double number(Ops op, DType dtype, double a) {
-    return computed(op, {Scalar::of(dtype, a)}).as_double();
-  }
+  static double number(Ops op, DType dtype, double a) { return computed(op, {Scalar::of(dtype, a)}).as_double(); }
   static double number(Ops op, DType dtype, double a, double b) {
     return computed(op, {Scalar::of(dtype, a), Scalar::of(dtype, b)}).as_double();
   }
@@ -205,8 +194,7 @@ class RangeOps {
     for (const ValueRange& x : v) scalars.push_back(x.exact);
     const bool converts = op == Ops::CAST || op == Ops::BITCAST;
     const Scalar r = evaluate(op, scalars, converts ? result : dtypes::none);
-    if (op == Ops::BITCAST && scalars[0].is_nan())
-      return anything(result);  // which NaN is not said
+    if (op == Ops::BITCAST && scalars[0].is_nan()) return anything(result);  // which NaN is not said
     if (!result.is_float() || r.is_nan()) return exactly(r);
     const double value = r.as_double();
     if ((op == Ops::MAX || op == Ops::MIN) && value == 0 && !(scalars[0] == scalars[1]) &&
@@ -232,8 +220,8 @@ class RangeOps {
   static ValueRange cast(const ValueRange& x, DType to) {
     const DType from = x.dtype();
     if (from.is_float() && to.is_float())
-      return between(to, Scalar::of(from, x.low).cast(to).as_double(),
-                     Scalar::of(from, x.high).cast(to).as_double(), x.nan);
+      return between(to, Scalar::of(from, x.low).cast(to).as_double(), Scalar::of(from, x.high).cast(to).as_double(),
+                     x.nan);
     if (to.is_float()) {
       const double low = from.is_bool() ? 0 : lowest(from), high = from.is_bool() ? 1 : highest(from);
       return outwards(to, low, high, 1, false);
@@ -272,10 +260,8 @@ class RangeOps {
       case Ops::MULACC: return sum(dtype, product(dtype, v[0], v[1], 1), v[2]);
       case Ops::RECIP: return quotient(dtype, exactly(Scalar::of(dtype, 1.0)), v[0]);
       case Ops::DIV: return quotient(dtype, v[0], v[1]);
-      case Ops::MAX:
-        return between(dtype, std::max(v[0].low, v[1].low), std::max(v[0].high, v[1].high), nan);
-      case Ops::MIN:
-        return between(dtype, std::min(v[0].low, v[1].low), std::min(v[0].high, v[1].high), nan);
+      case Ops::MAX: return between(dtype, std::max(v[0].low, v[1].low), std::max(v[0].high, v[1].high), nan);
+      case Ops::MIN: return between(dtype, std::min(v[0].low, v[1].low), std::min(v[0].high, v[1].high), nan);
       case Ops::SIN:
       case Ops::COS: return wave(op, dtype, v[0]);
       case Ops::MOD:
@@ -295,31 +281,24 @@ class RangeOps {
     const bool leaves_domain = std::isnan(low);
     if (std::isnan(high)) return exactly(computed(op, {Scalar::of(dtype, x.high)}));
     if (leaves_domain) low = -kInfinity;
-    return between(dtype, stepped(dtype, low, -steps), stepped(dtype, high, steps),
-                   x.nan || leaves_domain);
+    return between(dtype, stepped(dtype, low, -steps), stepped(dtype, high, steps), x.nan || leaves_domain);
   }
   ValueRange wave(Ops op, DType dtype, const ValueRange& x) const {
-    if (!std::isfinite(x.low) || !std::isfinite(x.high) || x.high - x.low > 4)
-      return anything(dtype);
+    if (!std::isfinite(x.low) || !std::isfinite(x.high) || x.high - x.low > 4) return anything(dtype);
     const double middle = x.low + (x.high - x.low) / 2;  // rounded: it may be an end
     const double radius = std::max(middle - x.low, x.high - middle);
     const double at = op == Ops::SIN ? std::sin(middle) : std::cos(middle);
-    return outwards(dtype, std::max(-1.0, at - radius), std::min(1.0, at + radius),
-                    error_of(op, dtype) + 2, x.nan);
+    return outwards(dtype, std::max(-1.0, at - radius), std::min(1.0, at + radius), error_of(op, dtype) + 2, x.nan);
   }
   static ValueRange sum(DType dtype, const ValueRange& a, const ValueRange& b) {
-    const bool cancels = (a.low == -kInfinity && b.high == kInfinity) ||
-                         (a.high == kInfinity && b.low == -kInfinity);
+    const bool cancels = (a.low == -kInfinity && b.high == kInfinity) || (a.high == kInfinity && b.low == -kInfinity);
     if (cancels) return anything(dtype);
-    return between(dtype, number(Ops::ADD, dtype, a.low, b.low),
-                   number(Ops::ADD, dtype, a.high, b.high), a.nan || b.nan);
+    return between(dtype, number(Ops::ADD, dtype, a.low, b.low), number(Ops::ADD, dtype, a.high, b.high),
+                   a.nan || b.nan);
   }
   static bool holds_zero(const ValueRange& x) { return x.low <= 0 && x.high >= 0; }
-  static bool holds_infinity(const ValueRange& x) {
-    return std::isinf(x.low) || std::isinf(x.high);
-  }
-  static ValueRange of_corners(Ops op, DType dtype, const ValueRange& a, const ValueRange& b,
-                               std::int64_t steps) {
+  static bool holds_infinity(const ValueRange& x) { return std::isinf(x.low) || std::isinf(x.high); }
+  static ValueRange of_corners(Ops op, DType dtype, const ValueRange& a, const ValueRange& b, std::int64_t steps) {
     double low = kInfinity, high = -kInfinity;
     for (const double x : {a.low, a.high})
       for (const double y : {b.low, b.high}) {
@@ -331,8 +310,7 @@ class RangeOps {
     return between(dtype, stepped(dtype, low, -steps), stepped(dtype, high, steps), a.nan || b.nan);
   }
   static ValueRange product(DType dtype, const ValueRange& a, const ValueRange& b, std::int64_t steps) {
-    if ((holds_zero(a) && holds_infinity(b)) || (holds_zero(b) && holds_infinity(a)))
-      return anything(dtype);
+    if ((holds_zero(a) && holds_infinity(b)) || (holds_zero(b) && holds_infinity(a))) return anything(dtype);
     return of_corners(Ops::MUL, dtype, a, b, steps);
   }
   static ValueRange quotient(DType dtype, const ValueRange& a, const ValueRange& b) {
@@ -384,8 +362,7 @@ class RangeOps {
     }
     const auto n = static_cast<long double>(v.size() + 1);
     const long double error = n * std::ldexp(1.02L, -digits) * size;
-    return outwards(dtype, static_cast<double>(low - error), static_cast<double>(high + error), 2,
-                    false);
+    return outwards(dtype, static_cast<double>(low - error), static_cast<double>(high + error), 2, false);
   }
   /// The exponent of the lowest bit of `x` that is set.
   static int lowest_bit(double x) {
@@ -416,8 +393,7 @@ class RangeOps {
     const long double most = std::max(std::fabs(low), std::fabs(high));
     const long double error =
         static_cast<long double>(v.size() + 1) * std::ldexp(1.02L, -dtype.significand_bits()) * most;
-    return outwards(dtype, static_cast<double>(low - error), static_cast<double>(high + error), 2,
-                    false);
+    return outwards(dtype, static_cast<double>(low - error), static_cast<double>(high + error), 2, false);
   }
 
   Freedom freedom_;

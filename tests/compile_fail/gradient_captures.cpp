@@ -7,8 +7,6 @@
 strata::ops::Value doubled(const strata::ops::Value& x) {
   return with_gradient(
       x * 2, {&x, 1},
-      [x](const strata::ops::Value& dy, const strata::ops::Saved&) {
-        return std::vector{dy + x * 0 + dy};
-      },
+      [x](const strata::ops::Value& dy, const strata::ops::Saved&) { return std::vector{dy + x * 0 + dy}; },
       strata::ops::Saved({}));
 }

@@ -4,5 +4,4 @@
 #include "strata/layout/layout_static.h"
 
 using strata::layout;
-constexpr auto kSize =
-    composition(layout<"(4,4):(4,1)">.value(), layout<"(2,2):(1,3)">.value()).size();
+constexpr auto kSize = composition(layout<"(4,4):(4,1)">.value(), layout<"(2,2):(1,3)">.value()).size();

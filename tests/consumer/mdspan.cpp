@@ -1,5 +1,5 @@
-// std::mdspan in and out with a standard library that has it: a program without GoogleTest, which is built against another
-// standard library. Prints what does not hold, and then returns 1.
+// std::mdspan in and out with a standard library that has it: a program without GoogleTest, which is built against
+// another standard library. Prints what does not hold, and then returns 1.
 #include "strata/view/mdspan.h"
 
 #if !defined(__cpp_lib_mdspan)

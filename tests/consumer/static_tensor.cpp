@@ -1,5 +1,5 @@
-// A user's program with tensors at namespace scope: made before main, used there, gone after it. Whatever the order in which the
-// linker puts this object and those of Strata, nothing of Strata has to be made first.
+// A user's program with tensors at namespace scope: made before main, used there, gone after it. Whatever the order in
+// which the linker puts this object and those of Strata, nothing of Strata has to be made first.
 #include <strata/strata.h>
 
 #include <cstdio>

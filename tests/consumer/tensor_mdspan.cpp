@@ -1,5 +1,5 @@
-// Tensors over std::mdspan's memory and std::mdspan over tensors', with a standard library that has it: a program without
-// GoogleTest. Prints what does not hold, and then returns 1.
+// Tensors over std::mdspan's memory and std::mdspan over tensors', with a standard library that has it: a program
+// without GoogleTest. Prints what does not hold, and then returns 1.
 #include "strata/tensor/interop.h"
 
 #if !defined(__cpp_lib_mdspan)
@@ -65,8 +65,7 @@ void check_all() {
   check_both_ways("layout_right", std::mdspan<float, Sizes>(storage.data(), 3, 4));
   check_both_ways("layout_left", std::mdspan<float, Sizes, std::layout_left>(storage.data(), 3, 4));
   const std::layout_stride::mapping<Sizes> part(Sizes(3, 4), std::array<int, 2>{10, 2});
-  check_both_ways("layout_stride",
-                  std::mdspan<float, Sizes, std::layout_stride>(storage.data() + 1, part));
+  check_both_ways("layout_stride", std::mdspan<float, Sizes, std::layout_stride>(storage.data() + 1, part));
   check_const_and_refused();
 }
 

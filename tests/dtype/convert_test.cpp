@@ -24,9 +24,7 @@ struct Half {
   std::uint16_t (*from_f64)(double);
 
   int fraction_bits() const { return 15 - exponent_bits; }
-  std::uint16_t infinity() const {
-    return static_cast<std::uint16_t>(0x7fff >> fraction_bits() << fraction_bits());
-  }
+  std::uint16_t infinity() const { return static_cast<std::uint16_t>(0x7fff >> fraction_bits() << fraction_bits()); }
   // The value of a pattern up to infinity, by the definition of IEEE 754.
   double value(int bits) const {
     const int field = bits >> fraction_bits(), fraction = bits & ((1 << fraction_bits()) - 1);
@@ -106,10 +104,8 @@ TEST_P(Halves, RoundAnyDoubleToTheNearest) {
     const auto at = std::lower_bound(middles.begin(), middles.end(), v) - middles.begin();
     ASSERT_EQ(half.from_f64(v), at) << v;
   }
-  for (double v : {std::numeric_limits<double>::max(), 1e300})
-    EXPECT_EQ(half.from_f64(v), half.infinity());
-  for (double v : {std::numeric_limits<double>::denorm_min(), 1e-300, 0.0})
-    EXPECT_EQ(half.from_f64(v), 0);
+  for (double v : {std::numeric_limits<double>::max(), 1e300}) EXPECT_EQ(half.from_f64(v), half.infinity());
+  for (double v : {std::numeric_limits<double>::denorm_min(), 1e-300, 0.0}) EXPECT_EQ(half.from_f64(v), 0);
   EXPECT_EQ(half.from_f64(-0.0), 0x8000);
 }
 
@@ -127,8 +123,7 @@ TEST_P(Halves, KeepNaN) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, Halves,
                          ::testing::Values(Half{dtypes::float16, 5, f16_to_f32, f32_to_f16, f64_to_f16},
-                                           Half{dtypes::bfloat16, 8, bf16_to_f32, f32_to_bf16,
-                                                f64_to_bf16}),
+                                           Half{dtypes::bfloat16, 8, bf16_to_f32, f32_to_bf16, f64_to_bf16}),
                          [](const auto& test) { return test.param.dtype.name(); });
 
 TEST(Convert, RoundsOnceFromDouble) {
@@ -160,8 +155,7 @@ TEST(Convert, RoundsToSingle) {
     const int exponent = static_cast<int>(random() % 290) - 163;
     const double fraction = std::ldexp(static_cast<double>(random() >> 12), -52);
     const double v = std::ldexp(k % 2 == 0 ? 1 + fraction : -1 - fraction, exponent);
-    ASSERT_EQ(Scalar::of(dtypes::float32, v).bits(), std::bit_cast<std::uint32_t>(static_cast<float>(v)))
-        << v;
+    ASSERT_EQ(Scalar::of(dtypes::float32, v).bits(), std::bit_cast<std::uint32_t>(static_cast<float>(v))) << v;
   }
   const double largest = std::numeric_limits<float>::max(), past = largest + 0x1p103;
   EXPECT_EQ(Scalar::of(dtypes::float32, std::nextafter(past, 0)).as_double(), largest);

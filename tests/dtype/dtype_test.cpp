@@ -17,8 +17,7 @@ TEST(DType, IsASmallValue) {
   EXPECT_EQ(sizeof(DType), 3U);
   EXPECT_TRUE(DType().is_none());
   EXPECT_EQ(dtypes::all().size(), DType::kCount);
-  for (std::size_t i = 0; i < DType::kCount; ++i)
-    EXPECT_EQ(static_cast<std::size_t>(dtypes::all()[i].id()), i + 1);
+  for (std::size_t i = 0; i < DType::kCount; ++i) EXPECT_EQ(static_cast<std::size_t>(dtypes::all()[i].id()), i + 1);
 }
 
 TEST(DType, HasThePropertiesOfItsCType) {

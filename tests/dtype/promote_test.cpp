@@ -43,8 +43,7 @@ TEST(Promote, IsItsDefinition) {
   for (DType a : dtypes::all())
     for (DType b : dtypes::all()) {
       const bool floats = a.is_float() || b.is_float();
-      EXPECT_EQ(promote(a, b), floats ? float_promotion(a, b) : integer_promotion(a, b))
-          << a.name() << " " << b.name();
+      EXPECT_EQ(promote(a, b), floats ? float_promotion(a, b) : integer_promotion(a, b)) << a.name() << " " << b.name();
     }
 }
 
@@ -80,8 +79,7 @@ TEST(Promote, IsAssociativeButFor48Triples) {
     for (DType b : dtypes::all())
       for (DType c : dtypes::all()) {
         const bool equal = promote(promote(a, b), c) == promote(a, promote(b, c));
-        EXPECT_EQ(!equal, is_known_exception(a, b, c))
-            << a.name() << " " << b.name() << " " << c.name();
+        EXPECT_EQ(!equal, is_known_exception(a, b, c)) << a.name() << " " << b.name() << " " << c.name();
         exceptions += equal ? 0 : 1;
       }
   EXPECT_EQ(exceptions, 48);

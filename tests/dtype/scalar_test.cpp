@@ -80,15 +80,13 @@ void check_truncation(DType dtype, double v, std::int64_t want) {
 TEST(Scalar, TruncatesAndSaturatesNarrowIntegers) {
   for (DType dtype : dtypes::all()) {
     if (!dtype.is_int() || dtype.bits() == 64) continue;
-    const auto low = static_cast<std::int64_t>(lowest(dtype)),
-               high = static_cast<std::int64_t>(highest(dtype));
+    const auto low = static_cast<std::int64_t>(lowest(dtype)), high = static_cast<std::int64_t>(highest(dtype));
     const auto check = [&](double v) {
       const double whole = std::trunc(v);
       const bool under = whole <= lowest(dtype), over = whole >= highest(dtype);
       check_truncation(dtype, v, under ? low : over ? high : static_cast<std::int64_t>(whole));
     };
-    for (double end :
-         {lowest(dtype) - 1, lowest(dtype), highest(dtype), highest(dtype) + 1, 0.0, 1.0, -1.0})
+    for (double end : {lowest(dtype) - 1, lowest(dtype), highest(dtype), highest(dtype) + 1, 0.0, 1.0, -1.0})
       for (double off : {0.0, 0.25, -0.25, 0.5, -0.5, 0.75, -0.75}) {
         const auto single = static_cast<float>(end + off);
         check(end + off);
@@ -197,8 +195,8 @@ TEST(Scalar, KeepsItsBits) {
     }
   }
   // Signalling and quiet NaN of either sign, infinities, subnormals, zeros.
-  for (std::uint64_t bits : {0x7f800001U, 0xff800001U, 0x7fc00000U, 0xffffffffU, 0x7f800000U,
-                             0xff800000U, 1U, 0x807fffffU, 0x00800000U, 0x80000000U, 0U}) {
+  for (std::uint64_t bits : {0x7f800001U, 0xff800001U, 0x7fc00000U, 0xffffffffU, 0x7f800000U, 0xff800000U, 1U,
+                             0x807fffffU, 0x00800000U, 0x80000000U, 0U}) {
     EXPECT_EQ(Scalar::from_bits(dtypes::float32, bits).bits(), bits);
     EXPECT_EQ(Scalar(std::bit_cast<float>(static_cast<std::uint32_t>(bits))).bits(), bits);
   }

@@ -15,9 +15,7 @@ namespace {
 
 const Device& interp() { return Device::get("INTERP"); }
 
-LazyOp leaf(const std::vector<float>& values, const Ints& shape) {
-  return leaf_of(Buffer::fromCPU(values), shape);
-}
+LazyOp leaf(const std::vector<float>& values, const Ints& shape) { return leaf_of(Buffer::fromCPU(values), shape); }
 std::vector<float> values_of(const LazyOp& n) {
   const Buffer b = buffer_of(n);
   const std::span<float> elements = b.as<float>();
@@ -80,9 +78,8 @@ TEST(Realize, PartsIntoTheirPlaces) {
 TEST(Realize, CopiesOutliveWhatTheyWereMadeOf) {
   const LazyOp x = leaf({1, 2, 3, 4}, {2, 2});
   const auto rows = [](const LazyOp& n) {
-    return LazyOp::reduce(
-               Ops::SUM,
-               n.reshape({2, 1, 2}).expand({2, 2, 2}) * n.reshape({1, 2, 2}).expand({2, 2, 2}), {2})
+    return LazyOp::reduce(Ops::SUM, n.reshape({2, 1, 2}).expand({2, 2, 2}) * n.reshape({1, 2, 2}).expand({2, 2, 2}),
+                          {2})
         .reshape({2, 2});
   };
   const LazyOp copy = rows(x).copied();
@@ -153,8 +150,7 @@ TEST(Realize, NamesTheOpThatMadeANaN) {
     FAIL() << "a NaN passed";
   } catch (const Error& e) {
     const std::string text = e.what();
-    EXPECT_NE(text.find("SQRT of shape (2,) made a NaN at element 0 (sqrt, written at"), std::string::npos)
-        << text;
+    EXPECT_NE(text.find("SQRT of shape (2,) made a NaN at element 0 (sqrt, written at"), std::string::npos) << text;
     EXPECT_NE(text.find("realize_test.cpp"), std::string::npos) << text;
   }
 }
@@ -174,10 +170,7 @@ TEST(Realize, NamesTheIndexThatIsOutside) {
   } catch (const Error& e) {
     const std::string text = e.what();
     EXPECT_EQ(e.kind(), ErrorKind::shape);
-    EXPECT_EQ(
-        text.find(
-            "[gather] index -6 at (1,) is outside of a range: -3 to 2, and 7 (gather, written at"),
-        0)
+    EXPECT_EQ(text.find("[gather] index -6 at (1,) is outside of a range: -3 to 2, and 7 (gather, written at"), 0)
         << text;
     EXPECT_NE(text.find("realize_test.cpp"), std::string::npos) << text;
   }
@@ -189,9 +182,7 @@ TEST(Realize, NamesTheIndexThatIsOutside) {
 
 TEST(Realize, WithoutFusionTheSame) {
   const LazyOp x = leaf({1, 2, 3, 4}, {2, 2});
-  const auto graph = [&](float shift) {
-    return exp2_of(x + leaf({shift, shift, shift, shift}, {2, 2})) + x;
-  };
+  const auto graph = [&](float shift) { return exp2_of(x + leaf({shift, shift, shift, shift}, {2, 2})) + x; };
   const std::vector<float> fused = result(graph(1));
   const ScopedFlag apart(flags::NOFUSE, true);
   const Counting kernels;

@@ -19,9 +19,7 @@ namespace strata::test {
 /// A line of a trace.
 class TraceLine {
  public:
-  explicit TraceLine(const std::string& text) : document_(std::make_unique<JsonDocument>()) {
-    document_->read(text);
-  }
+  explicit TraceLine(const std::string& text) : document_(std::make_unique<JsonDocument>()) { document_->read(text); }
   std::optional<JsonValue> find(std::string_view key) const {
     for (const JsonValue::Member& m : document_->root().as_object("line"))
       if (m.key == key) return m.value;
@@ -29,9 +27,7 @@ class TraceLine {
   }
   std::string_view text(std::string_view key) const { return find(key).value().as_string(key); }
   std::int64_t number(std::string_view key) const { return find(key).value().as_integer(key); }
-  std::vector<JsonValue> list(std::string_view key) const {
-    return find(key).value().as_array(key);
-  }
+  std::vector<JsonValue> list(std::string_view key) const { return find(key).value().as_array(key); }
   std::string_view event() const { return text("event"); }
 
  private:
@@ -74,8 +70,7 @@ struct TraceLines {
       if (event == "run") refers(kernels, "kernel");
       if (event == "replay") refers(captures, "capture");
       if (event == "realize") refers(graphs, "graph"), realizes.insert(line.number("realize"));
-      if (event == "realized" || (event == "run" && line.find("realize")))
-        refers(realizes, "realize");
+      if (event == "realized" || (event == "run" && line.find("realize"))) refers(realizes, "realize");
       if (event != "capture") continue;
       for (const JsonValue& step : line.list("steps"))
         EXPECT_TRUE(kernels.contains(step.as_object("step")[0].value.as_integer("kernel")));

@@ -60,8 +60,7 @@ TEST_F(Trace, IsReadBack) {
   EXPECT_EQ(trace.of("realized")[0]->find("done")->as_bool("done"), true);
   EXPECT_EQ(trace.count("run"), 2U);
   for (const TraceLine* kernel : trace.of("kernel"))
-    for (const char* text : {"name", "axes", "uops", "source", "device"})
-      EXPECT_NE(kernel->text(text), "") << text;
+    for (const char* text : {"name", "axes", "uops", "source", "device"}) EXPECT_NE(kernel->text(text), "") << text;
   EXPECT_GE(trace.count("allocate"), 2U);
 }
 
@@ -78,13 +77,11 @@ TEST_F(Trace, SaysWhichNodesAKernelComputes) {
     for (const JsonValue::Member& m : item.as_object("item")) {
       if (m.key == "why") reasons.emplace_back(m.value.as_string("why"));
       if (m.key != "computes") continue;
-      for (const JsonValue& n : m.value.as_array("computes"))
-        ++times[static_cast<std::size_t>(n.as_integer("node"))];
+      for (const JsonValue& n : m.value.as_array("computes")) ++times[static_cast<std::size_t>(n.as_integer("node"))];
     }
   EXPECT_EQ(reasons, (std::vector<std::string>{"contiguous", "asked"}));
   for (std::size_t k = 0; k < nodes.size(); ++k)
-    EXPECT_EQ(times[k], nodes[k].raw().find("\"memory\":true") == std::string::npos ? 1 : 0)
-        << nodes[k].raw();
+    EXPECT_EQ(times[k], nodes[k].raw().find("\"memory\":true") == std::string::npos ? 1 : 0) << nodes[k].raw();
 }
 
 TEST_F(Trace, WritesEachTextOnce) {

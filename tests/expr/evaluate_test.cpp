@@ -63,8 +63,7 @@ TEST(Scan, EqualsTheOracle) {
     const Tape tape(e);
     std::vector<std::int64_t> slots;
     std::vector<std::string> names;
-    for (std::size_t v = 0; v < tape.variables().size(); ++v)
-      names.push_back(tape.variable(v).name);
+    for (std::size_t v = 0; v < tape.variables().size(); ++v) names.push_back(tape.variable(v).name);
     Case ordered;
     for (std::size_t v = 0; v < names.size(); ++v)
       ordered.variables.push_back({names[v], tape.variable(v).min, tape.variable(v).max});
@@ -83,8 +82,7 @@ TEST(Scan, EqualsTheOracle) {
           ASSERT_EQ(slots[tape.root(0)], (*wanted)[at]);
         }
         for (std::size_t i = scan.count(); i < scan.padded(); ++i)
-          EXPECT_NE(std::find(wanted->begin(), wanted->end(), static_cast<std::int64_t>(values[i])),
-                    wanted->end());
+          EXPECT_NE(std::find(wanted->begin(), wanted->end(), static_cast<std::int64_t>(values[i])), wanted->end());
       }
     });
     EXPECT_EQ(at, wanted->size());
@@ -107,8 +105,7 @@ TEST(Scan, AllWidths) {
         for (std::size_t p = 0; p < scan.count(); ++p, ++points) {
           const std::int64_t a = -7 + static_cast<std::int64_t>(points) / 90,
                              b = 1 + static_cast<std::int64_t>(points) % 90;
-          const std::int64_t v =
-              std::max((a * 5 - b * 3) * scale[i], floor_div(b * b * scale[i], b + 2));
+          const std::int64_t v = std::max((a * 5 - b * 3) * scale[i], floor_div(b * b * scale[i], b + 2));
           ASSERT_EQ(static_cast<std::int64_t>(scan.values(0)[p]), floor_mod(v, scale[i] * 7 + b));
           ASSERT_EQ(scan.point(p), (std::vector<std::int64_t>{a, b}));
         }
@@ -127,8 +124,7 @@ TEST(Scan, LongRangesAreCutIntoChunks) {
     while (scan.next())
       for (std::size_t i = 0; i < scan.count(); ++i, ++points) {
         const std::int64_t vc = points % 2, vb = -5 + points / 2 % 9006, va = points / 2 / 9006;
-        ASSERT_EQ(static_cast<std::int64_t>(scan.values(0)[i]),
-                  floor_mod(floor_div(va * 100 + vb, 7), 50) + vc * vb);
+        ASSERT_EQ(static_cast<std::int64_t>(scan.values(0)[i]), floor_mod(floor_div(va * 100 + vb, 7), 50) + vc * vb);
         if (i % 64 == 0) {
           ASSERT_EQ(scan.point(i), (std::vector<std::int64_t>{va, vb, vc}));
         }

@@ -94,8 +94,8 @@ TEST_F(ExactStep, FindsWhatTheTableShows) {
   };
   for (const Simplification& row : rows) {
     const Expr got = simplify(row.before, Effort::exact);
-    EXPECT_TRUE(same(got, row.after))
-        << row.before.render() << " -> " << got.render() << ", not " << row.after.render();
+    EXPECT_TRUE(same(got, row.after)) << row.before.render() << " -> " << got.render() << ", not "
+                                      << row.after.render();
   }
 }
 
@@ -152,8 +152,7 @@ TEST(Forms, OfKnownShapes) {
     std::vector<std::int64_t> table;
     for (std::int64_t v = 0; v <= 40; ++v) table.push_back(evaluate(row.before, {{x, v}}));
     std::size_t least = SIZE_MAX;
-    for (const Expr& form : univariate_forms(x, 0, table))
-      least = std::min(least, count_nodes(form));
+    for (const Expr& form : univariate_forms(x, 0, table)) least = std::min(least, count_nodes(form));
     EXPECT_LE(least, count_nodes(row.after)) << row.before.render();
   }
 }
@@ -172,21 +171,17 @@ TEST(Under, RandomAssumptions) {
     const Expr e = oracle::build(c.tree, variables);
     const Variable &a = variables.front(), &b = variables.back();
     const std::int64_t middle = a.min() + (a.max() - a.min()) / 2;
-    const Expr assumption = seed % 3 == 0   ? a + b * 2 < middle * 2
-                            : seed % 3 == 1 ? a % 3 == 1
-                                            : a * b > middle;
+    const Expr assumption = seed % 3 == 0 ? a + b * 2 < middle * 2 : seed % 3 == 1 ? a % 3 == 1 : a * b > middle;
     const Expr got = simplify_exact_under(e, assumption);
     std::int64_t valid = 0, value = 0;
     bool constant = true;
     for (std::uint64_t p = 0; p < oracle::volume_of(c); ++p) {
       const auto columns = oracle::columns_of(c, p, 1);
       Values at;
-      for (std::size_t v = 0; v < variables.size(); ++v)
-        at.emplace_back(variables[v], columns[v][0]);
+      for (std::size_t v = 0; v < variables.size(); ++v) at.emplace_back(variables[v], columns[v][0]);
       if (evaluate(assumption, at) == 0) continue;
       const std::int64_t wanted = evaluate(e, at);
-      ASSERT_EQ(evaluate(got, at), wanted)
-          << e.render() << " under " << assumption.render() << " -> " << got.render();
+      ASSERT_EQ(evaluate(got, at), wanted) << e.render() << " under " << assumption.render() << " -> " << got.render();
       if (valid++ == 0) value = wanted;
       constant &= wanted == value;
     }

@@ -17,8 +17,7 @@
 namespace strata {
 namespace {
 
-constexpr std::int64_t k40 = std::int64_t{1} << 40, k61 = std::int64_t{1} << 61,
-                       k62 = std::int64_t{1} << 62;
+constexpr std::int64_t k40 = std::int64_t{1} << 40, k61 = std::int64_t{1} << 61, k62 = std::int64_t{1} << 62;
 
 using Points = std::vector<std::vector<std::int64_t>>;
 
@@ -85,8 +84,7 @@ TEST(Extremes, ConditionsAsParts) {
 }
 
 TEST(Extremes, CoefficientsWithoutANegative) {
-  const std::vector<Variable> vars = {Variable("a", -10, k61), Variable("b", -10, k62),
-                                      Variable("c", -10, 10)};
+  const std::vector<Variable> vars = {Variable("a", -10, k61), Variable("b", -10, k62), Variable("c", -10, 10)};
   check("max(b*-3, a*-5 + -9223372036854775808)", vars, {{-10, k61, 0}, {-10, 3, 0}, {-1, 0, 0}});
   check("min(max(a, b)*-9223372036854775808, c)", vars, {{-3, 1, 5}, {0, -1, 5}, {0, -1, -5}});
   check("a + b*-9223372036854775808 == 3 and b*3 - a < 5", vars, {{3, 0, 0}, {4, 0, 0}, {3, 1, 0}});
@@ -99,8 +97,8 @@ TEST(Extremes, CoefficientsWithoutANegative) {
 TEST(Extremes, ATraceChangesNoResult) {
   const std::vector<Variable> vars = {Variable("a", 0, k61), Variable("b", 0, k61)};
   for (const std::string_view text :
-       {"(a + -9223372036854775807) % 12", "2*a - 9223372036854775807 - 1 < 0",
-        "4*a - 9223372036854775807 - 1 == 0", "(a*3 + b*-9223372036854775808) // 5 + b"}) {
+       {"(a + -9223372036854775807) % 12", "2*a - 9223372036854775807 - 1 < 0", "4*a - 9223372036854775807 - 1 == 0",
+        "(a*3 + b*-9223372036854775808) // 5 + b"}) {
     std::string traced;
     {  // first: a node that lives already is found without any rule
       const RewriteTrace trace([](const RewriteEvent&) {});

@@ -28,9 +28,7 @@ struct Calculator {
   std::size_t column = 0;
 
   constexpr void number(std::int64_t value, std::size_t) { stack.push_back(value); }
-  constexpr void name(std::string_view name, std::size_t) {
-    stack.push_back(static_cast<std::int64_t>(name.size()));
-  }
+  constexpr void name(std::string_view name, std::size_t) { stack.push_back(static_cast<std::int64_t>(name.size())); }
   constexpr void fail(Fault f, std::string_view, std::string_view, std::size_t c) {
     failed = true;
     fault = f;
@@ -118,8 +116,7 @@ TEST(Grammar, PrecedenceAndAssociativity) {
       {"- 9223372036854775808", kNegInf}, {"0-9223372036854775807", -kPosInf}, {"notx", 4}, {"iff", 3}, {"1if 1else 2", 1},
   };
   // clang-format on
-  for (const ValueCase& c : cases)
-    EXPECT_EQ(value(c.text), c.value) << c.text << " at " << fault_column(c.text);
+  for (const ValueCase& c : cases) EXPECT_EQ(value(c.text), c.value) << c.text << " at " << fault_column(c.text);
 }
 
 TEST(Grammar, EveryErrorHasItsColumnAndItsSentence) {
@@ -240,14 +237,11 @@ constexpr Operator kOperators[] = {
 };
 // clang-format on
 
-std::string bracketed(const Written& w, int least) {
-  return w.precedence < least ? "(" + w.sparse + ")" : w.sparse;
-}
+std::string bracketed(const Written& w, int least) { return w.precedence < least ? "(" + w.sparse + ")" : w.sparse; }
 
 Written write_random(std::mt19937_64& random, int depth) {
   if (depth == 0 || random() % 8 == 0) {
-    const std::string leaf =
-        random() % 2 == 0 ? std::string(1, "xyz"[random() % 3]) : std::to_string(random() % 9);
+    const std::string leaf = random() % 2 == 0 ? std::string(1, "xyz"[random() % 3]) : std::to_string(random() % 9);
     return {leaf, leaf, 9};
   }
   const Written a = write_random(random, depth - 1);
@@ -256,14 +250,11 @@ Written write_random(std::mt19937_64& random, int depth) {
   if (which == 12) return {"(-(" + a.full + "))", "-" + bracketed(a, 8), 8};
   if (which == 13) return {"(!(" + a.full + "))", "not " + bracketed(a, 4), 4};
   if (which == 14) return {"(!(" + a.full + "))", "!" + bracketed(a, 8), 8};
-  if (which == 15)
-    return {"max((" + a.full + "),(" + b.full + "))", "max(" + a.sparse + "," + b.sparse + ")", 9};
+  if (which == 15) return {"max((" + a.full + "),(" + b.full + "))", "max(" + a.sparse + "," + b.sparse + ")", 9};
   const Written c = write_random(random, depth - 1);
   const std::string full = "select((" + c.full + "),(" + a.full + "),(" + b.full + "))";
-  if (which == 16)
-    return {full, bracketed(a, 2) + " if " + bracketed(c, 2) + " else " + bracketed(b, 1), 1};
-  if (which == 17)
-    return {full, bracketed(c, 2) + "?" + bracketed(a, 1) + ":" + bracketed(b, 1), 1};
+  if (which == 16) return {full, bracketed(a, 2) + " if " + bracketed(c, 2) + " else " + bracketed(b, 1), 1};
+  if (which == 17) return {full, bracketed(c, 2) + "?" + bracketed(a, 1) + ":" + bracketed(b, 1), 1};
   const Operator& op = kOperators[which];
   return {"((" + a.full + ")" + std::string(op.text) + "(" + b.full + "))",
           bracketed(a, op.left) + std::string(op.text) + bracketed(b, op.right), op.precedence};

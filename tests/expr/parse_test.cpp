@@ -72,8 +72,7 @@ TEST(Parse, EveryErrorHasItsColumn) {
       {"a +", 4, "end of the text"},
   };
   // clang-format on
-  for (const BadText& c : cases)
-    expect_refused(c, [&](std::string_view text) { parse(text, vars); });
+  for (const BadText& c : cases) expect_refused(c, [&](std::string_view text) { parse(text, vars); });
 }
 
 ErrorKind kind_of_parse(std::string_view text, const std::vector<Variable>& vars) {
@@ -93,8 +92,7 @@ TEST(Parse, NamesAreDistinctAndNotWordsOfTheGrammar) {
 TEST(Parse, LongSums) {
   const auto vars = parsed_variables();
   const std::size_t n = 100000;
-  EXPECT_TRUE(
-      same(parse(repeated("a+", n) + "1", vars), Expr(1) + vars[0] * static_cast<std::int64_t>(n)));
+  EXPECT_TRUE(same(parse(repeated("a+", n) + "1", vars), Expr(1) + vars[0] * static_cast<std::int64_t>(n)));
 }
 
 TEST(Parse, DeepChainsOfEveryKind) {
@@ -121,8 +119,7 @@ TEST(Parse, ASumOfManyVariablesTakesNoQuadraticTime) {
     vars.emplace_back(detail::message("v", i), 0, 9);
     ones.emplace_back(vars.back(), i % 2 == 0 ? 1 : 0);
   }
-  const Expr short_sum = parse(alternating_sum(1000), vars),
-             long_sum = parse(alternating_sum(50000), vars);
+  const Expr short_sum = parse(alternating_sum(1000), vars), long_sum = parse(alternating_sum(50000), vars);
   EXPECT_TRUE(same(parse(short_sum.render(), vars), short_sum));
   EXPECT_EQ(variables(long_sum).size(), 50000u);
   EXPECT_EQ(evaluate(long_sum, ones), 25007);
@@ -164,15 +161,13 @@ TEST(Latex, ReadsWhatRenderWrites) {
   };
   check("\\left(x+3\\right)\\cdot y", "(x+3)*y");
   check("\\left\\lfloor\\frac{x + 1}{3}\\right\\rfloor\\cdot 2", "((x+1)//3)*2");
-  check("\\left\\lfloor \\frac{\\left\\lfloor\\frac{x}{3}\\right\\rfloor}{ n } \\right\\rfloor",
-        "(x//3)//n");
+  check("\\left\\lfloor \\frac{\\left\\lfloor\\frac{x}{3}\\right\\rfloor}{ n } \\right\\rfloor", "(x//3)//n");
   check("\\left(x+y\\right)\\bmod 7", "(x+y)%7");
   check("\\min\\left(x, \\max\\left(y, 3\\right)\\right)", "min(x,max(y,3))");
   check("x\\le 3\\land y\\ge 4\\lor \\lnot\\left(a\\ne 2\\right)", "(x<=3 and y>=4) or not (a!=2)");
   check("\\left[x=3\\right]\\cdot 5", "(x==3)*5");
   check("\\mathit{idx0}+\\mathit{a}", "idx0+a");
-  check("\\begin{cases}x & \\text{if }a<3 \\\\ y & \\text{otherwise}\\end{cases}",
-        "x if a<3 else y");
+  check("\\begin{cases}x & \\text{if }a<3 \\\\ y & \\text{otherwise}\\end{cases}", "x if a<3 else y");
   check("\\begin{cases}x&\\text{if }a<3\\\\y&\\text{if }b<2\\\\4&\\text{otherwise}\\end{cases}+1",
         "(x if a<3 else y if b<2 else 4)+1");
 }
@@ -198,8 +193,7 @@ TEST(Latex, ErrorsPointIntoTheOriginal) {
       {"\\", 1, "unknown LaTeX command"},
   };
   // clang-format on
-  for (const BadText& c : cases)
-    expect_refused(c, [&](std::string_view text) { parse(text, vars); });
+  for (const BadText& c : cases) expect_refused(c, [&](std::string_view text) { parse(text, vars); });
 }
 
 // --- direct evaluation ---
@@ -223,8 +217,7 @@ TEST(ExprProgram, DetectsOverflowAndZeroDivisorsWhereTheyCount) {
   const std::vector<std::string> names{"x", "y"};
   const auto fails = [&](std::string_view text, std::int64_t x, std::int64_t y) {
     const ExprProgram::Outcome out = compile(text, names).try_evaluate(std::array{x, y});
-    return out.failed ? std::string(to_string(out.kind)) + std::to_string(out.column)
-                      : std::to_string(out.value);
+    return out.failed ? std::string(to_string(out.kind)) + std::to_string(out.column) : std::to_string(out.value);
   };
   EXPECT_EQ(fails("1 + x//y", 1, 0), "domain6");
   EXPECT_EQ(fails("1 + x%y", 1, 0), "domain6");

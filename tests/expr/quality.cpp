@@ -16,13 +16,11 @@ void report(const char* name, const Quality& q) {
       "%-6s bounds exact %.2f%%  constants %zu, missed %zu (%.2f%%)  affine %zu, missed %zu "
       "(%.2f%%)  dead names %zu, left %zu "
       "(%.2f%%)  operators %.3f  us %.1f  slowest %.1f ms (seed %llu)\n",
-      name, q.bounds_percent(), q.constants, q.constants_missed, q.constants_percent(), q.affine,
-      q.affine_missed, q.affine_percent(), q.dead_names, q.dead_names_left, q.names_percent(),
-      q.mean_operators(), 1e6 * q.seconds / static_cast<double>(q.cases), 1e3 * q.slowest,
-      static_cast<unsigned long long>(q.slowest_seed));
+      name, q.bounds_percent(), q.constants, q.constants_missed, q.constants_percent(), q.affine, q.affine_missed,
+      q.affine_percent(), q.dead_names, q.dead_names_left, q.names_percent(), q.mean_operators(),
+      1e6 * q.seconds / static_cast<double>(q.cases), 1e3 * q.slowest, static_cast<unsigned long long>(q.slowest_seed));
   if (q.wrong + q.unsound + q.unstable != 0)
-    std::printf("%-6s WRONG %zu  UNSOUND %zu  NOT IDEMPOTENT %zu\n", name, q.wrong, q.unsound,
-                q.unstable);
+    std::printf("%-6s WRONG %zu  UNSOUND %zu  NOT IDEMPOTENT %zu\n", name, q.wrong, q.unsound, q.unstable);
 }
 
 }  // namespace

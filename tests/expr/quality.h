@@ -24,8 +24,7 @@ struct Truth {
 inline std::vector<std::uint64_t> strides_of(const Case& c) {
   std::vector<std::uint64_t> strides(c.variables.size(), 1);
   for (std::size_t v = strides.size(); v-- > 1;)
-    strides[v - 1] =
-        strides[v] * static_cast<std::uint64_t>(c.variables[v].max - c.variables[v].min + 1);
+    strides[v - 1] = strides[v] * static_cast<std::uint64_t>(c.variables[v].max - c.variables[v].min + 1);
   return strides;
 }
 
@@ -36,8 +35,7 @@ inline std::uint64_t volume_of(const Case& c) {
 }
 
 /// Columns of `count` points from `first` on, in row-major order.
-inline std::vector<std::vector<std::int64_t>> columns_of(const Case& c, std::uint64_t first,
-                                                         std::size_t count) {
+inline std::vector<std::vector<std::int64_t>> columns_of(const Case& c, std::uint64_t first, std::size_t count) {
   const auto strides = strides_of(c);
   std::vector<std::vector<std::int64_t>> columns(c.variables.size(), std::vector<std::int64_t>(count));
   for (std::size_t v = 0; v < columns.size(); ++v) {
@@ -97,8 +95,7 @@ inline std::optional<Truth> truth_of(const Case& c) {
 
 /// Counts over a population.
 struct Quality {
-  std::size_t cases = 0, bounds_exact = 0, constants = 0, constants_missed = 0, affine = 0,
-              affine_missed = 0;
+  std::size_t cases = 0, bounds_exact = 0, constants = 0, constants_missed = 0, affine = 0, affine_missed = 0;
   std::size_t dead_names = 0, dead_names_left = 0, wrong = 0, unsound = 0, unstable = 0, operators = 0;
   double seconds = 0, slowest = 0;
   std::uint64_t slowest_seed = 0;
@@ -145,8 +142,7 @@ inline void judge(std::uint64_t seed, const RandomOptions& options, Effort effor
   const Expr built = build(c.tree, variables);
   const Expr e = simplify(built, effort);
   const Facts facts = e.facts(effort);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   ++q.cases;
   q.seconds += seconds;
   if (seconds > q.slowest) {
@@ -155,8 +151,8 @@ inline void judge(std::uint64_t seed, const RandomOptions& options, Effort effor
   }
   const auto complain = [&](std::size_t& counter, const std::string& what) {
     ++counter;
-    q.complaints.push_back(strata::detail::message("seed ", seed, ": ", what, ": ",
-                                                   text_of(c.tree, c.names()), " -> ", e.render()));
+    q.complaints.push_back(
+        strata::detail::message("seed ", seed, ": ", what, ": ", text_of(c.tree, c.names()), " -> ", e.render()));
   };
   auto names = c.names();
   const auto table = table_of(c, tree_of(e, names));
@@ -178,8 +174,7 @@ inline void judge(std::uint64_t seed, const RandomOptions& options, Effort effor
   for (std::size_t v = 0; v < variables.size(); ++v) {
     if (truth->depends[v]) continue;
     ++q.dead_names;
-    const bool there = std::any_of(left.begin(), left.end(),
-                                   [&](const Variable& x) { return same(x, variables[v]); });
+    const bool there = std::any_of(left.begin(), left.end(), [&](const Variable& x) { return same(x, variables[v]); });
     if (there) complain(q.dead_names_left, "name left");
   }
   q.operators += operators_of(e);

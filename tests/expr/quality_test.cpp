@@ -13,8 +13,7 @@ oracle::Quality quality(Effort effort) {
   oracle::RandomOptions options;
   options.symbolic_divisors = false;
   oracle::Quality q;
-  for (std::uint64_t seed = kFirst; seed < kFirst + kCount; ++seed)
-    oracle::judge(seed, options, effort, q);
+  for (std::uint64_t seed = kFirst; seed < kFirst + kCount; ++seed) oracle::judge(seed, options, effort, q);
   return q;
 }
 

@@ -97,8 +97,7 @@ class RandomCase {
     constexpr std::array names = {"x", "y2", "y10", "z"};
     const auto count = static_cast<std::size_t>(random_.between(1, options_.most_variables));
     for (std::size_t i = 0; i < count; ++i) {
-      const std::int64_t size =
-          random_.one_in(3) ? random_.between(1, options_.range) : random_.between(1, 9);
+      const std::int64_t size = random_.one_in(3) ? random_.between(1, options_.range) : random_.between(1, 9);
       std::int64_t low = 0;
       if (random_.one_in(4))
         low = random_.between(-options_.range, 5);
@@ -130,9 +129,7 @@ class RandomCase {
     spans_[static_cast<std::size_t>(node)] = span;
     return node;
   }
-  std::int32_t constant_leaf(std::int64_t c) {
-    return note(case_.tree.leaf(TreeOp::Const, c), {c, c});
-  }
+  std::int32_t constant_leaf(std::int64_t c) { return note(case_.tree.leaf(TreeOp::Const, c), {c, c}); }
   std::int32_t variable_leaf() {
     const std::int64_t v = random_.between(0, static_cast<std::int64_t>(case_.variables.size()) - 1);
     const CaseVariable& variable = case_.variables[static_cast<std::size_t>(v)];
@@ -143,8 +140,7 @@ class RandomCase {
   static Span add(Span a, Span b) { return {a.low + b.low, a.high + b.high}; }
   static Span negate(Span a) { return {-a.high, -a.low}; }
   static Span multiply(Span a, Span b) {
-    const auto ends = {sat_mul(a.low, b.low), sat_mul(a.low, b.high), sat_mul(a.high, b.low),
-                       sat_mul(a.high, b.high)};
+    const auto ends = {sat_mul(a.low, b.low), sat_mul(a.low, b.high), sat_mul(a.high, b.low), sat_mul(a.high, b.high)};
     return {std::min(ends), std::max(ends)};
   }
   static Span widest(Span a) {
@@ -191,9 +187,7 @@ class RandomCase {
     if (random_.one_in(3)) return binary(TreeOp::Sub, a, b, add(span(a), negate(span(b))));
     return binary(TreeOp::Add, a, b, add(span(a), span(b)));
   }
-  std::int32_t negation(std::int32_t a) {
-    return note(case_.tree.add(TreeOp::Neg, a), negate(span(a)));
-  }
+  std::int32_t negation(std::int32_t a) { return note(case_.tree.add(TreeOp::Neg, a), negate(span(a))); }
   std::int32_t product(Operands operands) {
     const auto [a, b] = operands;
     return binary(TreeOp::Mul, a, b, multiply(span(a), span(b)));
@@ -224,8 +218,7 @@ class RandomCase {
     const std::int32_t rest = random_.one_in(4) ? b : divide(TreeOp::Mod, b, within);
     const std::int32_t high = product({n, a});
     const std::int32_t address = binary(TreeOp::Add, high, rest, add(span(high), span(rest)));
-    const std::int32_t by =
-        product({n, m >= 0 && random_.one_in(2) ? m : constant_leaf(random_.between(1, 4))});
+    const std::int32_t by = product({n, m >= 0 && random_.one_in(2) ? m : constant_leaf(random_.between(1, 4))});
     const TreeOp op = random_.one_in(2) ? TreeOp::Div : TreeOp::Mod;
     return divide(op, random_.one_in(4) ? high : address, by);
   }
@@ -246,8 +239,7 @@ class RandomCase {
   /// i*a + j*(a//c) + k*(a%e) with factors that nearly cancel.
   std::int32_t mixture(std::int32_t a) {
     const std::int32_t d = divisor();
-    const std::int64_t c =
-        case_.tree.nodes[static_cast<std::size_t>(d)].op == TreeOp::Const ? span(d).low : 2;
+    const std::int64_t c = case_.tree.nodes[static_cast<std::size_t>(d)].op == TreeOp::Const ? span(d).low : 2;
     const auto factor = [&] {
       const std::int64_t k = random_.between(-3, 3);
       return constant_leaf(random_.one_in(2) ? k * c : k);
@@ -278,10 +270,8 @@ class RandomCase {
       return note(case_.tree.add(kind <= 1 ? TreeOp::And : TreeOp::Or, p, q), {0, 1});
     }
     if (kind == 4) return note(case_.tree.add(TreeOp::Not, condition(depth - 1)), {0, 1});
-    constexpr std::array ops = {TreeOp::Lt, TreeOp::Le, TreeOp::Gt,
-                                TreeOp::Ge, TreeOp::Eq, TreeOp::Ne};
-    const std::int32_t a =
-        depth > 1 && random_.one_in(4) ? mixture(value(depth - 2)) : value(depth - 1);
+    constexpr std::array ops = {TreeOp::Lt, TreeOp::Le, TreeOp::Gt, TreeOp::Ge, TreeOp::Eq, TreeOp::Ne};
+    const std::int32_t a = depth > 1 && random_.one_in(4) ? mixture(value(depth - 2)) : value(depth - 1);
     const std::int32_t b = random_.one_in(2) ? constant_leaf(constant()) : value(depth - 2);
     return note(case_.tree.add(random_.pick(ops), a, b), {0, 1});
   }
@@ -334,14 +324,11 @@ inline Expr build_node(const TreeNode& n, const Expr& a, const Expr& b, const Ex
 }
 
 /// The expression that `tree` says, through the public operators. @throws Error as they do
-inline Expr build(const Tree& tree, const std::vector<Variable>& variables,
-                  Order order = Order::as_written) {
+inline Expr build(const Tree& tree, const std::vector<Variable>& variables, Order order = Order::as_written) {
   std::vector<Expr> made;
   made.reserve(tree.nodes.size());
   for (const TreeNode& n : tree.nodes) {
-    const auto src = [&](int i) -> const Expr& {
-      return made[static_cast<std::size_t>(n.src[i < n.arity() ? i : 0])];
-    };
+    const auto src = [&](int i) -> const Expr& { return made[static_cast<std::size_t>(n.src[i < n.arity() ? i : 0])]; };
     if (n.op == TreeOp::Const) {
       made.emplace_back(n.value);
     } else if (n.op == TreeOp::Var) {
@@ -407,8 +394,7 @@ inline Tree tree_of(const Expr& e, std::vector<std::string>& names) {
       made = tree.leaf(TreeOp::Const, n->k0());
       for (const Term& t : n->terms()) {
         std::int32_t term = at.at(t.atom);
-        if (t.coefficient != 1)
-          term = tree.add(TreeOp::Mul, tree.leaf(TreeOp::Const, t.coefficient), term);
+        if (t.coefficient != 1) term = tree.add(TreeOp::Mul, tree.leaf(TreeOp::Const, t.coefficient), term);
         made = tree.add(TreeOp::Add, made, term);
       }
     } else if (n->is(Op::Select)) {
@@ -420,8 +406,7 @@ inline Tree tree_of(const Expr& e, std::vector<std::string>& names) {
     at[n] = made;
   }
   // The evaluator takes the last node for the root.
-  if (at.at(e.node()) != tree.root())
-    throw InternalError("the root of an expression must come last");
+  if (at.at(e.node()) != tree.root()) throw InternalError("the root of an expression must come last");
   return tree;
 }
 
@@ -437,9 +422,8 @@ inline Points points_of(const std::vector<CaseVariable>& box, std::size_t most, 
   std::uint64_t volume = 1;
   for (const CaseVariable& v : box) {
     const auto size = static_cast<std::uint64_t>(v.max) - static_cast<std::uint64_t>(v.min) + 1;
-    volume = size == 0 || volume > (std::uint64_t{1} << 32) || size > (std::uint64_t{1} << 31)
-                 ? std::uint64_t{1} << 62
-                 : volume * size;
+    volume = size == 0 || volume > (std::uint64_t{1} << 32) || size > (std::uint64_t{1} << 31) ? std::uint64_t{1} << 62
+                                                                                               : volume * size;
   }
   out.complete = volume <= most;
   out.count = out.complete ? static_cast<std::size_t>(volume) : most;
@@ -447,8 +431,7 @@ inline Points points_of(const std::vector<CaseVariable>& box, std::size_t most, 
   std::uint64_t block = 1;
   for (std::size_t v = 0; v < box.size(); ++v) {
     std::vector<std::int64_t> column(out.count);
-    const auto size =
-        static_cast<std::uint64_t>(box[v].max) - static_cast<std::uint64_t>(box[v].min) + 1;
+    const auto size = static_cast<std::uint64_t>(box[v].max) - static_cast<std::uint64_t>(box[v].min) + 1;
     for (std::size_t i = 0; i < out.count; ++i) {
       std::uint64_t step = 0;
       if (out.complete) {

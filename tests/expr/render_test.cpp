@@ -91,8 +91,7 @@ TEST(Render, LatexNotation) {
   for (const Rendering& row : rows) {
     const std::string latex = text_of(row.input, Notation::latex);
     EXPECT_EQ(latex, row.output);
-    EXPECT_TRUE(same(parse(latex, rendered_variables()), parse(row.input, rendered_variables())))
-        << latex;
+    EXPECT_TRUE(same(parse(latex, rendered_variables()), parse(row.input, rendered_variables()))) << latex;
   }
 }
 
@@ -116,8 +115,7 @@ TEST(Render, CHasTheSameValueUnderItsOwnRounding) {
     const Expr e = oracle::build(c.tree, vars);
     std::vector<std::string> names = c.names();
     const std::string text = render(e, Notation::c);
-    const oracle::Tree as_c = oracle::parse_c_tree(text, names),
-                       as_spec = oracle::parse_tree(e.render(), names);
+    const oracle::Tree as_c = oracle::parse_c_tree(text, names), as_spec = oracle::parse_tree(e.render(), names);
     const ExprProgram read_back = compile(text, names);
     const oracle::Points points = oracle::points_of(c.variables, 60, seed);
     oracle::TreeEvaluator run_c, run_spec;
@@ -135,8 +133,7 @@ TEST(Render, CHasTheSameValueUnderItsOwnRounding) {
 }
 
 TEST(Render, CAtTheEdgesOf64Bits) {
-  const std::vector<Variable> vars{Variable("lo", kNegInf, 3), Variable("hi", -1, kPosInf),
-                                   Variable("n", 1, kPosInf)};
+  const std::vector<Variable> vars{Variable("lo", kNegInf, 3), Variable("hi", -1, kPosInf), Variable("n", 1, kPosInf)};
   const std::vector<std::string> names{"lo", "hi", "n"};
   oracle::Points points;
   for (std::int64_t lo : {kNegInf, kNegInf + 1, std::int64_t{-1}, std::int64_t{3}})
@@ -148,21 +145,17 @@ TEST(Render, CAtTheEdgesOf64Bits) {
         points.columns[2].push_back(n);
       }
   for (const char* text :
-       {"lo//3", "lo%3", "lo//n", "lo%n", "hi//5", "hi%5", "hi//9223372036854775807", "hi%n",
-        "lo//9223372036854775807", "min(lo,hi)//4", "(lo if hi<3 else -1)%7",
-        "-9223372036854775808 + (hi<5)", "-3//n"}) {
+       {"lo//3", "lo%3", "lo//n", "lo%n", "hi//5", "hi%5", "hi//9223372036854775807", "hi%n", "lo//9223372036854775807",
+        "min(lo,hi)//4", "(lo if hi<3 else -1)%7", "-9223372036854775808 + (hi<5)", "-3//n"}) {
     const Expr e = parse(text, vars);
     std::vector<std::string> known = names;
     const oracle::Tree as_c = oracle::parse_c_tree(render(e, Notation::c), known);
     oracle::TreeEvaluator evaluator;
-    const oracle::Column& got =
-        evaluator(as_c, points.columns, points.count, oracle::Rounding::truncate);
+    const oracle::Column& got = evaluator(as_c, points.columns, points.count, oracle::Rounding::truncate);
     const ExprProgram truth = compile(text, names);
     for (std::size_t p = 0; p < points.count; ++p) {
-      const std::vector<std::int64_t> at{points.columns[0][p], points.columns[1][p],
-                                         points.columns[2][p]};
-      EXPECT_TRUE(got.ok[p] != 0 && got.values[p] == truth.evaluate(at))
-          << render(e, Notation::c) << " at " << p;
+      const std::vector<std::int64_t> at{points.columns[0][p], points.columns[1][p], points.columns[2][p]};
+      EXPECT_TRUE(got.ok[p] != 0 && got.values[p] == truth.evaluate(at)) << render(e, Notation::c) << " at " << p;
     }
   }
 }
@@ -174,8 +167,7 @@ TEST(CountNodes, CountsOperatorsAndLeavesOfTheText) {
       {"x if a<3 else y", 6}, {"x>0 and x<2 and y<2", 13}, {"a-4*b+1", 7},
   };
   // clang-format on
-  for (const auto& [text, count] : rows)
-    EXPECT_EQ(count_nodes(parse(text, rendered_variables())), count) << text;
+  for (const auto& [text, count] : rows) EXPECT_EQ(count_nodes(parse(text, rendered_variables())), count) << text;
 }
 
 TEST(CountNodes, AgreesWithTheText) {
@@ -186,9 +178,7 @@ TEST(CountNodes, AgreesWithTheText) {
       std::size_t count = 0;
       void number(std::int64_t, std::size_t) { ++count; }
       void name(std::string_view, std::size_t) { ++count; }
-      void apply(Action action, std::size_t, std::size_t) {
-        count += action == Action::neg ? 0 : 1;
-      }
+      void apply(Action action, std::size_t, std::size_t) { count += action == Action::neg ? 0 : 1; }
       void fail(Fault, std::string_view, std::string_view, std::size_t) { ADD_FAILURE(); }
     } counter;
     parse_infix(e.render(), counter);
@@ -224,8 +214,7 @@ TEST(Render, ADeepGraphNeedsNoStack) {
   for (int i = 0; i < 100000; ++i) e = select(y < i % 1000, e, x + i);
   const std::vector<Variable> vars{x, y};
   EXPECT_GE(count_nodes(e), 100000u);
-  for (Notation notation : {Notation::spec, Notation::latex})
-    EXPECT_TRUE(same(parse(render(e, notation), vars), e));
+  for (Notation notation : {Notation::spec, Notation::latex}) EXPECT_TRUE(same(parse(render(e, notation), vars), e));
   EXPECT_GT(render(e, Notation::c).size(), 100000u);
   EXPECT_THROW(render_tree(e), Error);  // its indentation alone is above the budget
 }

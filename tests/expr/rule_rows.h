@@ -1,4 +1,5 @@
-// Rule rows parsed for the tests: their three texts as trees over one list of letters, and what each letter ranges over.
+// Rule rows parsed for the tests: their three texts as trees over one list of letters, and what each letter ranges
+// over.
 #pragma once
 
 #include <string>
@@ -10,20 +11,11 @@
 
 namespace strata::oracle {
 
-enum class LetterKind : std::uint8_t {
-  integer,
-  constant,
-  positive_constant,
-  positive,
-  condition,
-  unknown
-};
+enum class LetterKind : std::uint8_t { integer, constant, positive_constant, positive, condition, unknown };
 
 inline LetterKind kind_of_letter(std::string_view letter) {
   if (letter.size() != 1) return LetterKind::unknown;
-  const auto is_in = [&](std::string_view set) {
-    return set.find(letter[0]) != std::string_view::npos;
-  };
+  const auto is_in = [&](std::string_view set) { return set.find(letter[0]) != std::string_view::npos; };
   return is_in("xyzw")   ? LetterKind::integer
          : is_in("abde") ? LetterKind::constant
          : is_in("ckgh") ? LetterKind::positive_constant
@@ -35,8 +27,7 @@ inline LetterKind kind_of_letter(std::string_view letter) {
 struct ParsedRule {
   std::vector<std::string> letters;  // of `before` first, then those that only the guard has
   std::size_t bound_letters = 0;     // how many occur in `before`
-  std::size_t guarded_letters =
-      0;  // how many occur in `before` or in the guard; letters.size() when the row is sound
+  std::size_t guarded_letters = 0;   // how many occur in `before` or in the guard; letters.size() when the row is sound
   Tree before, after, guard;
 };
 

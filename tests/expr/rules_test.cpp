@@ -24,8 +24,7 @@ constexpr std::int64_t kMostPoints = 300000;
 std::vector<Range> box_of(const ParsedRule& rule) {
   std::vector<Range> box;
   for (int level = 0; level < 5; ++level) {
-    constexpr std::int64_t kInteger[] = {13, 9, 6, 4, 3}, kConstant[] = {5, 4, 4, 3, 2},
-                           kPositive[] = {6, 4, 4, 3, 3};
+    constexpr std::int64_t kInteger[] = {13, 9, 6, 4, 3}, kConstant[] = {5, 4, 4, 3, 2}, kPositive[] = {6, 4, 4, 3, 3};
     box.clear();
     std::int64_t points = 1;
     for (const std::string& letter : rule.letters) {
@@ -53,8 +52,7 @@ std::vector<std::vector<std::int64_t>> points_of(const std::vector<Range>& box, 
   for (std::size_t v = 0; v < box.size(); ++v) {
     columns[v].resize(count);
     const auto size = static_cast<std::size_t>(box[v].size());
-    for (std::size_t i = 0; i < count; ++i)
-      columns[v][i] = box[v].min + static_cast<std::int64_t>((i / block) % size);
+    for (std::size_t i = 0; i < count; ++i) columns[v][i] = box[v].min + static_cast<std::int64_t>((i / block) % size);
     block *= size;
   }
   return columns;
@@ -90,8 +88,7 @@ TEST(Rules, HoldOnABox) {
   std::size_t points = 0;
   for (const Rule& rule : rules()) {
     const Verdict verdict = check_exhaustively(rule);
-    EXPECT_EQ(verdict.wrong, "") << rule.name << ": " << rule.before << " -> " << rule.after
-                                 << " if " << rule.guard;
+    EXPECT_EQ(verdict.wrong, "") << rule.name << ": " << rule.before << " -> " << rule.after << " if " << rule.guard;
     EXPECT_GT(verdict.points, 0U) << rule.name << " is vacuous: its guard holds nowhere";
     points += verdict.points;
   }
@@ -110,8 +107,7 @@ TEST(Rules, NamesAreUniqueAndLettersBound) {
     EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
     EXPECT_FALSE(rule.title.empty()) << rule.name;
     const ParsedRule parsed = parse_rule(rule);
-    EXPECT_EQ(parsed.guarded_letters, parsed.letters.size())
-        << rule.name << ": a letter of the right side is unbound";
+    EXPECT_EQ(parsed.guarded_letters, parsed.letters.size()) << rule.name << ": a letter of the right side is unbound";
     for (std::size_t i = 0; i < parsed.letters.size(); ++i) {
       const LetterKind kind = kind_of_letter(parsed.letters[i]);
       EXPECT_NE(kind, LetterKind::unknown) << rule.name << " " << parsed.letters[i];
@@ -140,9 +136,8 @@ TEST(Rules, TheLibraryReadsEveryRowAlike) {
     std::size_t count = 0;
     const auto columns = points_of(box_of(parsed), count);
     TreeEvaluator evaluate;
-    for (const auto& [text, tree] : {std::pair(rule.before, &parsed.before),
-                                     {rule.after, &parsed.after},
-                                     {rule.guard, &parsed.guard}}) {
+    for (const auto& [text, tree] :
+         {std::pair(rule.before, &parsed.before), {rule.after, &parsed.after}, {rule.guard, &parsed.guard}}) {
       const ExprProgram program = compile(text, parsed.letters);
       const Column wanted = evaluate(*tree, columns, count);
       for (std::size_t i = 0; i < count; i += 1 + count / 16) {
@@ -162,9 +157,7 @@ TEST(Rules, TheOracleReadsTheGrammar) {
   std::vector<std::string> names = {"x", "y"};
   const std::vector<std::vector<std::int64_t>> point = {{-7}, {3}};
   TreeEvaluator evaluate;
-  const auto value = [&](std::string_view text) {
-    return evaluate(parse_tree(text, names), point, 1).values[0];
-  };
+  const auto value = [&](std::string_view text) { return evaluate(parse_tree(text, names), point, 1).values[0]; };
   EXPECT_EQ(value("x//y"), -3);
   EXPECT_EQ(value("x%y"), 2);
   EXPECT_EQ(value("-x//y"), 2);

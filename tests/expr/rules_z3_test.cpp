@@ -1,9 +1,9 @@
 // Every row of the rule table, proven by Z3: integers and symbolic sizes are unbounded, constants are put in.
 //
 // A z3 row needs the answer `unsat` for "the guard holds and the sides differ" on every choice of its constants. A row
-// with a written proof is asked twice, with its symbolic sizes put in and with any sizes: it may find no answer, never be
-// refuted, and some instance is proven.
-// Z3's div and mod are Euclidean; floor is built from them for either sign of the divisor.
+// with a written proof is asked twice, with its symbolic sizes put in and with any sizes: it may find no answer, never
+// be refuted, and some instance is proven. Z3's div and mod are Euclidean; floor is built from them for either sign of
+// the divisor.
 #include <gtest/gtest.h>
 #include <z3.h>
 
@@ -60,8 +60,7 @@ class Z3 {
       } else if (n.op == TreeOp::Var) {
         terms.push_back(letters[static_cast<std::size_t>(n.value)]);
       } else {
-        terms.push_back(
-            node(n.op, src(0), n.arity() > 1 ? src(1) : src(0), n.arity() > 2 ? src(2) : src(0)));
+        terms.push_back(node(n.op, src(0), n.arity() > 1 ? src(1) : src(0), n.arity() > 2 ? src(2) : src(0)));
       }
     }
     return terms.back();
@@ -82,9 +81,7 @@ class Z3 {
   }
 
  private:
-  Z3_ast as_integer(Z3_ast condition) const {
-    return Z3_mk_ite(context_, condition, number(1), number(0));
-  }
+  Z3_ast as_integer(Z3_ast condition) const { return Z3_mk_ite(context_, condition, number(1), number(0)); }
   Z3_ast negative(Z3_ast x) const { return Z3_mk_unary_minus(context_, x); }
   Z3_ast floor_quotient(Z3_ast a, Z3_ast b) const {
     return Z3_mk_ite(context_, Z3_mk_gt(context_, b, number(0)), Z3_mk_div(context_, a, b),
@@ -116,8 +113,7 @@ class Z3 {
       case TreeOp::And:
       case TreeOp::Or: {
         Z3_ast conditions[] = {holds(a), holds(b)};
-        return as_integer(op == TreeOp::And ? Z3_mk_and(context_, 2, conditions)
-                                            : Z3_mk_or(context_, 2, conditions));
+        return as_integer(op == TreeOp::And ? Z3_mk_and(context_, 2, conditions) : Z3_mk_or(context_, 2, conditions));
       }
       case TreeOp::Const:
       case TreeOp::Var: break;
@@ -143,14 +139,13 @@ std::span<const std::int64_t> values_of(LetterKind kind, bool instantiate_sizes,
   const bool size = kind == LetterKind::positive && instantiate_sizes;
   if (size || (kind == LetterKind::positive_constant && many)) return kFewPositive;
   if (kind == LetterKind::positive_constant) return kPositive;
-  if (kind == LetterKind::constant)
-    return many ? std::span<const std::int64_t>(kFewConstant) : kConstant;
+  if (kind == LetterKind::constant) return many ? std::span<const std::int64_t>(kFewConstant) : kConstant;
   return {};
 }
 
 /// One instance of a row: `choice` puts constants in, digit by digit. False when there is no such instance.
-bool ask(const Z3& z3, const ParsedRule& rule, std::size_t choice, bool instantiate_sizes,
-         bool many, unsigned most_steps, Answers& answers) {
+bool ask(const Z3& z3, const ParsedRule& rule, std::size_t choice, bool instantiate_sizes, bool many,
+         unsigned most_steps, Answers& answers) {
   std::vector<Z3_ast> letters, facts;
   std::string constants;
   for (const std::string& letter : rule.letters) {
@@ -173,8 +168,7 @@ bool ask(const Z3& z3, const ParsedRule& rule, std::size_t choice, bool instanti
   const Z3_lbool answer = z3.satisfiable(facts, most_steps);
   answers.proven += answer == Z3_L_FALSE;
   answers.unknown += answer == Z3_L_UNDEF;
-  if (answer == Z3_L_TRUE && answers.refuted.empty())
-    answers.refuted = constants.empty() ? "any" : constants;
+  if (answer == Z3_L_TRUE && answers.refuted.empty()) answers.refuted = constants.empty() ? "any" : constants;
   return true;
 }
 
@@ -199,10 +193,8 @@ TEST(RulesZ3, EveryRowIsProven) {
   for (const Rule& rule : rules()) {
     const auto start = std::chrono::steady_clock::now();
     const bool written = rule.check == Check::written;
-    const Answers answers =
-        ask_all(rule, written, written ? kInstanceSteps : kProofSteps, written ? 1000 : 1);
-    EXPECT_EQ(answers.refuted, "")
-        << rule.name << ": " << rule.before << " -> " << rule.after << " if " << rule.guard;
+    const Answers answers = ask_all(rule, written, written ? kInstanceSteps : kProofSteps, written ? 1000 : 1);
+    EXPECT_EQ(answers.refuted, "") << rule.name << ": " << rule.before << " -> " << rule.after << " if " << rule.guard;
     EXPECT_TRUE(written || answers.unknown == 0) << rule.name << ": Z3 gives no answer";
     EXPECT_GT(answers.proven, 0) << rule.name;
     proven += answers.proven;
@@ -211,16 +203,13 @@ TEST(RulesZ3, EveryRowIsProven) {
       EXPECT_EQ(attempt.refuted, "") << rule.name;
       by_hand += attempt.unknown != 0;
     }
-    if (seconds_since(start) > 1)
-      std::printf("[ slow     ] %s: %.1f s\n", rule.name.data(), seconds_since(start));
+    if (seconds_since(start) > 1) std::printf("[ slow     ] %s: %.1f s\n", rule.name.data(), seconds_since(start));
   }
-  std::printf("[ rules    ] %d instances proven; %d rows rest on their written proof\n", proven,
-              by_hand);
+  std::printf("[ rules    ] %d instances proven; %d rows rest on their written proof\n", proven, by_hand);
 }
 
 TEST(RulesZ3, TheCheckerCatchesWrongRows) {
-  for (const Rule& rule : kWrongRules)
-    EXPECT_NE(ask_all(rule, false, kInstanceSteps, 100).refuted, "") << rule.name;
+  for (const Rule& rule : kWrongRules) EXPECT_NE(ask_all(rule, false, kInstanceSteps, 100).refuted, "") << rule.name;
 }
 
 }  // namespace

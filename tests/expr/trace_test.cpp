@@ -45,20 +45,17 @@ class Replay {
     const std::string wrong = check(rule(event.rule), parsed_[index], event);
     if (wrong.empty()) return;
     std::string bindings;
-    for (const auto& [letter, value] : event.bindings)
-      bindings += std::string(letter) + " = " + value.render() + "; ";
+    for (const auto& [letter, value] : event.bindings) bindings += std::string(letter) + " = " + value.render() + "; ";
     if (++wrong_[index] <= 3)
-      ADD_FAILURE() << rule(event.rule).name << ": " << rule(event.rule).before << " -> "
-                    << rule(event.rule).after << " if " << rule(event.rule).guard << "\n  " << wrong
-                    << "\n  " << bindings;
+      ADD_FAILURE() << rule(event.rule).name << ": " << rule(event.rule).before << " -> " << rule(event.rule).after
+                    << " if " << rule(event.rule).guard << "\n  " << wrong << "\n  " << bindings;
   }
   std::size_t fired(std::size_t rule) const { return fired_[rule]; }
   /// Rows of `names` that have not fired.
   std::string silent(const std::set<std::string>& names) const {
     std::string out;
     for (std::size_t i = 0; i < fired_.size(); ++i)
-      if (const std::string name(rules()[i].name); fired_[i] == 0 && names.contains(name))
-        out += name + " ";
+      if (const std::string name(rules()[i].name); fired_[i] == 0 && names.contains(name)) out += name + " ";
     return out;
   }
 
@@ -80,8 +77,7 @@ class Replay {
         if (column.ok[i] == 0) continue;
         if ((kind == LetterKind::positive || kind == LetterKind::positive_constant) && v <= 0)
           return letter + " is not positive";
-        if (kind == LetterKind::condition && v != 0 && v != 1)
-          return letter + " is not a condition";
+        if (kind == LetterKind::condition && v != 0 && v != 1) return letter + " is not a condition";
       }
       columns.push_back(column.values);
     }
@@ -105,10 +101,8 @@ class Replay {
     for (std::size_t i = 0; i < points.count; ++i) {
       if (given.ok[i] == 0 || given.values[i] == 0) continue;
       std::string at = " at";
-      for (std::size_t v = 0; v < box.size(); ++v)
-        at += " " + names[v] + "=" + std::to_string(points.columns[v][i]);
-      if (guard.ok[i] != 0 && guard.values[i] == 0)
-        return "the guard " + std::string(rule.guard) + " fails" + at;
+      for (std::size_t v = 0; v < box.size(); ++v) at += " " + names[v] + "=" + std::to_string(points.columns[v][i]);
+      if (guard.ok[i] != 0 && guard.values[i] == 0) return "the guard " + std::string(rule.guard) + " fails" + at;
       if (before.ok[i] != 0 && after.ok[i] != 0 && before.values[i] != after.values[i])
         return std::to_string(before.values[i]) + " became " + std::to_string(after.values[i]) + at;
     }
@@ -130,8 +124,7 @@ std::set<std::string> rows_in_the_sources() {
     std::stringstream text;
     text << std::ifstream(entry.path()).rdbuf();
     const std::string source = text.str();
-    for (std::size_t at = source.find(firing); at != std::string::npos;
-         at = source.find(firing, at + 1)) {
+    for (std::size_t at = source.find(firing); at != std::string::npos; at = source.find(firing, at + 1)) {
       const std::size_t begin = source.find_first_not_of(" \n", at + firing.size());
       out.insert(source.substr(begin, source.find(',', begin) - begin));
     }
@@ -158,8 +151,7 @@ void exercise(std::uint64_t seed) {
     const std::vector<Variable> variables = make_variables(c);
     const Expr e = build(c.tree, variables);
     if (seed % 16 == 1)
-      exercise_rare_nests(e, variables.front(), variables.back(),
-                          static_cast<std::int64_t>(seed / 16 % 7));
+      exercise_rare_nests(e, variables.front(), variables.back(), static_cast<std::int64_t>(seed / 16 % 7));
     if (seed % 16 == 0 && variables.size() > 1) {  // an aligned variable, and two without a carry
       const Variable &x = variables[0], &y = variables[1];
       const auto k = static_cast<std::int64_t>(2 + seed / 16 % 7);
@@ -172,8 +164,7 @@ void exercise(std::uint64_t seed) {
     inner.nodes.resize(1 + seed / 4 % inner.nodes.size());
     simplify_under(build(inner, variables), e);
   } catch (const Error& error) {
-    EXPECT_TRUE(error.kind() == ErrorKind::overflow || error.kind() == ErrorKind::budget)
-        << error.what();
+    EXPECT_TRUE(error.kind() == ErrorKind::overflow || error.kind() == ErrorKind::budget) << error.what();
   }
 }
 
@@ -191,8 +182,7 @@ TEST(Trace, EveryFiringIsAnInstanceOfItsRow) {
       replay(event);
       replaying = false;
     });
-    for (; seed <= kMost && (seed <= kEnough || seed % 1024 != 0 || !replay.silent(named).empty());
-         ++seed)
+    for (; seed <= kMost && (seed <= kEnough || seed % 1024 != 0 || !replay.silent(named).empty()); ++seed)
       exercise(seed);
   }
   std::size_t firings = 0, rows = 0;
@@ -207,8 +197,7 @@ TEST(Trace, EveryFiringIsAnInstanceOfItsRow) {
       "sources\n",
       firings, rows, static_cast<unsigned long long>(seed), named.size(), rules().size());
   std::printf("[ rules    ] never fired: %s\n", idle.c_str());
-  EXPECT_EQ(replay.silent(named), "")
-      << "named in the sources, but no random expression made them fire";
+  EXPECT_EQ(replay.silent(named), "") << "named in the sources, but no random expression made them fire";
 }
 
 // No row is only there to be counted: it fires, or rules.cpp says through which rows it takes effect.

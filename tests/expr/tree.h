@@ -78,8 +78,7 @@ enum class Rounding : std::uint8_t { floor, truncate };
 
 namespace tree_detail {
 
-inline bool divide(std::int64_t a, std::int64_t b, Rounding rounding, bool remainder,
-                   std::int64_t& out) {
+inline bool divide(std::int64_t a, std::int64_t b, Rounding rounding, bool remainder, std::int64_t& out) {
   if (b == 0 || (a == kNegInf && b == -1)) return false;
   if (rounding == Rounding::floor) {
     out = remainder ? floor_mod(a, b) : floor_div(a, b);
@@ -89,8 +88,7 @@ inline bool divide(std::int64_t a, std::int64_t b, Rounding rounding, bool remai
   return true;
 }
 
-inline bool apply(TreeOp op, std::int64_t a, std::int64_t b, std::int64_t c, Rounding rounding,
-                  std::int64_t& out) {
+inline bool apply(TreeOp op, std::int64_t a, std::int64_t b, std::int64_t c, Rounding rounding, std::int64_t& out) {
   switch (op) {
     case TreeOp::Neg: return try_sub(0, a, out);
     case TreeOp::Not: out = a == 0; return true;
@@ -122,8 +120,8 @@ inline bool apply(TreeOp op, std::int64_t a, std::int64_t b, std::int64_t c, Rou
 class TreeEvaluator {
  public:
   /// `variables[i]` holds the `points` values of variable i.
-  const Column& operator()(const Tree& tree, std::span<const std::vector<std::int64_t>> variables,
-                           std::size_t points, Rounding rounding = Rounding::floor) {
+  const Column& operator()(const Tree& tree, std::span<const std::vector<std::int64_t>> variables, std::size_t points,
+                           Rounding rounding = Rounding::floor) {
     if (rows_.size() < tree.nodes.size()) rows_.resize(tree.nodes.size());
     result_.ok.assign(points, 1);
     for (std::size_t i = 0; i < tree.nodes.size(); ++i) {

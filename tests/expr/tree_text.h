@@ -14,13 +14,10 @@ namespace tree_detail {
 
 inline std::string text_of_node(const TreeNode& n, std::span<const std::string> texts,
                                 std::span<const std::string> names) {
-  const auto src = [&](int i) -> const std::string& {
-    return texts[static_cast<std::size_t>(n.src[i])];
-  };
+  const auto src = [&](int i) -> const std::string& { return texts[static_cast<std::size_t>(n.src[i])]; };
   const std::string symbol(kTreeText[static_cast<std::size_t>(n.op)]);
   switch (n.op) {
-    case TreeOp::Const:
-      return n.value < 0 ? detail::message("(", n.value, ")") : std::to_string(n.value);
+    case TreeOp::Const: return n.value < 0 ? detail::message("(", n.value, ")") : std::to_string(n.value);
     case TreeOp::Var: return names[static_cast<std::size_t>(n.value)];
     case TreeOp::Neg:
     case TreeOp::Not: return "(" + symbol + src(0) + ")";
@@ -44,18 +41,16 @@ inline constexpr Infix kInfix[] = {
     {">", TreeOp::Gt, 4},
 };
 inline constexpr Infix kInfixC[] = {
-    {"<=", TreeOp::Le, 5}, {">=", TreeOp::Ge, 5},  {"==", TreeOp::Eq, 4}, {"!=", TreeOp::Ne, 4},
-    {"||", TreeOp::Or, 1}, {"&&", TreeOp::And, 2}, {"+", TreeOp::Add, 6}, {"-", TreeOp::Sub, 6},
-    {"*", TreeOp::Mul, 7}, {"/", TreeOp::Div, 7},  {"%", TreeOp::Mod, 7}, {"<", TreeOp::Lt, 5},
-    {">", TreeOp::Gt, 5},
+    {"<=", TreeOp::Le, 5},  {">=", TreeOp::Ge, 5}, {"==", TreeOp::Eq, 4}, {"!=", TreeOp::Ne, 4}, {"||", TreeOp::Or, 1},
+    {"&&", TreeOp::And, 2}, {"+", TreeOp::Add, 6}, {"-", TreeOp::Sub, 6}, {"*", TreeOp::Mul, 7}, {"/", TreeOp::Div, 7},
+    {"%", TreeOp::Mod, 7},  {"<", TreeOp::Lt, 5},  {">", TreeOp::Gt, 5},
 };
 inline constexpr int kPrefixMinus = 8;
 
 /// Operator precedence with explicit stacks. In C mode `?:` is handled by two markers on the operator stack.
 class TreeParser {
  public:
-  TreeParser(std::string_view text, std::vector<std::string>& names, bool c)
-      : text_(text), names_(names), c_(c) {}
+  TreeParser(std::string_view text, std::vector<std::string>& names, bool c) : text_(text), names_(names), c_(c) {}
 
   Tree parse() {
     while (skip_spaces(), at_ < text_.size()) expects_operand_ ? operand() : after_operand();
@@ -81,8 +76,7 @@ class TreeParser {
   };
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw std::runtime_error("tree: " + what + " at " + std::to_string(at_) + " in " +
-                             std::string(text_));
+    throw std::runtime_error("tree: " + what + " at " + std::to_string(at_) + " in " + std::string(text_));
   }
   void skip_spaces() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
@@ -165,8 +159,7 @@ class TreeParser {
       expects_operand_ = true;
       return;
     }
-    const std::span<const Infix> table =
-        c_ ? std::span<const Infix>(kInfixC) : std::span<const Infix>(kInfix);
+    const std::span<const Infix> table = c_ ? std::span<const Infix>(kInfixC) : std::span<const Infix>(kInfix);
     for (const Infix& infix : table) {
       if (!take(infix.text)) continue;
       reduce_above(infix.precedence - 1);
@@ -179,8 +172,7 @@ class TreeParser {
 
   /// Applies pending operators that bind tighter than `precedence`.
   void reduce_above(int precedence) {
-    while (!pending_.empty() &&
-           (pending_.back().kind == Kind::infix || pending_.back().kind == Kind::prefix) &&
+    while (!pending_.empty() && (pending_.back().kind == Kind::infix || pending_.back().kind == Kind::prefix) &&
            pending_.back().precedence > precedence)
       reduce();
   }

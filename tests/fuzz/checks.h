@@ -20,8 +20,7 @@ struct Failure {
 class Checker {
  public:
   struct Counts {
-    std::size_t skipped = 0, thorough = 0, points = 0, proven = 0, refuted = 0, open = 0, tight = 0,
-                complete = 0;
+    std::size_t skipped = 0, thorough = 0, points = 0, proven = 0, refuted = 0, open = 0, tight = 0, complete = 0;
   };
 
   /// The first check that fails. `seed` chooses points and operands.
@@ -52,8 +51,7 @@ class Checker {
     const std::vector<Variable> variables = make_variables(c);
     const Expr e = build(c.tree, variables);
     check_values("value", e);
-    check_facts("facts", e.node()->lo, e.node()->hi, e.node()->modulus, e.node()->residue,
-                e.node()->has(kTight));
+    check_facts("facts", e.node()->lo, e.node()->hi, e.node()->modulus, e.node()->residue, e.node()->has(kTight));
     check_order(c, variables, e);
     check_rebuild(e);
     if (!thorough || failure_) return;
@@ -84,8 +82,8 @@ class Checker {
   void compare(const std::string& check, const Column& got, const std::string& text) {
     for (std::size_t i = 0; i < points_.count && !failure_; ++i) {
       if (wanted_.ok[i] == 0 || (got.ok[i] != 0 && got.values[i] == wanted_.values[i])) continue;
-      fail(check, text + " is " + (got.ok[i] != 0 ? std::to_string(got.values[i]) : "undefined") +
-                      ", not " + std::to_string(wanted_.values[i]) + " " + at_point(i));
+      fail(check, text + " is " + (got.ok[i] != 0 ? std::to_string(got.values[i]) : "undefined") + ", not " +
+                      std::to_string(wanted_.values[i]) + " " + at_point(i));
     }
   }
   void check_values(const std::string& check, const Expr& e) {
@@ -107,19 +105,18 @@ class Checker {
       low = std::min(low, v), high = std::max(high, v);
       if (wanted_.ok[i] == 0) return;
       if (v < lo || v > hi)
-        fail(check, "bounds [" + std::to_string(lo) + ", " + std::to_string(hi) + "] exclude " +
-                        std::to_string(v) + " " + at_point(i));
+        fail(check, "bounds [" + std::to_string(lo) + ", " + std::to_string(hi) + "] exclude " + std::to_string(v) +
+                        " " + at_point(i));
       if (modulus == 0 ? v != residue : floor_mod(v, modulus) != residue)
-        fail(check, std::to_string(v) + " is not " + std::to_string(residue) + " mod " +
-                        std::to_string(modulus) + " " + at_point(i));
+        fail(check, std::to_string(v) + " is not " + std::to_string(residue) + " mod " + std::to_string(modulus) + " " +
+                        at_point(i));
     }
     if (points_.complete && !failure_) {
       ++counts_.complete;
       counts_.tight += lo == low && hi == high;
       if (exact && (lo != low || hi != high))
-        fail(check, "bounds [" + std::to_string(lo) + ", " + std::to_string(hi) +
-                        "] claim to be attained, but are [" + std::to_string(low) + ", " +
-                        std::to_string(high) + "]");
+        fail(check, "bounds [" + std::to_string(lo) + ", " + std::to_string(hi) + "] claim to be attained, but are [" +
+                        std::to_string(low) + ", " + std::to_string(high) + "]");
     }
   }
 
@@ -190,18 +187,15 @@ class Checker {
       step = gcd(step, v - wanted_.values[0]);
     }
     if (facts.min != low || facts.max != high || !facts.exact)
-      fail("facts exact", "bounds [" + std::to_string(facts.min) + ", " +
-                              std::to_string(facts.max) + "] are not [" + std::to_string(low) +
-                              ", " + std::to_string(high) + "]");
+      fail("facts exact", "bounds [" + std::to_string(facts.min) + ", " + std::to_string(facts.max) + "] are not [" +
+                              std::to_string(low) + ", " + std::to_string(high) + "]");
     if (facts.modulus != step)
-      fail("facts exact",
-           "modulus " + std::to_string(facts.modulus) + " is not " + std::to_string(step));
+      fail("facts exact", "modulus " + std::to_string(facts.modulus) + " is not " + std::to_string(step));
   }
 
   Values values_at(const std::vector<Variable>& variables, std::size_t i) const {
     Values out;
-    for (std::size_t v = 0; v < variables.size(); ++v)
-      out.emplace_back(variables[v], points_.columns[v][i]);
+    for (std::size_t v = 0; v < variables.size(); ++v) out.emplace_back(variables[v], points_.columns[v][i]);
     return out;
   }
   void check_evaluate(const std::vector<Variable>& variables, const Expr& e) {
@@ -210,8 +204,7 @@ class Checker {
       if (wanted_.ok[i] == 0) continue;
       const std::int64_t got = evaluate(e, values_at(variables, i));
       if (got != wanted_.values[i])
-        fail("evaluate", std::to_string(got) + " is not " + std::to_string(wanted_.values[i]) +
-                             " " + at_point(i));
+        fail("evaluate", std::to_string(got) + " is not " + std::to_string(wanted_.values[i]) + " " + at_point(i));
     }
   }
 
@@ -223,13 +216,11 @@ class Checker {
   }
   /// A variable replaced by a constant, or by the variable that runs backwards (where no divisor could become one whose
   /// bounds hold 0).
-  void check_substitute(const Case& c, const std::vector<Variable>& variables, const Expr& e,
-                        std::uint64_t seed) {
+  void check_substitute(const Case& c, const std::vector<Variable>& variables, const Expr& e, std::uint64_t seed) {
     if (variables.empty()) return;
     stage_ = "substitute";
     Random random(seed);
-    const auto v =
-        static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(variables.size()) - 1));
+    const auto v = static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(variables.size()) - 1));
     const CaseVariable& range = c.variables[v];
     const bool backwards = random.one_in(2) && !has_symbolic_divisor(c.tree);
     const std::int64_t value = random.between(range.min, range.max);
@@ -250,21 +241,17 @@ class Checker {
     counts_.refuted += proof.answer == Answer::no;
     counts_.open += proof.answer == Answer::unknown;
     bool holds = true;
-    for (std::size_t i = 0; i < points_.count; ++i)
-      holds &= wanted_.ok[i] == 0 || wanted_.values[i] != 0;
-    if (proof.answer == Answer::yes && !holds)
-      fail("prove", "proves a condition that is false somewhere");
-    if (proof.answer == Answer::no && holds && points_.complete)
-      fail("prove", "refutes a condition that holds");
-    if (proof.answer == Answer::unknown && points_.complete)
-      fail("prove", "gives no answer on a small box");
+    for (std::size_t i = 0; i < points_.count; ++i) holds &= wanted_.ok[i] == 0 || wanted_.values[i] != 0;
+    if (proof.answer == Answer::yes && !holds) fail("prove", "proves a condition that is false somewhere");
+    if (proof.answer == Answer::no && holds && points_.complete) fail("prove", "refutes a condition that holds");
+    if (proof.answer == Answer::unknown && points_.complete) fail("prove", "gives no answer on a small box");
     if (proof.answer == Answer::no && evaluate(e, proof.counterexample) != 0)
       fail("prove", "gives a counterexample where the condition holds");
   }
 
   /// Under an assumption, an inner node of the tree keeps its value wherever the assumption holds.
-  void check_assumption(const Case& c, const std::vector<Variable>& variables,
-                        const Expr& assumption, std::uint64_t seed) {
+  void check_assumption(const Case& c, const std::vector<Variable>& variables, const Expr& assumption,
+                        std::uint64_t seed) {
     stage_ = "simplify under";
     Random random(seed);
     Tree inner = c.tree;

@@ -28,8 +28,8 @@ inline std::uint64_t number_of(std::string_view flag, std::string_view text) {
   std::uint64_t out = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (error == std::errc() && end == text.data() + text.size()) return out;
-  std::fprintf(stderr, "%.*s takes a number, not '%.*s'\n", static_cast<int>(flag.size()),
-               flag.data(), static_cast<int>(text.size()), text.data());
+  std::fprintf(stderr, "%.*s takes a number, not '%.*s'\n", static_cast<int>(flag.size()), flag.data(),
+               static_cast<int>(text.size()), text.data());
   std::exit(2);
 }
 

@@ -90,8 +90,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const Error& error) {
     require(std::string_view(error.what()).starts_with('['), "no operation", error.what());
     require(error.column() <= size, "a column outside of the text", error.what());
-    const bool expected = error.kind() == ErrorKind::parse || error.kind() == ErrorKind::budget ||
-                          error.kind() == ErrorKind::undefined;
+    const bool expected =
+        error.kind() == ErrorKind::parse || error.kind() == ErrorKind::budget || error.kind() == ErrorKind::undefined;
     require(expected, "another kind of error", error.what());
   }
   return 0;

@@ -34,8 +34,7 @@ void check_error(const JsonDocument& reply, const std::string& answer, std::size
   for (const auto& member : reply.root().as_object("the answer")) {
     if (member.key != "error") continue;
     for (const auto& part : member.value.as_object("error")) {
-      if (part.key == "message")
-        require(part.value.as_string("message").starts_with('['), "no operation", answer);
+      if (part.key == "message") require(part.value.as_string("message").starts_with('['), "no operation", answer);
       if (part.key != "column") continue;
       const std::int64_t column = part.value.as_integer("column");
       require(column >= 1 && static_cast<std::size_t>(column) <= size + 1, "no column", answer);

@@ -60,8 +60,7 @@ void report(const Case& original, const Failure& first, std::uint64_t seed, Chec
   };
   const Case least = fails(original) ? shrink(original, fails) : original;
   const std::optional<Failure> failure = checker(least, thorough, seed);
-  std::printf("FAILED %s: %s\n", first.check.c_str(),
-              failure ? failure->detail.c_str() : first.detail.c_str());
+  std::printf("FAILED %s: %s\n", first.check.c_str(), failure ? failure->detail.c_str() : first.detail.c_str());
   std::printf("  expression  %s\n", text_of(least.tree, least.names()).c_str());
   for (const CaseVariable& v : least.variables)
     std::printf("  variable    %s in [%lld, %lld]\n", v.name.c_str(), static_cast<long long>(v.min),
@@ -80,20 +79,17 @@ int run(const Arguments& arguments) {
   for (; done < (arguments.only != 0 ? 1 : arguments.count) && failures < arguments.failures; ++done) {
     const std::uint64_t seed = arguments.only != 0 ? arguments.only : seeds.next() | 1;
     const Case c = random_case(seed, options_of(arguments));
-    const std::optional<Failure> failure =
-        checker(c, arguments.only != 0 || done % arguments.every == 0, seed);
+    const std::optional<Failure> failure = checker(c, arguments.only != 0 || done % arguments.every == 0, seed);
     if (!failure) continue;
     ++failures;
     if (++kinds[failure->check] <= 2) report(c, *failure, seed, reporter);
   }
   if (live_nodes() != nodes_before) {
     ++failures;
-    std::printf("FAILED memory: %zu nodes live after the run, %zu before\n", live_nodes(),
-                nodes_before);
+    std::printf("FAILED memory: %zu nodes live after the run, %zu before\n", live_nodes(), nodes_before);
   }
   for (const auto& [kind, count] : kinds) std::printf("FAILED %s: %d\n", kind.c_str(), count);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const Checker::Counts& n = checker.counts();
   std::printf(
       "fuzz_expr: %llu expressions (seed %llu), %llu failed; %zu in depth, %zu beyond 64 bits, %zu "
@@ -102,9 +98,8 @@ int run(const Arguments& arguments) {
       static_cast<unsigned long long>(done), static_cast<unsigned long long>(arguments.seed),
       static_cast<unsigned long long>(failures), n.thorough, n.skipped, n.points, seconds,
       static_cast<double>(done) / seconds);
-  std::printf(
-      "fuzz_expr: conditions: %zu proven, %zu refuted, %zu open; bounds tight in %zu of %zu\n",
-      n.proven, n.refuted, n.open, n.tight, n.complete);
+  std::printf("fuzz_expr: conditions: %zu proven, %zu refuted, %zu open; bounds tight in %zu of %zu\n", n.proven,
+              n.refuted, n.open, n.tight, n.complete);
   return failures == 0 ? 0 : 1;
 }
 

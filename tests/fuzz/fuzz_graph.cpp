@@ -1,18 +1,21 @@
 // The differential fuzzer of graphs: random programs of tensors, each of them run in several ways.
 //
-//   fuzz_graph --count N --seed S [--devices fused,nofuse,jit,state,inplace,slopes,INTERP,CLANG] [--only PROGRAM_SEED] [--failures F]
+//   fuzz_graph --count N --seed S [--devices fused,nofuse,jit,state,inplace,slopes,INTERP,CLANG] [--only PROGRAM_SEED]
+//   [--failures F]
 //              [--print 1] [--suspects 1]
 //
-// `fused` is the default device, `nofuse` the same with each op a kernel of its own, `jit` a replay of what was captured with other
-// inputs, `state` a replay that assigns to tensors from outside and to its inputs, beside the same without capture, `inplace` the
-// default device after all inputs were changed in place before anything ran, `slopes` are gradients of what
-// a program gives against differences in f64; other names are devices. The oracle is
-// graph_ranges.h, which computes each node as the user wrote it: integers and bools, and floats where nothing is rounded, are
-// equal to the bit, other floats within what value_range.h says functions, contraction and the order of sums may change. Programs
-// with a symbolic size run with it, too, and give what they give with the number; what kernels cannot be shown to stay inside of
-// their buffers for each n is counted as refused. On a failure the program is made smaller and printed with its seed; the exit
-// status is 1 after `F` of them, or at the end. --suspects prints elements that may be anything by their ranges and are far from what
-// is computed without rounding differently: for people to look at. --print lists how often there was each kind of step.
+// `fused` is the default device, `nofuse` the same with each op a kernel of its own, `jit` a replay of what was
+// captured with other inputs, `state` a replay that assigns to tensors from outside and to its inputs, beside the same
+// without capture, `inplace` the default device after all inputs were changed in place before anything ran, `slopes`
+// are gradients of what a program gives against differences in f64; other names are devices. The oracle is
+// graph_ranges.h, which computes each node as the user wrote it: integers and bools, and floats where nothing is
+// rounded, are equal to the bit, other floats within what value_range.h says functions, contraction and the order of
+// sums may change. Programs with a symbolic size run with it, too, and give what they give with the number; what
+// kernels cannot be shown to stay inside of their buffers for each n is counted as refused. On a failure the program is
+// made smaller and printed with its seed; the exit status is 1 after `F` of them, or at the end. --suspects prints
+// elements that may be anything by their ranges and are far from what is computed without rounding differently: for
+// people to look at.
+// --print lists how often there was each kind of step.
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -43,8 +46,7 @@ using Clock = std::chrono::steady_clock;
 struct Config {
   std::uint64_t count = 200, seed = 1, failures = 1;
   std::optional<std::uint64_t> only;
-  std::vector<std::string> devices = {"fused",   "nofuse", "jit",   "state",
-                                      "inplace", "slopes", "INTERP"};
+  std::vector<std::string> devices = {"fused", "nofuse", "jit", "state", "inplace", "slopes", "INTERP"};
   bool prints = false, suspects = false;
 };
 
@@ -61,8 +63,8 @@ void watch() {
   alarm(1800);
 }
 void note(std::uint64_t seed, const std::string& way) {
-  std::snprintf(crash_note, sizeof(crash_note), "crash, or no end, in %s of --only %llu\n",
-                way.c_str(), static_cast<unsigned long long>(seed));
+  std::snprintf(crash_note, sizeof(crash_note), "crash, or no end, in %s of --only %llu\n", way.c_str(),
+                static_cast<unsigned long long>(seed));
   watch();
 }
 
@@ -111,8 +113,8 @@ class ScopedWay {
 
  private:
   static bool is_default(const Way& way) {
-    return way.device == "fused" || way.device == "nofuse" || way.device == "jit" ||
-           way.device == "state" || way.device == "inplace" || way.device == "slopes";
+    return way.device == "fused" || way.device == "nofuse" || way.device == "jit" || way.device == "state" ||
+           way.device == "inplace" || way.device == "slopes";
   }
   ScopedFlag<std::string> device_;
   ScopedFlag<bool> nofuse_;
@@ -133,25 +135,22 @@ bool is_far(const Scalar& a, const Scalar& b) {
 }
 
 /// The first element that may not be; empty where there is none.
-std::string difference(const Tensor& x, const GraphRanges::Ranges& ranges,
-                       const GraphRanges::Ranges& plain, Counts& counts) {
+std::string difference(const Tensor& x, const GraphRanges::Ranges& ranges, const GraphRanges::Ranges& plain,
+                       Counts& counts) {
   const Buffer buffer = x.buffer();
   for (std::size_t k = 0; k < ranges.size(); ++k) {
     const ValueRange& may = ranges[k];
     const Scalar is = buffer[static_cast<std::int64_t>(k)];
-    const bool is_open =
-        !may.is_exact && (may.nan || !is.dtype().is_float() || std::isinf(may.high - may.low));
+    const bool is_open = !may.is_exact && (may.nan || !is.dtype().is_float() || std::isinf(may.high - may.low));
     ++(may.is_exact ? counts.exact : is_open ? counts.open : counts.ranges);
     if (is_open && is_far(plain[k].exact, is))
-      counts.suspects.push_back(detail::message("element ", place_text(k, sizes_of(x)), " is ",
-                                                is.text(), ", and without freedom ",
-                                                plain[k].exact.text()));
-    const bool is_zero = may.is_exact && is.dtype().is_float() && is.as_double() == 0 &&
-                         may.low == 0 && may.high == 0;
+      counts.suspects.push_back(detail::message("element ", place_text(k, sizes_of(x)), " is ", is.text(),
+                                                ", and without freedom ", plain[k].exact.text()));
+    const bool is_zero = may.is_exact && is.dtype().is_float() && is.as_double() == 0 && may.low == 0 && may.high == 0;
     if (may.holds(is) || is_zero) continue;
-    const std::string wanted = may.is_exact ? may.exact.text()
-                                            : detail::message("from ", Scalar(may.low).text(),
-                                                              " to ", Scalar(may.high).text());
+    const std::string wanted = may.is_exact
+                                   ? may.exact.text()
+                                   : detail::message("from ", Scalar(may.low).text(), " to ", Scalar(may.high).text());
     return detail::message("element ", place_text(k, sizes_of(x)), " is ", is.text(), ", not ", wanted);
   }
   return {};
@@ -180,8 +179,7 @@ std::vector<Tensor> outputs_of(const GraphProgram& program, const Way& way) {
   };
   GraphBuild how{way.symbolic};
   if (way.device == "jit") {
-    Jit jitted(
-        [&](std::span<const Tensor> inputs) { return outputs({way.symbolic, true, 0, inputs}); });
+    Jit jitted([&](std::span<const Tensor> inputs) { return outputs({way.symbolic, true, 0, inputs}); });
     for (how.other = 2; how.other > 0; --how.other) jitted(inputs_of(program, how));
     return jitted(inputs_of(program, how));
   }
@@ -216,8 +214,8 @@ std::optional<GraphFailure> wrong_slope(const GraphProgram& program, const Way& 
   return std::nullopt;
 }
 
-/// What calls of a program leave in tensors that each call assigns to, its inputs among them: those of integers, which are the same
-/// however they are computed.
+/// What calls of a program leave in tensors that each call assigns to, its inputs among them: those of integers, which
+/// are the same however they are computed.
 std::vector<Tensor> states_of(const GraphProgram& program, const Way& way, bool captures) {
   std::vector<Tensor> states, last;
   const auto call = [&](std::span<const Tensor> inputs) {
@@ -252,25 +250,23 @@ std::vector<Tensor> states_of(const GraphProgram& program, const Way& way, bool 
   return states;
 }
 std::optional<GraphFailure> wrong_state(const GraphProgram& program, const Way& way, Counts& counts) {
-  const std::vector<Tensor> is = states_of(program, way, true),
-                            wanted = states_of(program, way, false);
+  const std::vector<Tensor> is = states_of(program, way, true), wanted = states_of(program, way, false);
   for (std::size_t k = 0; k < wanted.size(); ++k) {
     const Buffer a = is[k].buffer(), b = wanted[k].buffer();
     const auto size = static_cast<std::int64_t>(product(sizes_of(wanted[k])));
     for (std::int64_t e = 0; e < size; ++e) {
       ++counts.exact;
       if (a[e] == b[e]) continue;
-      return GraphFailure{
-          way, "state",
-          detail::message("state ", k, ": element ", e, " is ", a[e].text(), ", not ", b[e].text())};
+      return GraphFailure{way, "state",
+                          detail::message("state ", k, ": element ", e, " is ", a[e].text(), ", not ", b[e].text())};
     }
   }
   return std::nullopt;
 }
 
 /// Runs a program in one way.
-std::optional<GraphFailure> failure_of(const GraphProgram& program, const Expected& expected,
-                                       const Way& way, Counts& counts) {
+std::optional<GraphFailure> failure_of(const GraphProgram& program, const Expected& expected, const Way& way,
+                                       Counts& counts) {
   const ScopedWay scope(way);
   try {
     if (way.device == "slopes") return wrong_slope(program, way, counts);
@@ -281,14 +277,12 @@ std::optional<GraphFailure> failure_of(const GraphProgram& program, const Expect
       const std::string which = detail::message("output %", program.outputs[k], ": ");
       const Ints wanted = expected.root(k).shape();
       if (sizes_of(x) != *numbers(wanted) || x.dtype() != expected.root(k).dtype())
-        return GraphFailure{way, "shape",
-                            which + render(sizes_of(x)) + " in place of " + render(wanted)};
+        return GraphFailure{way, "shape", which + render(sizes_of(x)) + " in place of " + render(wanted)};
       const std::string found = difference(x, expected.ranges(k), expected.plain(k), counts);
       if (!found.empty()) return GraphFailure{way, "element", which + found};
     }
   } catch (const std::exception& error) {
-    const bool is_refused =
-        way.symbolic && std::strstr(error.what(), "cannot be shown to stay inside") != nullptr;
+    const bool is_refused = way.symbolic && std::strstr(error.what(), "cannot be shown to stay inside") != nullptr;
     return GraphFailure{way, is_refused ? "refused" : "error", error.what()};
   }
   return std::nullopt;
@@ -306,8 +300,7 @@ class GraphShrinking {
       progress = fewer_outputs();
       for (std::size_t k = best_.steps.size(); k-- > 0 && Clock::now() < end;)
         if (k < best_.steps.size()) progress = without(k) || progress;
-      for (std::size_t k = 0; k < best_.steps.size() && Clock::now() < end; ++k)
-        progress = smaller_args(k) || progress;
+      for (std::size_t k = 0; k < best_.steps.size() && Clock::now() < end; ++k) progress = smaller_args(k) || progress;
     }
     return {best_, failure_};
   }
@@ -320,8 +313,7 @@ class GraphShrinking {
       Counts counts;
       const auto found = failure_of(next, expected, failure_.way, counts);
       if (!found || found->kind != failure_.kind) return false;
-      if (found->kind == "error" && found->text.substr(0, 12) != failure_.text.substr(0, 12))
-        return false;
+      if (found->kind == "error" && found->text.substr(0, 12) != failure_.text.substr(0, 12)) return false;
       best_ = next;
       failure_ = *found;
       return true;
@@ -407,9 +399,8 @@ class GraphFuzzing {
         "second\n",
         programs_, static_cast<unsigned long long>(failures_), steps_, symbolic_,
         static_cast<double>(programs_) / seconds);
-    std::printf(
-        "elements compared: %zu to the bit, %zu in a range, %zu where anything may be (%zu far)\n",
-        counts_.exact, counts_.ranges, counts_.open, suspects_);
+    std::printf("elements compared: %zu to the bit, %zu in a range, %zu where anything may be (%zu far)\n",
+                counts_.exact, counts_.ranges, counts_.open, suspects_);
     std::printf("gradients compared with differences: %zu\n", counts_.slopes);
     for (const auto& [name, spent] : seconds_) std::printf("%s %.1f s  ", name.c_str(), spent);
     if (!seconds_.empty()) std::printf("\n");
@@ -443,8 +434,7 @@ class GraphFuzzing {
           if (found && found->kind == "refused") {
             ++refusals_;
             if (config_.prints)
-              std::printf("refused, --only %llu: %s\n", static_cast<unsigned long long>(seed),
-                          found->text.c_str());
+              std::printf("refused, --only %llu: %s\n", static_cast<unsigned long long>(seed), found->text.c_str());
           } else if (found)
             return report(seed, program, *found);
           show_suspects(seed, program, way);
@@ -456,15 +446,15 @@ class GraphFuzzing {
   void show_suspects(std::uint64_t seed, const GraphProgram& program, const Way& way) {
     if (config_.suspects && !counts_.suspects.empty())
       std::printf("SUSPECT %s, --only %llu: %s (of %zu)\n%s\n", way.name().c_str(),
-                  static_cast<unsigned long long>(seed), counts_.suspects[0].c_str(),
-                  counts_.suspects.size(), program.text().c_str());
+                  static_cast<unsigned long long>(seed), counts_.suspects[0].c_str(), counts_.suspects.size(),
+                  program.text().c_str());
     suspects_ += counts_.suspects.size();
     counts_.suspects.clear();
   }
   void report(std::uint64_t seed, const GraphProgram& program, const GraphFailure& failure) {
     ++failures_;
-    std::printf("FAILED %s, --only %llu: %s\n%s", failure.way.name().c_str(),
-                static_cast<unsigned long long>(seed), failure.text.c_str(), program.text().c_str());
+    std::printf("FAILED %s, --only %llu: %s\n%s", failure.way.name().c_str(), static_cast<unsigned long long>(seed),
+                failure.text.c_str(), program.text().c_str());
     std::fflush(stdout);
     if (failure.way.device == "making") return;
     const auto [smaller, text] = GraphShrinking(program, failure)();
@@ -505,8 +495,7 @@ int main_of(int argc, char** argv) {
     }
   }
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was found is there when somebody stops it
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGPROF})
-    std::signal(signal, on_crash);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGPROF}) std::signal(signal, on_crash);
   return GraphFuzzing(config).run();
 }
 

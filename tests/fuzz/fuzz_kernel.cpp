@@ -3,12 +3,11 @@
 //   fuzz_kernel --count N --seed S [--devices list,ir,LLVM,CLANG,instances,OPENCL,CHECKED] [--compilers gcc,clang-19]
 //               [--only CASE_SEED] [--failures F] [--batch B]
 //
-// The oracle is graph/interpret.h. `list` is the list with every op native, interpreted: equal to the bit. `ir` is the list that
-// devices get, interpreted, LLVM and CLANG its code; `instances` is the list of instances, OPENCL its code. They may differ from
-// the oracle by what value_range.h says, no more.
-// Many kernels share one C source. CHECKED is that C, too, in programs of its own (program_stage.h), under the sanitizers of
-// addresses and undefined behaviour. On a failure the kernel is made smaller and printed with its seed; the exit status is 1
-// after `F` of them, or at the end.
+// The oracle is graph/interpret.h. `list` is the list with every op native, interpreted: equal to the bit. `ir` is the
+// list that devices get, interpreted, LLVM and CLANG its code; `instances` is the list of instances, OPENCL its code.
+// They may differ from the oracle by what value_range.h says, no more. Many kernels share one C source. CHECKED is that
+// C, too, in programs of its own (program_stage.h), under the sanitizers of addresses and undefined behaviour. On a
+// failure the kernel is made smaller and printed with its seed; the exit status is 1 after `F` of them, or at the end.
 #include <unistd.h>
 
 #include <chrono>
@@ -139,8 +138,7 @@ class Shrinking {
   bool accept(const Case& next) {
     const Verdict v = examined(next, failure_.stage, programs_);
     // Another error is another failure.
-    const bool was_error = failure_.text.starts_with("throws"),
-               is_error = v.text.starts_with("throws");
+    const bool was_error = failure_.text.starts_with("throws"), is_error = v.text.starts_with("throws");
     if (v.stage != failure_.stage || was_error != is_error) return false;
     if (is_error && v.text.substr(0, 20) != failure_.text.substr(0, 20)) return false;
     best_ = next;
@@ -156,8 +154,7 @@ class Shrinking {
 class Fuzzing {
  public:
   explicit Fuzzing(Config config) : config_(std::move(config)) {
-    if (config_.devices.contains("CHECKED"))
-      programs_.emplace("CHECKED", ProgramStage("CHECKED", config_.compilers));
+    if (config_.devices.contains("CHECKED")) programs_.emplace("CHECKED", ProgramStage("CHECKED", config_.compilers));
   }
 
   int run() {
@@ -191,8 +188,7 @@ class Fuzzing {
       item.trial = std::make_shared<Trial>(item.c);
     } catch (const std::exception& error) {
       ++failures_;
-      std::printf("FAILED make, --only %llu: %s\n", static_cast<unsigned long long>(seed),
-                  error.what());
+      std::printf("FAILED make, --only %llu: %s\n", static_cast<unsigned long long>(seed), error.what());
       return;
     }
     ++kernels_;
@@ -278,8 +274,8 @@ class Fuzzing {
   void report(const Item& item, const Verdict& failure) {
     ++failures_;
     const auto seed = static_cast<unsigned long long>(item.seed);
-    std::printf("FAILED %s, --only %llu: %s\n%s\n", failure.stage.c_str(), seed,
-                failure.text.c_str(), item.trial->text().c_str());
+    std::printf("FAILED %s, --only %llu: %s\n%s\n", failure.stage.c_str(), seed, failure.text.c_str(),
+                item.trial->text().c_str());
     std::fflush(stdout);
     if (failures_ > config_.failures) return;
     const auto [c, v] = Shrinking(item.c, failure, programs_)();
@@ -297,15 +293,13 @@ class Fuzzing {
     counts_.open += c.open;
   }
   void print_counts() const {
-    std::printf("%zu kernels, %llu failures; runs:", kernels_,
-                static_cast<unsigned long long>(failures_));
+    std::printf("%zu kernels, %llu failures; runs:", kernels_, static_cast<unsigned long long>(failures_));
     for (const auto& [name, n] : runs_) std::printf(" %s %zu", name.c_str(), n);
-    std::printf("\nelements compared: %zu to the bit, %zu in a range, %zu where anything may be\n",
-                counts_.exact, counts_.ranges, counts_.open);
+    std::printf("\nelements compared: %zu to the bit, %zu in a range, %zu where anything may be\n", counts_.exact,
+                counts_.ranges, counts_.open);
     for (const auto& [name, n] : refusals_)
       std::printf("refused %zu: %s (%.300s)\n", n, name.c_str(), last_refusal_.at(name).c_str());
-    std::printf("slowest: %.2f s, --only %llu\n", slowest_,
-                static_cast<unsigned long long>(slowest_seed_));
+    std::printf("slowest: %.2f s, --only %llu\n", slowest_, static_cast<unsigned long long>(slowest_seed_));
   }
 
   Config config_;

@@ -1,13 +1,14 @@
-// The differential fuzzer of symbolic sizes: random chains of movement over symbolic shapes against tables of addresses.
+// The differential fuzzer of symbolic sizes: random chains of movement over symbolic shapes against tables of
+// addresses.
 //
 //   fuzz_symbolic --count N --seed S [--only CASE_SEED] [--left L]
 //
 // Each case draws a shape of variables, products and sums, and a chain of movement ops. The chain runs on a
-// ShapeTracker, and at some values of the variables on tables (one address an index, moved by the definition of each op). After
-// every op the stack, and the simplified stack, are read by definition at those values and compared; so are guarded
-// views where their condition holds, the stack with the values put in, and the chain run on numbers. On a failure the
-// chain is minimised and printed with its seed; the exit status is 1. `--left` prints up to L stacks that stay although they
-// merge at all the values looked at.
+// ShapeTracker, and at some values of the variables on tables (one address an index, moved by the definition of each
+// op). After every op the stack, and the simplified stack, are read by definition at those values and compared; so are
+// guarded views where their condition holds, the stack with the values put in, and the chain run on numbers. On a
+// failure the chain is minimised and printed with its seed; the exit status is 1. `--left` prints up to L stacks that
+// stay although they merge at all the values looked at.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -30,8 +31,7 @@ struct Move {
 };
 
 std::string move_text(const Move& op) {
-  constexpr const char* kNames[] = {"reshape", "permute", "flip",  "pad",
-                                    "shrink",  "expand",  "stride"};
+  constexpr const char* kNames[] = {"reshape", "permute", "flip", "pad", "shrink", "expand", "stride"};
   std::string out = kNames[static_cast<std::size_t>(op.kind)] + render(op.first);
   if (!op.second.empty()) out += " " + render(op.second);
   return out;
@@ -99,8 +99,7 @@ Table row_major_table(const Index& shape) {
 template <class From>
 Table gathered(const Table& t, const Index& shape, const From& from) {
   Table out{shape, {}};
-  for (std::int64_t n = 0; n < product(shape); ++n)
-    out.addresses.push_back(t[from(*unravel(shape, n))]);
+  for (std::int64_t n = 0; n < product(shape); ++n) out.addresses.push_back(t[from(*unravel(shape, n))]);
   return out;
 }
 
@@ -168,8 +167,7 @@ std::optional<Table> moved(const Table& t, const Move& op) {
       if (op.kind == Move::Kind::pad) i[j] -= a(j);
       if (op.kind == Move::Kind::shrink) i[j] += a(j);
       if (op.kind == Move::Kind::expand && t.shape[j] == 1) i[j] = 0;
-      if (op.kind == Move::Kind::stride)
-        i[j] = a(j) > 0 ? i[j] * a(j) : t.shape[j] - 1 + i[j] * a(j);
+      if (op.kind == Move::Kind::stride) i[j] = a(j) > 0 ? i[j] * a(j) : t.shape[j] - 1 + i[j] * a(j);
     }
     return i;
   });
@@ -220,8 +218,7 @@ class Checker {
       for (std::size_t i = 0; i < c.at.size(); ++i) {
         std::optional<Table> table = moved(tables[i], at_values(op, c.at[i]));
         if (!table)
-          return Failure{"illegal",
-                         move_text(op) + " was accepted, but is not allowed at " + text_of(c.at[i])};
+          return Failure{"illegal", move_text(op) + " was accepted, but is not allowed at " + text_of(c.at[i])};
         tables[i] = *std::move(table);
       }
       concrete = moved(concrete, at_values(op, c.at[0]));
@@ -233,9 +230,8 @@ class Checker {
     return std::nullopt;
   }
 
-  static std::optional<Failure> compare(const ShapeTracker& st, const ShapeTracker& concrete,
-                                        const Case& c, const std::vector<Table>& tables,
-                                        Counts& counts) {
+  static std::optional<Failure> compare(const ShapeTracker& st, const ShapeTracker& concrete, const Case& c,
+                                        const std::vector<Table>& tables, Counts& counts) {
     const ShapeTracker simple = st.simplify();
     counts.stacks += st.views().size() > 1;
     counts.merged += st.views().size() > 1 && simple.views().size() == 1;
@@ -257,8 +253,8 @@ class Checker {
     return simple.views().size() > 1 ? check_guard(simple, c, counts) : std::nullopt;
   }
 
-  static std::optional<Failure> same_as(const Table& expected, const ShapeTracker& st,
-                                        const Values& at, const char* check) {
+  static std::optional<Failure> same_as(const Table& expected, const ShapeTracker& st, const Values& at,
+                                        const char* check) {
     const std::vector<Instance> stack = instances(st.views(), at);
     const bool same = stack.back().shape == expected.shape && table(stack) == expected.addresses;
     return same ? std::nullopt : std::optional(Failure{check, st.render() + " at " + text_of(at)});
@@ -279,8 +275,7 @@ class Checker {
 
   static std::optional<Failure> check_guard(const ShapeTracker& st, const Case& c, Counts& counts) {
     const std::size_t last = st.views().size() - 1;
-    const std::optional<ShapeTracker::Guarded> found =
-        merge_guarded(st.views()[last - 1], st.views()[last]);
+    const std::optional<ShapeTracker::Guarded> found = merge_guarded(st.views()[last - 1], st.views()[last]);
     if (!found) return std::nullopt;
     ++counts.guards;
     for (const Values& at : c.at) {
@@ -288,8 +283,8 @@ class Checker {
       const std::vector<Instance> before = instances(std::span(st.views()).subspan(last - 1), at);
       const std::vector<Instance> after = instances({&found->view, 1}, at);
       if (table(before) != table(after))
-        return Failure{"guard", found->view.render() + " where " + found->condition.render() +
-                                    " for " + st.render() + " at " + text_of(at)};
+        return Failure{"guard", found->view.render() + " where " + found->condition.render() + " for " + st.render() +
+                                    " at " + text_of(at)};
     }
     return std::nullopt;
   }
@@ -388,8 +383,7 @@ class Draw {
         return {Move::Kind::pad, first, second};
       case 3: return draw_shrink(shape);
       case 4:
-        for (std::size_t j = 0; j < rank; ++j)
-          first.push_back(shape[j] == Int(1) ? size() : shape[j]);
+        for (std::size_t j = 0; j < rank; ++j) first.push_back(shape[j] == Int(1) ? size() : shape[j]);
         return {Move::Kind::expand, first, {}};
       case 5:
         for (std::size_t j = 0; j < rank; ++j) {
@@ -492,8 +486,7 @@ void report(const Case& original, const Failure& first, std::uint64_t seed) {
   for (const Move& op : least.ops) std::printf("  then    %s\n", move_text(op).c_str());
   for (const auto& [v, value] : least.at[0])
     std::printf("  size    %s in [%lld, %lld], e.g. %lld\n", std::string(v.name()).c_str(),
-                static_cast<long long>(v.min()), static_cast<long long>(v.max()),
-                static_cast<long long>(value));
+                static_cast<long long>(v.min()), static_cast<long long>(v.max()), static_cast<long long>(value));
   std::printf("  repeat  fuzz_symbolic --only %llu\n", static_cast<unsigned long long>(seed));
 }
 
@@ -532,15 +525,14 @@ int run(const Arguments& arguments) {
       report(c, *failure, seed);
     }
   }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::printf(
       "fuzz_symbolic: %llu chains (seed %llu), %s; %zu ops, %zu refused, %zu comparisons; %zu "
       "stacks: %zu "
       "merged, %zu guarded, %zu left that the sampled sizes merge; %.1f s\n",
       static_cast<unsigned long long>(done), static_cast<unsigned long long>(arguments.seed),
-      failed ? "one FAILED" : "none failed", counts.ops, counts.refused, counts.comparisons,
-      counts.stacks, counts.merged, counts.guards, counts.missed, seconds);
+      failed ? "one FAILED" : "none failed", counts.ops, counts.refused, counts.comparisons, counts.stacks,
+      counts.merged, counts.guards, counts.missed, seconds);
   return failed ? 1 : 0;
 }
 

@@ -124,9 +124,7 @@ class Session {
     return out;
   }
   /// The rank of `st`, or now and then another one.
-  std::size_t rank_for(const ShapeTracker& st) {
-    return bytes_.below(16) == 0 ? bytes_.below(9) : st.rank();
-  }
+  std::size_t rank_for(const ShapeTracker& st) { return bytes_.below(16) == 0 ? bytes_.below(9) : st.rank(); }
 
   ShapeTracker start() {
     std::vector<View> views;
@@ -173,8 +171,7 @@ class Session {
   Axes rotated(std::size_t rank) {
     const std::size_t by = bytes_.below(rank + 1);
     Axes out;
-    for (std::size_t j = 0; j < rank; ++j)
-      out.push_back(static_cast<std::int64_t>((j + by) % rank));
+    for (std::size_t j = 0; j < rank; ++j) out.push_back(static_cast<std::int64_t>((j + by) % rank));
     return out;
   }
   /// Neighbours joined, sizes split by a small divisor, ones put in.
@@ -273,8 +270,7 @@ class Session {
   }
   static ShapeTracker replaced(const ShapeTracker& st, std::int64_t at) {
     Substitution map;
-    for (const Variable& v : st.vars())
-      map.emplace_back(v, std::max(v.min(), std::min(v.max(), at)));
+    for (const Variable& v : st.vars()) map.emplace_back(v, std::max(v.min(), std::min(v.max(), at)));
     return st.substitute(map);
   }
   static void check_numbers(const ShapeTracker& st, const ShapeTracker& simple) {
@@ -286,8 +282,7 @@ class Session {
     const std::vector<std::int64_t> got = addresses(st), after = addresses(simple);
     require(got == after, "simplify changes addresses", st);
     require(got.size() == table.size(), "another number of addresses", st);
-    for (std::size_t k = 0; k < got.size(); ++k)
-      require(got[k] == table[k].value_or(-1), "a wrong address", st);
+    for (std::size_t k = 0; k < got.size(); ++k) require(got[k] == table[k].value_or(-1), "a wrong address", st);
     require(fingerprint(st) == fingerprint(simple), "simplify changes the fingerprint", st);
   }
 

@@ -38,10 +38,9 @@ GraphOp unary_op(const char* name, UnaryMethod f, Domain domain = Domain::all) {
 
 GraphFamily plain_unary() {
   return {10,
-          {STRATA_STEP(neg), STRATA_STEP(abs), STRATA_STEP(sign), STRATA_STEP(square),
-           STRATA_STEP(sqrt, positive), STRATA_STEP(reciprocal, positive), STRATA_STEP(exp, small),
-           STRATA_STEP(log, positive), STRATA_STEP(relu), STRATA_STEP(sigmoid), STRATA_STEP(tanh),
-           STRATA_STEP(sin), STRATA_STEP(floor), STRATA_STEP(logical_not)}};
+          {STRATA_STEP(neg), STRATA_STEP(abs), STRATA_STEP(sign), STRATA_STEP(square), STRATA_STEP(sqrt, positive),
+           STRATA_STEP(reciprocal, positive), STRATA_STEP(exp, small), STRATA_STEP(log, positive), STRATA_STEP(relu),
+           STRATA_STEP(sigmoid), STRATA_STEP(tanh), STRATA_STEP(sin), STRATA_STEP(floor), STRATA_STEP(logical_not)}};
 }
 GraphFamily rare_unary() {
   return {5,
@@ -118,8 +117,8 @@ GraphOp binary_op(const char* name, BinaryMethod f, Taming left = as_it_is, Tami
 GraphFamily plain_binary() {
   return {14,
           {STRATA_STEP(add), STRATA_STEP(sub), STRATA_STEP(mul), STRATA_STEP(mul), STRATA_STEP(add),
-           STRATA_STEP(div, as_it_is, away_from_0), STRATA_STEP(maximum), STRATA_STEP(minimum),
-           STRATA_STEP(lt), STRATA_STEP(eq), STRATA_STEP(ge)}};
+           STRATA_STEP(div, as_it_is, away_from_0), STRATA_STEP(maximum), STRATA_STEP(minimum), STRATA_STEP(lt),
+           STRATA_STEP(eq), STRATA_STEP(ge)}};
 }
 GraphFamily rare_binary() {
   return {6,
@@ -163,22 +162,19 @@ GraphFamily casts_and_choices() {
     return true;
   };
   const auto nothing = [](Choices&, Tensors, StepArgs& args) { return args.clear(), true; };
-  return {
-      7,
-      {{"cast", 1, draw_cast,
-        [](Tensors in, const StepArgs& args) {
-          const DType to = kCasts[args[0]];
-          return in[0].cast(GraphBuild::current()->in_f64 && to.is_float() ? dtypes::float64 : to);
-        }},
-       {"where", 3, nothing,
-        [](Tensors in, const StepArgs&) { return in[0].cast(dtypes::boolean).where(in[1], in[2]); }},
-       {"where_less", 3, nothing,
-        [](Tensors in, const StepArgs&) { return (in[0] < in[1]).where(in[1], in[2]); }},
-       {"masked_fill", 2, nothing,
-        [](Tensors in, const StepArgs&) { return in[0].masked_fill(in[1].cast(dtypes::boolean), 2); }},
-       {"clip", 1, draw_range,
-        [](Tensors in, const StepArgs& args) { return in[0].clip(args[0], args[1]); }},
-       {"lerp", 3, nothing, [](Tensors in, const StepArgs&) { return in[0].lerp(in[1], in[2]); }}}};
+  return {7,
+          {{"cast", 1, draw_cast,
+            [](Tensors in, const StepArgs& args) {
+              const DType to = kCasts[args[0]];
+              return in[0].cast(GraphBuild::current()->in_f64 && to.is_float() ? dtypes::float64 : to);
+            }},
+           {"where", 3, nothing,
+            [](Tensors in, const StepArgs&) { return in[0].cast(dtypes::boolean).where(in[1], in[2]); }},
+           {"where_less", 3, nothing, [](Tensors in, const StepArgs&) { return (in[0] < in[1]).where(in[1], in[2]); }},
+           {"masked_fill", 2, nothing,
+            [](Tensors in, const StepArgs&) { return in[0].masked_fill(in[1].cast(dtypes::boolean), 2); }},
+           {"clip", 1, draw_range, [](Tensors in, const StepArgs& args) { return in[0].clip(args[0], args[1]); }},
+           {"lerp", 3, nothing, [](Tensors in, const StepArgs&) { return in[0].lerp(in[1], in[2]); }}}};
 }
 
 }  // namespace

@@ -46,19 +46,13 @@ GraphFamily reads() {
   };
   return {6,
           {{"gather", 2, draw_indices,
-            [](Tensors in, const StepArgs& a) {
-              return in[0].gather(a[0], indices(in, a, resized(in, a, a[2])));
-            }},
-           {"index_select", 2, draw_indices, one([](const Tensor& x, auto axis, const Tensor& at) {
-              return x.index_select(axis, at);
-            })},
+            [](Tensors in, const StepArgs& a) { return in[0].gather(a[0], indices(in, a, resized(in, a, a[2]))); }},
+           {"index_select", 2, draw_indices,
+            one([](const Tensor& x, auto axis, const Tensor& at) { return x.index_select(axis, at); })},
            {"index", 2, draw_indices, indexed},
-           {"take", 2, draw_indices,
-            one([](const Tensor& x, auto, const Tensor& at) { return x.take(at); })},
+           {"take", 2, draw_indices, one([](const Tensor& x, auto, const Tensor& at) { return x.take(at); })},
            {"one_hot", 2, draw_indices,
-            [](Tensors in, const StepArgs& a) {
-              return indices(in, a, {a[2], a[3]}).remainder(4).one_hot(4);
-            }},
+            [](Tensors in, const StepArgs& a) { return indices(in, a, {a[2], a[3]}).remainder(4).one_hot(4); }},
            {"searchsorted", 2, draw_indices, [](Tensors in, const StepArgs& a) {
               return shaped(in[0], {a[2] + 1}).sort().first.searchsorted(shaped(in[0], {a[3]}));
             }}}};
@@ -78,18 +72,14 @@ GraphFamily writes() {
   using T = const Tensor&;
   using A = const StepArgs&;
   return {6,
-          {{"scatter", 3, draw_indices,
-            at_resized([](T x, A a, T at, T v) { return x.scatter(a[0], at, v); })},
-           {"scatter_add", 3, draw_indices,
-            at_resized([](T x, A a, T at, T v) { return x.scatter_add(a[0], at, v); })},
+          {{"scatter", 3, draw_indices, at_resized([](T x, A a, T at, T v) { return x.scatter(a[0], at, v); })},
+           {"scatter_add", 3, draw_indices, at_resized([](T x, A a, T at, T v) { return x.scatter_add(a[0], at, v); })},
            {"scatter_reduce", 3, draw_indices, at_resized([](T x, A a, T at, T v) {
               const auto how = static_cast<Tensor::Reduce>((a[1] + a[3]) % 5);
               return x.scatter_reduce(a[0], at, v, how, a[3] != 2);
             })},
-           {"index_add", 3, draw_indices,
-            at_rows([](T x, A a, T at, T v) { return x.index_add(a[0], at, v); })},
-           {"index_copy", 3, draw_indices,
-            at_rows([](T x, A a, T at, T v) { return x.index_copy(a[0], at, v); })},
+           {"index_add", 3, draw_indices, at_rows([](T x, A a, T at, T v) { return x.index_add(a[0], at, v); })},
+           {"index_copy", 3, draw_indices, at_rows([](T x, A a, T at, T v) { return x.index_copy(a[0], at, v); })},
            {"index_put", 3, draw_indices, [](Tensors in, const StepArgs& a) {
               std::vector<Subscript> subscripts;
               for (std::int64_t k = 0; k < a[0]; ++k) subscripts.emplace_back(Slice{});
@@ -102,8 +92,7 @@ bool draw_nothing(Choices&, Tensors, StepArgs& args) { return args.clear(), true
 /// What the outputs are summed as: 0 themselves, 1 their squares.
 bool draw_gradient(Choices& c, Tensors in, StepArgs& args) {
   args = {c.chance(40) ? 1 : 0};
-  return in[0].requires_grad() && in[0].dtype().is_float() &&
-         TensorAccess::state(in[1])->slot != nullptr;
+  return in[0].requires_grad() && in[0].dtype().is_float() && TensorAccess::state(in[1])->slot != nullptr;
 }
 Tensor loss(const Tensor& y, const StepArgs& a) { return (a[0] != 0 ? y.square() : y).sum(); }
 Tensor backward(Tensors in, const StepArgs& a) {

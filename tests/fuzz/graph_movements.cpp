@@ -75,16 +75,14 @@ bool draw_shape(Choices& c, Tensors in, StepArgs& args) {
 bool draw_order(Choices& c, Tensors in, StepArgs& args) {
   args.resize(place(in[0].ndim()));
   std::iota(args.begin(), args.end(), 0);
-  for (std::size_t k = args.size(); k > 1; --k)
-    std::swap(args[k - 1], args[c.below(static_cast<std::uint32_t>(k))]);
+  for (std::size_t k = args.size(); k > 1; --k) std::swap(args[k - 1], args[c.below(static_cast<std::uint32_t>(k))]);
   return true;
 }
 /// -1: stays; dimensions in front first.
 bool draw_expansion(Choices& c, Tensors in, StepArgs& args) {
   args.clear();
   if (c.chance(40)) args.push_back(from_to(c, 0, 3));
-  for (const std::int64_t n : sizes_of(in[0]))
-    args.push_back(n == 1 && c.chance(70) ? from_to(c, 0, 4) : -1);
+  for (const std::int64_t n : sizes_of(in[0])) args.push_back(n == 1 && c.chance(70) ? from_to(c, 0, 4) : -1);
   return true;
 }
 /// begin, end, step of each dimension, ends from 0.
@@ -113,8 +111,7 @@ Tensor sliced(Tensors in, const StepArgs& args) {
 /// Mode and value, then pairs; below 0 takes away.
 bool draw_padding(Choices& c, Tensors in, StepArgs& args) {
   args = {static_cast<std::int64_t>(c.weighted({7, 1, 1, 1})), c.chance(30) ? from_to(c, -2, 2) : 0};
-  for (std::int64_t k = 0; k < 2 * in[0].ndim(); ++k)
-    args.push_back(c.chance(50) ? 0 : from_to(c, -1, 2));
+  for (std::int64_t k = 0; k < 2 * in[0].ndim(); ++k) args.push_back(c.chance(50) ? 0 : from_to(c, -1, 2));
   return true;
 }
 Tensor padded(Tensors in, const StepArgs& args) {
@@ -124,36 +121,25 @@ Tensor padded(Tensors in, const StepArgs& args) {
 }
 
 GraphFamily shapes() {
-  const auto of_axis = [](auto f) {
-    return [f](Tensors in, const StepArgs& a) { return f(in[0], a[0], a[1]); };
-  };
+  const auto of_axis = [](auto f) { return [f](Tensors in, const StepArgs& a) { return f(in[0], a[0], a[1]); }; };
   return {
       12,
-      {{"reshape", 1, draw_shape,
-        [](Tensors in, const StepArgs& a) { return in[0].reshape(ints(a)); }},
-       {"permute", 1, draw_order,
-        [](Tensors in, const StepArgs& a) { return in[0].permute(axes(a)); }},
-       {"expand", 1, draw_expansion,
-        [](Tensors in, const StepArgs& a) { return in[0].expand(ints(a)); }},
+      {{"reshape", 1, draw_shape, [](Tensors in, const StepArgs& a) { return in[0].reshape(ints(a)); }},
+       {"permute", 1, draw_order, [](Tensors in, const StepArgs& a) { return in[0].permute(axes(a)); }},
+       {"expand", 1, draw_expansion, [](Tensors in, const StepArgs& a) { return in[0].expand(ints(a)); }},
        {"slices", 1, draw_slices, sliced},
        {"pad", 1, draw_padding, padded},
-       {"unsqueeze", 1, draw_one_axis(),
-        of_axis([](const Tensor& x, auto axis, auto) { return x.unsqueeze(axis); })},
+       {"unsqueeze", 1, draw_one_axis(), of_axis([](const Tensor& x, auto axis, auto) { return x.unsqueeze(axis); })},
        {"squeeze", 1, draw_one_axis(), [](Tensors in, const StepArgs&) { return in[0].squeeze(); }},
-       {"flatten", 1, draw_two_axes(),
-        [](Tensors in, const StepArgs& a) { return in[0].flatten(a[0], a[1]); }},
-       {"transpose", 1, draw_two_axes(),
-        [](Tensors in, const StepArgs& a) { return in[0].transpose(a[0], a[1]); }},
-       {"flip", 1, draw_one_axis(),
-        of_axis([](const Tensor& x, auto axis, auto) { return x.flip(axis); })},
+       {"flatten", 1, draw_two_axes(), [](Tensors in, const StepArgs& a) { return in[0].flatten(a[0], a[1]); }},
+       {"transpose", 1, draw_two_axes(), [](Tensors in, const StepArgs& a) { return in[0].transpose(a[0], a[1]); }},
+       {"flip", 1, draw_one_axis(), of_axis([](const Tensor& x, auto axis, auto) { return x.flip(axis); })},
        {"unflatten", 1, draw_one_axis(1, 4),
         of_axis([](const Tensor& x, auto axis, auto n) { return x.unflatten(axis, {n, -1}); })}}};
 }
 
 GraphFamily rearrangements() {
-  const auto of_axis = [](auto f) {
-    return [f](Tensors in, const StepArgs& a) { return f(in[0], a[0], a[1]); };
-  };
+  const auto of_axis = [](auto f) { return [f](Tensors in, const StepArgs& a) { return f(in[0], a[0], a[1]); }; };
   const auto draw_index = [](Choices& c, Tensors in, StepArgs& args) {
     args = {draw_axis(c, in[0]), 0};
     args[1] = from_to(c, -size_at(in[0], args[0]), size_at(in[0], args[0]) - 1);
@@ -164,31 +150,24 @@ GraphFamily rearrangements() {
     args[1] = from_to(c, 1, size_at(in[0], args[0]));
     return true;
   };
-  return {6,
-          {{"repeat", 1, draw_each(1, 3),
-            [](Tensors in, const StepArgs& a) { return in[0].repeat(ints(a)); }},
-           {"repeat_interleave", 1, draw_one_axis(1, 3),
-            of_axis([](const Tensor& x, auto axis, auto n) { return x.repeat_interleave(n, axis); })},
-           {"roll", 1, draw_one_axis(-3, 3),
-            of_axis([](const Tensor& x, auto axis, auto n) { return x.roll({n}, {axis}); })},
-           {"select", 1, draw_index,
-            of_axis([](const Tensor& x, auto axis, auto n) { return x.select(axis, n); })},
-           {"unfold", 1, draw_windows,
-            [](Tensors in, const StepArgs& a) { return in[0].unfold(a[0], a[1], a[2]); }},
-           {"tril", 1, draw_one_axis(-1, 1),
-            of_axis([](const Tensor& x, auto, auto n) { return x.tril(n); })},
-           {"triu", 1, draw_one_axis(-1, 1),
-            of_axis([](const Tensor& x, auto, auto n) { return x.triu(n); })},
-           {"rot90", 1, draw_one_axis(-1, 3),
-            of_axis([](const Tensor& x, auto, auto n) { return x.rot90(n); })},
-           {"diagonal", 1, draw_two_axes(-1, 1),
-            [](Tensors in, const StepArgs& a) { return in[0].diagonal(a[2], a[0], a[1]); }},
-           {"diag_embed", 1, draw_one_axis(-1, 1),
-            of_axis([](const Tensor& x, auto, auto n) { return x.diag_embed(n); })},
-           {"split", 1, draw_two_axes(1, 3),
-            [](Tensors in, const StepArgs& a) { return in[0].split(a[2], a[0]).back(); }},
-           {"chunk", 1, draw_two_axes(1, 3),
-            [](Tensors in, const StepArgs& a) { return in[0].chunk(a[2], a[0]).front(); }}}};
+  return {
+      6,
+      {{"repeat", 1, draw_each(1, 3), [](Tensors in, const StepArgs& a) { return in[0].repeat(ints(a)); }},
+       {"repeat_interleave", 1, draw_one_axis(1, 3),
+        of_axis([](const Tensor& x, auto axis, auto n) { return x.repeat_interleave(n, axis); })},
+       {"roll", 1, draw_one_axis(-3, 3),
+        of_axis([](const Tensor& x, auto axis, auto n) { return x.roll({n}, {axis}); })},
+       {"select", 1, draw_index, of_axis([](const Tensor& x, auto axis, auto n) { return x.select(axis, n); })},
+       {"unfold", 1, draw_windows, [](Tensors in, const StepArgs& a) { return in[0].unfold(a[0], a[1], a[2]); }},
+       {"tril", 1, draw_one_axis(-1, 1), of_axis([](const Tensor& x, auto, auto n) { return x.tril(n); })},
+       {"triu", 1, draw_one_axis(-1, 1), of_axis([](const Tensor& x, auto, auto n) { return x.triu(n); })},
+       {"rot90", 1, draw_one_axis(-1, 3), of_axis([](const Tensor& x, auto, auto n) { return x.rot90(n); })},
+       {"diagonal", 1, draw_two_axes(-1, 1),
+        [](Tensors in, const StepArgs& a) { return in[0].diagonal(a[2], a[0], a[1]); }},
+       {"diag_embed", 1, draw_one_axis(-1, 1), of_axis([](const Tensor& x, auto, auto n) { return x.diag_embed(n); })},
+       {"split", 1, draw_two_axes(1, 3), [](Tensors in, const StepArgs& a) { return in[0].split(a[2], a[0]).back(); }},
+       {"chunk", 1, draw_two_axes(1, 3),
+        [](Tensors in, const StepArgs& a) { return in[0].chunk(a[2], a[0]).front(); }}}};
 }
 
 GraphFamily joins() {

@@ -29,8 +29,7 @@ Scalar input_element(DType dtype, std::uint64_t seed, std::int64_t k) {
   if (!dtype.is_float()) return Scalar::of(dtype, static_cast<std::int64_t>(bits % 11) - 5);
   if (seed % 32 == 0 && bits % 5 == 0) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    constexpr double kSpecial[] = {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
-                                   -0.0};
+    constexpr double kSpecial[] = {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(), -0.0};
     return Scalar::of(dtype, kSpecial[bits / 5 % 4]);
   }
   return Scalar::of(dtype, (static_cast<double>(bits % 25) - 12) / 4);
@@ -45,8 +44,7 @@ Scalar moved_element(const Scalar& element, std::uint64_t seed, std::int64_t k, 
 }
 
 /// Dtype, seed, whether gradients are taken by it, sizes.
-Tensor input(const StepArgs& args, std::size_t which, const GraphProgram& program,
-             const GraphBuild& how) {
+Tensor input(const StepArgs& args, std::size_t which, const GraphProgram& program, const GraphBuild& how) {
   const std::int64_t n = program.n;
   const bool is_moved = how.in_f64 && kInputs[args[0]].is_float();
   const DType dtype = is_moved ? dtypes::float64 : kInputs[args[0]];
@@ -54,9 +52,7 @@ Tensor input(const StepArgs& args, std::size_t which, const GraphProgram& progra
   std::int64_t count = 1, room = 1;
   for (std::size_t k = 3; k < args.size(); ++k) {
     const bool is_n = args[k] == -1;
-    shape.push_back(is_n && how.symbolic ? Int(Variable("n", 1, program.most_n).bind(n))
-                    : is_n               ? n
-                                         : args[k]);
+    shape.push_back(is_n && how.symbolic ? Int(Variable("n", 1, program.most_n).bind(n)) : is_n ? n : args[k]);
     count *= is_n ? n : args[k];
     room *= is_n ? program.most_n : args[k];
   }
@@ -70,11 +66,10 @@ Tensor input(const StepArgs& args, std::size_t which, const GraphProgram& progra
   return Tensor::from_buffer(buffer, shape);
 }
 
-Tensor made(const GraphStep& step, std::span<const Tensor> before, const GraphProgram& program,
-            const GraphBuild& how) {
+Tensor made(const GraphStep& step, std::span<const Tensor> before, const GraphProgram& program, const GraphBuild& how) {
   if (step.op == "input") {  // inputs come first
-    Tensor out = how.inputs.empty() ? input(step.args, before.size(), program, how)
-                                    : how.inputs[before.size()].detach();
+    Tensor out =
+        how.inputs.empty() ? input(step.args, before.size(), program, how) : how.inputs[before.size()].detach();
     if (step.args[2] != 0) out.requires_grad(true);
     return out;
   }
@@ -124,12 +119,10 @@ class GraphGenerator {
     const bool is_float = kInputs[dtype].is_float();
     StepArgs args{dtype, below(1'000'000), is_float && takes_gradients_ && choices_.chance(80) ? 1 : 0};
     if (program_.steps.empty() || choices_.chance(40)) {
-      for (std::size_t left = choices_.weighted({1, 3, 6, 5, 2, 1}); left > 0; --left)
-        args.push_back(draw_size());
+      for (std::size_t left = choices_.weighted({1, 3, 6, 5, 2, 1}); left > 0; --left) args.push_back(draw_size());
     } else {  // so that they meet: sizes of another one, some of them 1
       const StepArgs& other = program_.steps[below(program_.steps.size())].args;
-      for (std::size_t k = 3; k < other.size(); ++k)
-        args.push_back(choices_.chance(15) ? 1 : other[k]);
+      for (std::size_t k = 3; k < other.size(); ++k) args.push_back(choices_.chance(15) ? 1 : other[k]);
     }
     std::int64_t count = 1, room = 1;
     for (std::size_t k = 3; k < args.size(); ++k) {
@@ -228,9 +221,7 @@ GraphBuild*& GraphBuild::current() {
   return how;
 }
 
-double graph_direction(std::size_t element) {
-  return static_cast<double>(scrambled(element + 3) % 97) / 48 - 1;
-}
+double graph_direction(std::size_t element) { return static_cast<double>(scrambled(element + 3) % 97) / 48 - 1; }
 
 bool is_float_input(const StepArgs& args) { return kInputs[args[0]].is_float(); }
 
@@ -243,8 +234,8 @@ Index sizes_of(const Tensor& x) {
 const std::vector<GraphFamily>& graph_families() {
   static const std::vector<GraphFamily> all = [] {
     std::vector<GraphFamily> out;
-    for (auto make : {element_families, movement_families, reduction_families, index_families,
-                      gradient_families, layer_families})
+    for (auto make :
+         {element_families, movement_families, reduction_families, index_families, gradient_families, layer_families})
       for (GraphFamily& f : make()) out.push_back(std::move(f));
     return out;
   }();
@@ -273,8 +264,7 @@ std::vector<Tensor> inputs_of(const GraphProgram& program, const GraphBuild& how
 }
 
 bool GraphProgram::depends_on_data() const {
-  return std::any_of(steps.begin(), steps.end(),
-                     [](const GraphStep& s) { return may_have_any_size(s.op); });
+  return std::any_of(steps.begin(), steps.end(), [](const GraphStep& s) { return may_have_any_size(s.op); });
 }
 
 std::string GraphProgram::text() const {
@@ -287,11 +277,9 @@ std::string GraphProgram::text() const {
   std::string out = n == 0 ? "" : detail::message("n = ", n, " of ", most_n, "\n");
   for (std::size_t k = 0; k < steps.size(); ++k) {
     out += detail::message("%", k, " = ", steps[k].op, "(");
-    for (const std::size_t from : steps[k].from)
-      out += detail::message(out.back() == '(' ? "%" : ", %", from);
+    for (const std::size_t from : steps[k].from) out += detail::message(out.back() == '(' ? "%" : ", %", from);
     out += detail::message("; ", listed(steps[k].args), ")");
-    if (k < values.size())
-      out += detail::message("  // ", values[k].dtype().name(), " ", render(values[k].shape()));
+    if (k < values.size()) out += detail::message("  // ", values[k].dtype().name(), " ", render(values[k].shape()));
     out += "\n";
   }
   out += "outputs";

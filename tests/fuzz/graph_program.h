@@ -69,9 +69,9 @@ Tensor shaped(const Tensor& x, const Ints& shape);
 
 /// How a program is built.
 struct GraphBuild {
-  bool symbolic = false;    ///< sizes of -1 are a Variable that has the value n, else the number n
-  bool realizes = true;     ///< what "realize" steps say
-  std::uint64_t other = 0;  ///< not 0: inputs have other elements
+  bool symbolic = false;                ///< sizes of -1 are a Variable that has the value n, else the number n
+  bool realizes = true;                 ///< what "realize" steps say
+  std::uint64_t other = 0;              ///< not 0: inputs have other elements
   std::span<const Tensor> inputs = {};  ///< where there are any: the inputs
   bool in_f64 = false;                  ///< floats are f64, and inputs no round numbers
   std::size_t moved = 0;                ///< then: this input has `by` times graph_direction() more

@@ -14,10 +14,7 @@ using Tensors = GraphOp::Tensors;
 bool draw_axes(Choices& c, Tensors in, StepArgs& args) {
   const auto n = static_cast<std::uint32_t>(in[0].ndim());
   const bool several = n > 0 && c.chance(30);
-  args = {c.chance(20) || n == 0 ? 0
-          : several              ? 1 + c.below((1U << n) - 1)
-                                 : 1 << c.below(n),
-          c.chance(40) ? 1 : 0};
+  args = {c.chance(20) || n == 0 ? 0 : several ? 1 + c.below((1U << n) - 1) : 1 << c.below(n), c.chance(40) ? 1 : 0};
   return true;
 }
 AxesArg axes_of_bits(std::int64_t bits) {
@@ -35,69 +32,56 @@ bool draw_axis_and_flag(Choices& c, Tensors in, StepArgs& args) {
 
 using Method = Tensor (Tensor::*)(const AxesArg&, bool, At) const;
 GraphOp reduction(const char* name, Method f) {
-  return {name, 1, draw_axes, [f](Tensors in, const StepArgs& a) {
-            return (in[0].*f)(axes_of_bits(a[0]), a[1] != 0, At::current());
-          }};
+  return {name, 1, draw_axes,
+          [f](Tensors in, const StepArgs& a) { return (in[0].*f)(axes_of_bits(a[0]), a[1] != 0, At::current()); }};
 }
 /// Of a tensor, an axis, a flag and a number from 0 to 3.
 template <class F>
 GraphOp along(const char* name, const F& f) {
-  return {name, 1, draw_axis_and_flag,
-          [f](Tensors in, const StepArgs& a) { return f(in[0], a[0], a[1] != 0, a[2]); }};
+  return {name, 1, draw_axis_and_flag, [f](Tensors in, const StepArgs& a) { return f(in[0], a[0], a[1] != 0, a[2]); }};
 }
 
 GraphFamily reductions() {
-  return {16,
-          {reduction("sum", &Tensor::sum),
-           reduction("sum", &Tensor::sum),
-           reduction("max", &Tensor::max),
-           reduction("min", &Tensor::min),
-           reduction("mean", &Tensor::mean),
-           reduction("prod", &Tensor::prod),
-           reduction("any", &Tensor::any),
-           reduction("all", &Tensor::all),
-           reduction("logsumexp", &Tensor::logsumexp),
-           {"var", 1, draw_axes,
-            [](Tensors in, const StepArgs& a) { return in[0].var(axes_of_bits(a[0]), 0, a[1] != 0); }},
-           {"norm", 1, draw_axes,
-            [](Tensors in, const StepArgs& a) {
-              return (in[0].abs() + 0.5).norm(2, axes_of_bits(a[0]), a[1] != 0);
-            }},
-           {"count_nonzero", 1, draw_axes,
-            [](Tensors in, const StepArgs& a) { return in[0].count_nonzero(axes_of_bits(a[0])); }}}};
+  return {
+      16,
+      {reduction("sum", &Tensor::sum),
+       reduction("sum", &Tensor::sum),
+       reduction("max", &Tensor::max),
+       reduction("min", &Tensor::min),
+       reduction("mean", &Tensor::mean),
+       reduction("prod", &Tensor::prod),
+       reduction("any", &Tensor::any),
+       reduction("all", &Tensor::all),
+       reduction("logsumexp", &Tensor::logsumexp),
+       {"var", 1, draw_axes, [](Tensors in, const StepArgs& a) { return in[0].var(axes_of_bits(a[0]), 0, a[1] != 0); }},
+       {"norm", 1, draw_axes,
+        [](Tensors in, const StepArgs& a) { return (in[0].abs() + 0.5).norm(2, axes_of_bits(a[0]), a[1] != 0); }},
+       {"count_nonzero", 1, draw_axes,
+        [](Tensors in, const StepArgs& a) { return in[0].count_nonzero(axes_of_bits(a[0])); }}}};
 }
 GraphFamily reductions_of_an_axis() {
-  return {
-      8,
-      {along("softmax", [](const Tensor& x, auto axis, bool, auto) { return x.softmax(axis); }),
-       along("log_softmax",
-             [](const Tensor& x, auto axis, bool, auto) { return x.log_softmax(axis); }),
-       along("argmax", [](const Tensor& x, auto axis, bool f, auto) { return x.argmax(axis, f); }),
-       along("argmin", [](const Tensor& x, auto axis, bool f, auto) { return x.argmin(axis, f); }),
-       along("normalized",
-             [](const Tensor& x, auto axis, bool, auto) {
-               return (x - x.mean(axis, true)) * (x.var(axis, 0, true) + 0.5).rsqrt();
-             }),
-       along("cumsum", [](const Tensor& x, auto axis, bool, auto) { return x.cumsum(axis); }),
-       along("cumsum", [](const Tensor& x, auto axis, bool, auto) { return x.cumsum(axis); }),
-       along("cumprod", [](const Tensor& x, auto axis, bool, auto) { return x.cumprod(axis); }),
-       along("cummax", [](const Tensor& x, auto axis, bool f,
-                          auto) { return f ? x.cummax(axis).first : x.cummax(axis).second; }),
-       along("logcumsumexp",
-             [](const Tensor& x, auto axis, bool, auto) { return x.logcumsumexp(axis); })}};
+  return {8,
+          {along("softmax", [](const Tensor& x, auto axis, bool, auto) { return x.softmax(axis); }),
+           along("log_softmax", [](const Tensor& x, auto axis, bool, auto) { return x.log_softmax(axis); }),
+           along("argmax", [](const Tensor& x, auto axis, bool f, auto) { return x.argmax(axis, f); }),
+           along("argmin", [](const Tensor& x, auto axis, bool f, auto) { return x.argmin(axis, f); }),
+           along("normalized", [](const Tensor& x, auto axis, bool,
+                                  auto) { return (x - x.mean(axis, true)) * (x.var(axis, 0, true) + 0.5).rsqrt(); }),
+           along("cumsum", [](const Tensor& x, auto axis, bool, auto) { return x.cumsum(axis); }),
+           along("cumsum", [](const Tensor& x, auto axis, bool, auto) { return x.cumsum(axis); }),
+           along("cumprod", [](const Tensor& x, auto axis, bool, auto) { return x.cumprod(axis); }),
+           along("cummax", [](const Tensor& x, auto axis, bool f,
+                              auto) { return f ? x.cummax(axis).first : x.cummax(axis).second; }),
+           along("logcumsumexp", [](const Tensor& x, auto axis, bool, auto) { return x.logcumsumexp(axis); })}};
 }
 GraphFamily orders() {
   return {
       2,
       {along("sort", [](const Tensor& x, auto axis, bool f, auto) { return x.sort(axis, f).first; }),
        along("argsort", [](const Tensor& x, auto axis, bool f, auto) { return x.argsort(axis, f); }),
-       along("topk",
-             [](const Tensor& x, auto axis, bool f, auto k) { return x.topk(k, axis, f).first; }),
-       along("median",
-             [](const Tensor& x, auto axis, bool f, auto) { return x.median(axis, f).first; }),
-       along("kthvalue", [](const Tensor& x, auto axis, bool f, auto k) {
-         return x.kthvalue(k, axis, f).second;
-       })}};
+       along("topk", [](const Tensor& x, auto axis, bool f, auto k) { return x.topk(k, axis, f).first; }),
+       along("median", [](const Tensor& x, auto axis, bool f, auto) { return x.median(axis, f).first; }),
+       along("kthvalue", [](const Tensor& x, auto axis, bool f, auto k) { return x.kthvalue(k, axis, f).second; })}};
 }
 
 /// Four small sizes and two flags.
@@ -123,27 +107,22 @@ Tensor einsum_of(Tensors in, const StepArgs& a) {
   return Tensor::einsum(kFormulas[2 * a[4] + a[5]], both);
 }
 GraphFamily products() {
-  return {6,
-          {{"matmul", 2, draw_sizes,
-            [](Tensors in, const StepArgs& a) {
-              return shaped(in[0], {a[0], a[1]}).matmul(shaped(in[1], {a[1], a[2]}));
-            }},
-           {"matmul_as_is", 2, draw_sizes,
-            [](Tensors in, const StepArgs&) { return in[0].matmul(in[1]); }},
-           {"matmul_own", 1, draw_sizes,
-            [](Tensors in, const StepArgs&) { return in[0].matmul(in[0].transpose()); }},
-           {"outer", 2, draw_sizes,
-            [](Tensors in, const StepArgs& a) {
-              return shaped(in[0], {a[0]}).outer(shaped(in[1], {a[1]}));
-            }},
-           {"einsum", 2, draw_sizes, einsum_of},
-           {"conv2d", 2, draw_sizes, convolution},
-           {"pool2d", 1, draw_sizes, pooled},
-           {"attention", 3, draw_sizes, [](Tensors in, const StepArgs& a) {
-              const Ints shape{a[0], a[1], a[2]};
-              return scaled_dot_product_attention(shaped(in[0], shape), shaped(in[1], shape),
-                                                  shaped(in[2], shape), {.causal = a[4] != 0});
-            }}}};
+  return {
+      6,
+      {{"matmul", 2, draw_sizes,
+        [](Tensors in, const StepArgs& a) { return shaped(in[0], {a[0], a[1]}).matmul(shaped(in[1], {a[1], a[2]})); }},
+       {"matmul_as_is", 2, draw_sizes, [](Tensors in, const StepArgs&) { return in[0].matmul(in[1]); }},
+       {"matmul_own", 1, draw_sizes, [](Tensors in, const StepArgs&) { return in[0].matmul(in[0].transpose()); }},
+       {"outer", 2, draw_sizes,
+        [](Tensors in, const StepArgs& a) { return shaped(in[0], {a[0]}).outer(shaped(in[1], {a[1]})); }},
+       {"einsum", 2, draw_sizes, einsum_of},
+       {"conv2d", 2, draw_sizes, convolution},
+       {"pool2d", 1, draw_sizes, pooled},
+       {"attention", 3, draw_sizes, [](Tensors in, const StepArgs& a) {
+          const Ints shape{a[0], a[1], a[2]};
+          return scaled_dot_product_attention(shaped(in[0], shape), shaped(in[1], shape), shaped(in[2], shape),
+                                              {.causal = a[4] != 0});
+        }}}};
 }
 
 Tensor interpolated(Tensors in, const StepArgs& a) {
@@ -154,24 +133,22 @@ Tensor interpolated(Tensors in, const StepArgs& a) {
                          .align_corners = is_linear && a[5] != 0});
 }
 GraphFamily functions() {
-  return {
-      3,
-      {{"layer_norm", 1, draw_sizes,
-        [](Tensors in, const StepArgs&) { return layer_norm(in[0], {in[0].size(-1)}, {}, {}, 0.5); }},
-       {"cross_entropy", 2, draw_sizes,
-        [](Tensors in, const StepArgs& a) {
-          const Tensor classes = shaped(in[1], {a[0]}).cast(dtypes::int64).remainder(a[1]);
-          return cross_entropy(shaped(in[0], {a[0], a[1]}), classes,
-                               {.reduction = a[4] != 0 ? Reduction::none : Reduction::mean});
-        }},
-       {"interpolate", 1, draw_sizes, interpolated},
-       {"huber", 2, draw_sizes,
-        [](Tensors in, const StepArgs&) { return huber_loss(in[0], in[1], 1, Reduction::none); }},
-       {"conv_transpose2d", 2, draw_sizes, [](Tensors in, const StepArgs& a) {
-          const Tensor x = shaped(in[0], {1, a[0], a[1], a[2]});
-          return conv_transpose2d(x, shaped(in[1], {a[0], a[3], 2, 1 + a[4]}), {},
-                                  {.stride = 1 + a[5]});
-        }}}};
+  return {3,
+          {{"layer_norm", 1, draw_sizes,
+            [](Tensors in, const StepArgs&) { return layer_norm(in[0], {in[0].size(-1)}, {}, {}, 0.5); }},
+           {"cross_entropy", 2, draw_sizes,
+            [](Tensors in, const StepArgs& a) {
+              const Tensor classes = shaped(in[1], {a[0]}).cast(dtypes::int64).remainder(a[1]);
+              return cross_entropy(shaped(in[0], {a[0], a[1]}), classes,
+                                   {.reduction = a[4] != 0 ? Reduction::none : Reduction::mean});
+            }},
+           {"interpolate", 1, draw_sizes, interpolated},
+           {"huber", 2, draw_sizes,
+            [](Tensors in, const StepArgs&) { return huber_loss(in[0], in[1], 1, Reduction::none); }},
+           {"conv_transpose2d", 2, draw_sizes, [](Tensors in, const StepArgs& a) {
+              const Tensor x = shaped(in[0], {1, a[0], a[1], a[2]});
+              return conv_transpose2d(x, shaped(in[1], {a[0], a[3], 2, 1 + a[4]}), {}, {.stride = 1 + a[5]});
+            }}}};
 }
 
 }  // namespace

@@ -23,15 +23,14 @@ class GraphSlopes {
     how_.by = 0;
     const GraphRanges::Ranges gradient = values_of(step);
     double expected = 0;
-    for (std::size_t k = 0; k < gradient.size(); ++k)
-      expected += gradient[k].exact.as_double() * graph_direction(k);
+    for (std::size_t k = 0; k < gradient.size(); ++k) expected += gradient[k].exact.as_double() * graph_direction(k);
     const double far = difference(step, 1e-4), near = difference(step, 5e-5);
     const double size = 1 + std::fabs(near) + std::fabs(expected);
     if (!(std::fabs(far - near) <= 1e-5 * size)) return {};  // a corner, or too steep
     ++compared_;
     if (std::fabs(near - expected) <= 1e-3 * size) return {};
-    return detail::message("%", step, " along a direction is ", Scalar(expected).text(),
-                           ", and differences say ", Scalar(near).text());
+    return detail::message("%", step, " along a direction is ", Scalar(expected).text(), ", and differences say ",
+                           Scalar(near).text());
   }
   std::size_t compared() const { return compared_; }
 

@@ -135,14 +135,13 @@ std::string source_of(std::span<const ProgramKernel> kernels) {
   std::string out, entries;
   for (const ProgramKernel& k : kernels) {
     // Of a function that others may call compilers want a declaration.
-    out += message("void ", k.name, "_entry(void* const* buffers, const long long* values);\n",
-                   "#line 1 \"", k.name, ".c\"\n", k.source, "\n");
+    out += message("void ", k.name, "_entry(void* const* buffers, const long long* values);\n", "#line 1 \"", k.name,
+                   ".c\"\n", k.source, "\n");
     entries += message(k.name, "_entry, ");
   }
-  return out +=
-         message("#line 1 \"main.c\"\n",
-                 "typedef void entry_of_kernel(void* const* buffers, const long long* values);\n",
-                 "static entry_of_kernel* const entries[] = {", entries, "0};\n", kMain);
+  return out += message("#line 1 \"main.c\"\n",
+                        "typedef void entry_of_kernel(void* const* buffers, const long long* values);\n",
+                        "static entry_of_kernel* const entries[] = {", entries, "0};\n", kMain);
 }
 
 Bytes input_of(std::span<const ProgramKernel> kernels) {
@@ -163,8 +162,7 @@ Bytes input_of(std::span<const ProgramKernel> kernels) {
     }
     number(k.calls.size());
     number(k.calls.empty() ? 0 : k.calls.front().size());
-    for (const std::vector<long long>& values : k.calls)
-      put(values.data(), values.size() * sizeof(long long));
+    for (const std::vector<long long>& values : k.calls) put(values.data(), values.size() * sizeof(long long));
   }
   return out;
 }
@@ -204,15 +202,13 @@ class Output {
 
 /// How it ended and what it said, but for the bytes that AddressSanitizer keeps.
 std::string told(const ProcessResult& result) {
-  return message(describe(result), "\n",
-                 result.output.substr(0, result.output.find("Shadow bytes around")));
+  return message(describe(result), "\n", result.output.substr(0, result.output.find("Shadow bytes around")));
 }
 
 /// A folder with one program in it.
 class Program {
  public:
-  Program(std::span<const ProgramKernel> kernels, const ProgramBuild& build)
-      : kernels_(kernels), build_(build) {}
+  Program(std::span<const ProgramKernel> kernels, const ProgramBuild& build) : kernels_(kernels), build_(build) {}
 
   /// What the compiler says, where it makes no program.
   std::string built() const {
@@ -262,8 +258,8 @@ class Program {
   }
   void write(const char* name, const void* data, std::size_t bytes) const {
     const Fd file(open(folder_.file(name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    STRATA_CHECK(file && write_all(file.get(), data, bytes), budget, "[program] cannot write ",
-                 folder_.path(), ": ", last_error_text());
+    STRATA_CHECK(file && write_all(file.get(), data, bytes), budget, "[program] cannot write ", folder_.path(), ": ",
+                 last_error_text());
   }
 
   std::span<const ProgramKernel> kernels_;
@@ -282,14 +278,12 @@ std::vector<std::string> program_compilers(const std::vector<std::string>& names
   std::vector<std::string> out;
   for (const std::string& name : names) {
     const std::string path = test::find_program(name);
-    if (!path.empty() && Program({}, {path, is_checked, false}).built().empty())
-      out.push_back(path);
+    if (!path.empty() && Program({}, {path, is_checked, false}).built().empty()) out.push_back(path);
   }
   return out;
 }
 
-std::vector<ProgramOutcome> run_kernels(std::span<const ProgramKernel> kernels,
-                                        const ProgramBuild& build) {
+std::vector<ProgramOutcome> run_kernels(std::span<const ProgramKernel> kernels, const ProgramBuild& build) {
   std::vector<ProgramOutcome> out(kernels.size());
   // Halves of what the compiler refuses, until it is one kernel.
   std::vector<std::pair<std::size_t, std::size_t>> open = {{0, kernels.size()}};
@@ -306,8 +300,7 @@ std::vector<ProgramOutcome> run_kernels(std::span<const ProgramKernel> kernels,
       open.emplace_back(begin, middle);
       open.emplace_back(middle, end);
     } else {
-      for (std::size_t at = 0; at < end - begin;)
-        program.run_from(at, std::span(out).subspan(begin, end - begin));
+      for (std::size_t at = 0; at < end - begin;) program.run_from(at, std::span(out).subspan(begin, end - begin));
     }
   }
   return out;

@@ -18,9 +18,7 @@ Bytes bytes_of(const std::vector<float>& numbers) {
   std::memcpy(out.data(), numbers.data(), out.size());
   return out;
 }
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// data0[at] = data1[0] + data1[0] on buffers of four elements, as the renderer writes it.
 ProgramKernel doubling(const std::string& name, std::int64_t at) {
@@ -33,10 +31,8 @@ ProgramKernel doubling(const std::string& name, std::int64_t at) {
   list.add(UOps::STORE, {}, {to, list.constant(Scalar::of(dtypes::int32, at)), sum});
   CStyleOptions options;
   options.entry = true;
-  return {name,
-          uops_to_cstyle(CLanguage(), name, list, options),
-          {bytes_of({1, 2, 3, 4}), bytes_of({21, 0, 0, 0})},
-          {{}}};
+  return {
+      name, uops_to_cstyle(CLanguage(), name, list, options), {bytes_of({1, 2, 3, 4}), bytes_of({21, 0, 0, 0})}, {{}}};
 }
 
 /// A kernel on one buffer of a float, by hand.
@@ -80,8 +76,8 @@ TEST(KernelProgram, WhatSanitizersFind) {
 }
 
 TEST(KernelProgram, WhatCompilersWarnOf) {
-  const std::vector<ProgramKernel> kernels = {
-      doubling("first", 1), by_hand("warned", "(void)values; int idle; *data = 2;")};
+  const std::vector<ProgramKernel> kernels = {doubling("first", 1),
+                                              by_hand("warned", "(void)values; int idle; *data = 2;")};
   for (const std::string& compiler : compilers(true)) {
     const std::vector<ProgramOutcome> out = run_kernels(kernels, {compiler, true, false});
     EXPECT_EQ(out[0].fault, "");
@@ -113,13 +109,10 @@ TEST(KernelProgram, EmptyBuffersHaveNoElement) {
   ProgramKernel kernel = by_hand("empty", "(void)values; data[0] = 2;");
   kernel.buffers = {Bytes()};
   for (const std::string& compiler : compilers(true))
-    EXPECT_TRUE(
-        says(run_kernels({&kernel, 1}, {compiler, true, false})[0].fault, "heap-buffer-overflow"));
+    EXPECT_TRUE(says(run_kernels({&kernel, 1}, {compiler, true, false})[0].fault, "heap-buffer-overflow"));
 }
 
-TEST(KernelProgram, CompilersThatAreNotThere) {
-  EXPECT_TRUE(program_compilers({"no-such-compiler"}, false).empty());
-}
+TEST(KernelProgram, CompilersThatAreNotThere) { EXPECT_TRUE(program_compilers({"no-such-compiler"}, false).empty()); }
 
 }  // namespace
 }  // namespace strata::oracle

@@ -3,8 +3,8 @@
 //   kernel_texts --count N --seed S      a line for each text: the kernel's seed, what it is, a hash
 //   kernel_texts --only KERNEL_SEED      the texts themselves
 //
-// `./test` compares what g++'s build prints with what clang's does: the order in which a compiler evaluates arguments is no part
-// of a kernel.
+// `./test` compares what g++'s build prints with what clang's does: the order in which a compiler evaluates arguments
+// is no part of a kernel.
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -37,13 +37,11 @@ std::string text_or_reason(const F& make) {
   }
 }
 
-void add_texts(const LazyOp& sink, const Target& target, const std::vector<Opt>* opts,
-               std::vector<Text>& out) {
+void add_texts(const LazyOp& sink, const Target& target, const std::vector<Opt>* opts, std::vector<Text>& out) {
   std::optional<Kernel> kernel;
   const std::string_view list = target.instances ? "instances" : "list";
   out.push_back({list, text_or_reason([&] {
-                   kernel = opts == nullptr ? compile_kernel(sink, target)
-                                            : compile_kernel(sink, target, *opts);
+                   kernel = opts == nullptr ? compile_kernel(sink, target) : compile_kernel(sink, target, *opts);
                    return kernel->uops.text();
                  })});
   if (!kernel) return;
@@ -109,9 +107,8 @@ int main_of(int argc, char** argv) {
       if (only)
         std::printf("--- %.*s\n%s\n", static_cast<int>(t.what.size()), t.what.data(), t.text.c_str());
       else
-        std::printf("%llu %.*s %016llx\n", static_cast<unsigned long long>(mine),
-                    static_cast<int>(t.what.size()), t.what.data(),
-                    static_cast<unsigned long long>(hash_of(t.text)));
+        std::printf("%llu %.*s %016llx\n", static_cast<unsigned long long>(mine), static_cast<int>(t.what.size()),
+                    t.what.data(), static_cast<unsigned long long>(hash_of(t.text)));
     }
   }
   return 0;

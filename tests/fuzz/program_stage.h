@@ -1,4 +1,5 @@
-// The fuzzer's trials as programs (kernel_program.h): each with one of the compilers, by its seed, and many in a program.
+// The fuzzer's trials as programs (kernel_program.h): each with one of the compilers, by its seed, and many in a
+// program.
 #pragma once
 
 #include <algorithm>
@@ -34,15 +35,13 @@ class ProgramStage {
       Verdict ignored;
       ProgramKernel kernel{detail::message("kernel_", kernels.size()), {}, {}, {}};
       kernel.source = trial->source(kernel.name, ignored);
-      for (GuardedMemory b : trial->before())
-        kernel.buffers.emplace_back(b.bytes().begin(), b.bytes().end());
+      for (GuardedMemory b : trial->before()) kernel.buffers.emplace_back(b.bytes().begin(), b.bytes().end());
       kernel.calls = trial->calls();
       kernels.push_back(std::move(kernel));
     }
     std::vector<Verdict> out;
     const std::vector<ProgramOutcome> outcomes = run_kernels(kernels, build);
-    for (std::size_t k = 0; k < trials.size(); ++k)
-      out.push_back(verdict(*trials[k], kernels[k], outcomes[k], build));
+    for (std::size_t k = 0; k < trials.size(); ++k) out.push_back(verdict(*trials[k], kernels[k], outcomes[k], build));
     return out;
   }
 
@@ -51,13 +50,12 @@ class ProgramStage {
                   const ProgramBuild& build) const {
     if (!outcome.fault.empty())
       return {stage_,
-              detail::message(build.words(), ": ", outcome.fault.substr(0, kMostWords), "\n",
-                              kernel.name, ".c:\n", kernel.source),
+              detail::message(build.words(), ": ", outcome.fault.substr(0, kMostWords), "\n", kernel.name, ".c:\n",
+                              kernel.source),
               {}};
     Buffers after = trial.before();
     for (std::size_t slot = 0; slot < after.size(); ++slot)
-      std::copy(outcome.buffers[slot].begin(), outcome.buffers[slot].end(),
-                after[slot].bytes().begin());
+      std::copy(outcome.buffers[slot].begin(), outcome.buffers[slot].end(), after[slot].bytes().begin());
     Verdict out = trial.left(stage_, after);
     if (out.fails()) out.text = detail::message(build.words(), ": ", out.text);
     return out;

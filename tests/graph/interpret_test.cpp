@@ -29,9 +29,8 @@ using Floats = std::vector<float>;
 TEST(InterpretKernel, Elements) {
   const LazyOp x = input(1, {4});
   EXPECT_EQ(result(x + x), (Floats{2, 4, 6, 8}));
-  EXPECT_EQ(result(LazyOp::alu(
-                Ops::WHERE,
-                {LazyOp::alu(Ops::CMPLT, {x, LazyOp::constant(Scalar(3.0F), Ints{4})}), x, x * x})),
+  EXPECT_EQ(result(LazyOp::alu(Ops::WHERE,
+                               {LazyOp::alu(Ops::CMPLT, {x, LazyOp::constant(Scalar(3.0F), Ints{4})}), x, x * x})),
             (Floats{1, 2, 9, 16}));
   EXPECT_EQ(result(x.cast(dtypes::int8).cast(dtypes::float32) / x), (Floats{1, 1, 1, 1}));
 }
@@ -62,8 +61,7 @@ TEST(InterpretKernel, GatherGivesZeroOutside) {
 // A table that is seen by each row of many is not made as often.
 TEST(InterpretKernel, GatherLooksThroughMovement) {
   const std::int64_t rows = std::int64_t{1} << 16;
-  const LazyOp table =
-      input(1, {4, 4}).permute({1, 0}).flip({0}).reshape({1, 16}).pad({{0, 0}, {0, rows}});
+  const LazyOp table = input(1, {4, 4}).permute({1, 0}).flip({0}).reshape({1, 16}).pad({{0, 0}, {0, rows}});
   const LazyOp index = LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({rows}));
   const Floats out = result(LazyOp::gather(table.expand({rows, 16 + rows}), index));
   EXPECT_EQ(out[0], 4);
@@ -77,11 +75,10 @@ TEST(InterpretKernel, GatherTakesWhatFits) {
   const LazyOp table = input(1, {2, 3}), index = LazyOp::iota(dtypes::int32, plain({3}));
   EXPECT_TRUE(has(complaint([&] { LazyOp::gather(table, index); }),
                   "[gather] values of shape (2, 3) for indices of shape (3,)"));
-  EXPECT_TRUE(has(complaint([&] { LazyOp::gather(table, input(1, {2})); }),
-                  "[gather] indices are integers, not f32"));
+  EXPECT_TRUE(has(complaint([&] { LazyOp::gather(table, input(1, {2})); }), "[gather] indices are integers, not f32"));
   const Variable n("n", 1, 9);
-  EXPECT_TRUE(has(complaint([&] { LazyOp::gather(input(1, {3, n}), index); }),
-                  "[gather] the size of the axis is symbolic: n"));
+  EXPECT_TRUE(
+      has(complaint([&] { LazyOp::gather(input(1, {3, n}), index); }), "[gather] the size of the axis is symbolic: n"));
 }
 
 TEST(InterpretKernel, Reductions) {
@@ -126,8 +123,7 @@ TEST(InterpretKernel, SumsAreInTheOrderThatIsDefined) {
 TEST(InterpretKernel, SumsOf16BitFloatsAreRoundedOnce) {
   const auto total = [](DType dtype, std::int64_t n) {
     std::vector<std::uint16_t> out(1), in;
-    for (std::int64_t k = 0; k < n; ++k)
-      in.push_back(static_cast<std::uint16_t>(Scalar::of(dtype, 1.0).bits()));
+    for (std::int64_t k = 0; k < n; ++k) in.push_back(static_cast<std::uint16_t>(Scalar::of(dtype, 1.0).bits()));
     const Memory buffers[] = {{out.data(), 1}, {in.data(), n}};
     interpret(kernel(LazyOp::reduce(Ops::SUM, input(1, {n}, dtype), {0})), buffers);
     return Scalar::from_bits(dtype, out[0]).as_double();
@@ -167,24 +163,19 @@ TEST(InterpretKernel, Symbolic) {
   const LazyOp total = LazyOp::reduce(Ops::SUM, input(1, {n}), {0}).expand({n});
   EXPECT_EQ(result(total, 8, three), (Floats{6, 6, 6}));
   const std::pair<std::string, std::int64_t> nine[] = {{"n", 9}};
-  EXPECT_TRUE(has(complaint([&] { result(input(1, {n}), 16, nine); }),
-                  "n = 9 is outside of its bounds [1, 8]"));
+  EXPECT_TRUE(has(complaint([&] { result(input(1, {n}), 16, nine); }), "n = 9 is outside of its bounds [1, 8]"));
   const std::pair<std::string, std::int64_t> other[] = {{"m", 3}};
-  EXPECT_TRUE(
-      has(complaint([&] { result(input(1, {n}), 16, other); }), "the variable n has no value"));
+  EXPECT_TRUE(has(complaint([&] { result(input(1, {n}), 16, other); }), "the variable n has no value"));
 }
 
 TEST(InterpretKernel, Refusals) {
   std::vector<float> out(4), in(3);
   const Memory buffers[] = {memory(out), memory(in)};
   const LazyOp k = kernel(input(1, {4}));
-  EXPECT_TRUE(has(complaint([&] { interpret(k, buffers); }),
-                  "index (3,) is element 3 of buffer 1, which has 3"));
+  EXPECT_TRUE(has(complaint([&] { interpret(k, buffers); }), "index (3,) is element 3 of buffer 1, which has 3"));
   EXPECT_TRUE(has(complaint([&] { interpret(k, {buffers, 1}); }), "there is no buffer 1"));
-  EXPECT_TRUE(
-      has(complaint([&] { interpret(input(1, {4}), buffers); }), "is not a kernel: a SINK is"));
-  const LazyOp huge =
-      LazyOp::constant(Scalar(1.0F), Ints{1}).reshape({1}).expand({std::int64_t{1} << 40});
+  EXPECT_TRUE(has(complaint([&] { interpret(input(1, {4}), buffers); }), "is not a kernel: a SINK is"));
+  const LazyOp huge = LazyOp::constant(Scalar(1.0F), Ints{1}).reshape({1}).expand({std::int64_t{1} << 40});
   EXPECT_TRUE(has(complaint([&] { interpret(kernel(huge), buffers); }), "is too large"));
 }
 

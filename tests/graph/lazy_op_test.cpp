@@ -41,8 +41,7 @@ TEST(LazyOp, AConstantIsFoundByValueDtypeAndShape) {
   EXPECT_FALSE(LazyOp::constant(Scalar(2.0F), Ints{4, 3}) == two);
   EXPECT_FALSE(LazyOp::constant(Scalar(2.0), Ints{3, 4}) == two);
   // Of the same shape, 0 in a part: another.
-  const LazyOp part =
-      LazyOp::constant(Scalar(2.0F), ShapeTracker::from_shape({2, 4}).pad({{1, 0}, {0, 0}}));
+  const LazyOp part = LazyOp::constant(Scalar(2.0F), ShapeTracker::from_shape({2, 4}).pad({{1, 0}, {0, 0}}));
   EXPECT_EQ(part.shape(), two.shape());
   EXPECT_FALSE(part == two);
   EXPECT_FALSE(LazyOp::constant(Scalar(2.0F), part.shape()) == part);
@@ -64,8 +63,8 @@ TEST(LazyOp, ShapesAfterMovementAreThoseOfViews) {
   const auto upto = [&](std::int64_t lo, std::int64_t hi) {
     return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
   };
-  const std::int64_t huge[] = {
-      0, -1, 1, std::int64_t{1} << 31, std::int64_t{1} << 62, INT64_MAX, INT64_MIN, INT64_MIN + 1};
+  const std::int64_t huge[] = {0,         -1,           1, std::int64_t{1} << 31, std::int64_t{1} << 62, INT64_MAX,
+                               INT64_MIN, INT64_MIN + 1};
   const auto number = [&](std::int64_t lo, std::int64_t hi) {
     return upto(0, 19) == 0 ? huge[upto(0, 7)] : upto(lo, hi);
   };
@@ -143,11 +142,9 @@ TEST(LazyOp, RefusalsNameTheOpAndTheValues) {
   EXPECT_NE(complaint([&] { LazyOp::alu(Ops::SQRT, {i}); }), "");
   EXPECT_NE(complaint([&] { LazyOp::alu(Ops::WHERE, {x, x, x}); }), "");
   EXPECT_TRUE(has(complaint([&] { LazyOp::reduce(Ops::ADD, x, {1}); }), "is not a reduction"));
-  EXPECT_TRUE(has(complaint([&] { LazyOp::reduce(Ops::SUM, x, {2}); }),
-                  "axis 2 is outside of shape (4, 3)"));
+  EXPECT_TRUE(has(complaint([&] { LazyOp::reduce(Ops::SUM, x, {2}); }), "axis 2 is outside of shape (4, 3)"));
   EXPECT_TRUE(has(complaint([&] { LazyOp::reduce(Ops::SUM, x, {-1}); }), "axis -1 is outside"));
-  EXPECT_TRUE(
-      has(complaint([&] { LazyOp::reduce(Ops::SUM, x, {1, 1}); }), "axis 1 is given twice"));
+  EXPECT_TRUE(has(complaint([&] { LazyOp::reduce(Ops::SUM, x, {1, 1}); }), "axis 1 is given twice"));
   EXPECT_TRUE(has(complaint([&] { input(-1, {4}); }), "buffer -1 does not exist"));
   EXPECT_NE(complaint([&] { input(1, {4}, dtypes::float32.vec(4)); }), "");
   EXPECT_NE(complaint([&] { input(1, {4}, dtypes::none); }), "");
@@ -169,8 +166,7 @@ TEST(LazyOp, ABufferHasOneDtype) {
 }
 
 TEST(LazyOp, BuffersOfAKernel) {
-  const std::vector<BufferUse> uses =
-      buffers_of(LazyOp::sink({output(input(3, {4}) + input(1, {4}), 1)}));
+  const std::vector<BufferUse> uses = buffers_of(LazyOp::sink({output(input(3, {4}) + input(1, {4}), 1)}));
   ASSERT_EQ(uses.size(), 4U);
   EXPECT_TRUE(uses[0].dtype.is_none());
   EXPECT_TRUE(uses[1].read && uses[1].written);
@@ -209,8 +205,7 @@ TEST(LazyOp, PostorderHasSourcesFirstAndEachOnce) {
   EXPECT_EQ(order.size(), 5U);
   for (std::size_t n = 0; n < order.size(); ++n)
     for (const LazyOp& s : order[n]->src)
-      EXPECT_LT(std::find(order.begin(), order.end(), s.node()) - order.begin(),
-                static_cast<std::ptrdiff_t>(n));
+      EXPECT_LT(std::find(order.begin(), order.end(), s.node()) - order.begin(), static_cast<std::ptrdiff_t>(n));
 }
 
 // Building, reading and dropping a graph does not recurse.

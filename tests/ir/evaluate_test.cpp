@@ -158,8 +158,7 @@ TEST(Evaluate, Floats) {
 
 TEST(Evaluate, RoundsOncePerOp) {
   // fma(a, b, c) where a*b alone would round to -c.
-  EXPECT_EQ(on_floats(Ops::MULACC, dtypes::float32, {1 + 0x1p-12, 1 + 0x1p-12, -1 - 0x1p-11}),
-            Scalar(0x1p-24F).text());
+  EXPECT_EQ(on_floats(Ops::MULACC, dtypes::float32, {1 + 0x1p-12, 1 + 0x1p-12, -1 - 0x1p-11}), Scalar(0x1p-24F).text());
   // 16 bits: in f32, and rounded to nearest even.
   EXPECT_EQ(on_floats(Ops::ADD, dtypes::float16, {2048, 1}), "2048.0");
   EXPECT_EQ(on_floats(Ops::ADD, dtypes::float16, {2050, 1}), "2052.0");

@@ -94,8 +94,7 @@ TEST(Interpret, LoopsOverSpecialsAndVariables) {
   interpret(g, std::vector{memory(result)}, std::vector{std::pair<std::string, std::int64_t>{"n", 7}});
   EXPECT_EQ(result, (std::vector<int>{0, 7, 14, 21, 28, 35}));
   EXPECT_EQ(complaint_of(g, {memory(result)}), "[interpret] 1 UOps.DEFINE_VAR n has no value");
-  EXPECT_EQ(complaint_of(g, {memory(result)}, {{"n", 11}}),
-            "[interpret] 1 UOps.DEFINE_VAR n is 11, not from 1 to 10");
+  EXPECT_EQ(complaint_of(g, {memory(result)}, {{"n", 11}}), "[interpret] 1 UOps.DEFINE_VAR n is 11, not from 1 to 10");
 }
 
 TEST(Interpret, BarriersShowWhatOthersWrote) {
@@ -118,8 +117,7 @@ TEST(Interpret, CountersOfAnyInteger) {
   const UOp out = global(g, 0, int64);
   const UOp zero = g.constant(int32, 0);
   const UOp acc = g.add(UOps::DEFINE_ACC, int64, {g.constant(int64, 0)}, {}, false);
-  const UOp i = g.add(UOps::LOOP, dtypes::uint8,
-                      {g.constant(dtypes::uint8, 250), g.constant(dtypes::uint8, 255)});
+  const UOp i = g.add(UOps::LOOP, dtypes::uint8, {g.constant(dtypes::uint8, 250), g.constant(dtypes::uint8, 255)});
   const UOp j = g.add(UOps::LOOP, int64, {g.constant(int64, -2), g.constant(int64, 1)});
   const UOp sum = g.alu(Ops::ADD, {g.cast(i, int64), j});
   g.add(UOps::PHI, int64, {acc, g.alu(Ops::ADD, {acc, sum})});
@@ -145,18 +143,14 @@ TEST(Interpret, ChecksEachAccess) {
   std::vector<int> result(1), data(4);
   const std::vector<Memory> buffers{memory(result), memory(data)};
   EXPECT_EQ(complaint_of(copy_one(3, 0), buffers), "");
-  EXPECT_EQ(complaint_of(copy_one(4, 0), buffers),
-            "[interpret] 3 UOps.LOAD reads element 4 of data1, which has 4");
-  EXPECT_EQ(complaint_of(copy_one(-1, 0), buffers),
-            "[interpret] 3 UOps.LOAD reads element -1 of data1, which has 4");
+  EXPECT_EQ(complaint_of(copy_one(4, 0), buffers), "[interpret] 3 UOps.LOAD reads element 4 of data1, which has 4");
+  EXPECT_EQ(complaint_of(copy_one(-1, 0), buffers), "[interpret] 3 UOps.LOAD reads element -1 of data1, which has 4");
   EXPECT_EQ(complaint_of(copy_one(3, 0, 2), buffers),
             "[interpret] 3 UOps.LOAD reads element 3 + 1 of data1, which has 4");
-  EXPECT_EQ(complaint_of(copy_one(0, 1), buffers),
-            "[interpret] 5 UOps.STORE writes element 1 of data0, which has 1");
+  EXPECT_EQ(complaint_of(copy_one(0, 1), buffers), "[interpret] 5 UOps.STORE writes element 1 of data0, which has 1");
   EXPECT_EQ(complaint_of(copy_one(INT64_MAX, 0, 2), buffers),
             "[interpret] 3 UOps.LOAD reads element 9223372036854775807 of data1, which has 4");
-  EXPECT_EQ(complaint_of(copy_one(0, 0), {memory(result)}),
-            "[interpret] 1 UOps.DEFINE_GLOBAL data1 is buffer 1 of 1");
+  EXPECT_EQ(complaint_of(copy_one(0, 0), {memory(result)}), "[interpret] 1 UOps.DEFINE_GLOBAL data1 is buffer 1 of 1");
   EXPECT_EQ(complaint_of(copy_one(0, 0), {memory(result), Memory{nullptr, 4}}),
             "[interpret] 1 UOps.DEFINE_GLOBAL data1 has no memory for 4 elements");
 }
@@ -170,8 +164,7 @@ TEST(Interpret, StopsAtTheBudget) {
     ADD_FAILURE() << "ran 2^63 iterations";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::budget);
-    EXPECT_EQ(std::string_view(error.what()),
-              "[interpret] 3 UOps.ENDLOOP exceeds the budget of UOps");
+    EXPECT_EQ(std::string_view(error.what()), "[interpret] 3 UOps.ENDLOOP exceeds the budget of UOps");
   }
 }
 

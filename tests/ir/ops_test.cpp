@@ -36,9 +36,8 @@ TEST(Ops, NamesAreUniqueWithTheirClassAndFindTheirOp) {
 
 TEST(Ops, NamesOfTheSpecification) {
   const std::vector<std::pair<Ops, std::string>> cases = {
-      {Ops::EXP2, "UnaryOps.EXP2"},        {Ops::ADD, "BinaryOps.ADD"},
-      {Ops::MULACC, "TernaryOps.MULACC"},  {Ops::REDUCE_MAX, "ReduceOps.MAX"},
-      {Ops::SHRINK, "MovementOps.SHRINK"}, {Ops::CONTIGUOUS, "LoadOps.CONTIGUOUS"},
+      {Ops::EXP2, "UnaryOps.EXP2"},       {Ops::ADD, "BinaryOps.ADD"},         {Ops::MULACC, "TernaryOps.MULACC"},
+      {Ops::REDUCE_MAX, "ReduceOps.MAX"}, {Ops::SHRINK, "MovementOps.SHRINK"}, {Ops::CONTIGUOUS, "LoadOps.CONTIGUOUS"},
       {Ops::STORE, "BufferOps.STORE"}};
   for (const auto& [op, name] : cases) EXPECT_EQ(spec_name(op), name);
 }
@@ -47,8 +46,8 @@ TEST(Ops, BareNames) {
   EXPECT_EQ(find_op("MAX"), Ops::MAX);
   EXPECT_EQ(find_op("MIN"), Ops::MIN);
   EXPECT_EQ(find_op("SUM"), Ops::SUM);
-  for (const char* unknown : {"", ".", "MAXIMUM", "ReduceOps.ADD", "ReduceOps.", ".ADD",
-                              "BinaryOps.ADD ", "BinaryOps.BinaryOps.ADD", "add", "REDUCE_MAX"})
+  for (const char* unknown : {"", ".", "MAXIMUM", "ReduceOps.ADD", "ReduceOps.", ".ADD", "BinaryOps.ADD ",
+                              "BinaryOps.BinaryOps.ADD", "add", "REDUCE_MAX"})
     EXPECT_EQ(find_op(unknown), std::nullopt) << unknown;
 }
 

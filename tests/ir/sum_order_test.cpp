@@ -64,8 +64,7 @@ TEST(SumOrder, ChainsAreShort) {
       sizes.push_back(1 + static_cast<std::int64_t>(random() % (std::uint64_t{1} << random() % 32)));
       logarithm += std::log2(static_cast<double>(sizes.back()));
     }
-    ASSERT_LE(static_cast<double>(longest_chain(order_of(sizes))), 64 + logarithm)
-        << testing::PrintToString(sizes);
+    ASSERT_LE(static_cast<double>(longest_chain(order_of(sizes))), 64 + logarithm) << testing::PrintToString(sizes);
   }
 }
 
@@ -74,10 +73,7 @@ TEST(SumOrder, IsWhatItIs) {
   const auto text = [](const std::vector<std::int64_t>& sizes) {
     std::string out;
     for (const SumDigit& d : order_of(sizes))
-      out += detail::message(out.empty()   ? ""
-                             : d.continues ? "+"
-                                           : " ",
-                             d.axis, ":", d.stride, "x", d.count);
+      out += detail::message(out.empty() ? "" : d.continues ? "+" : " ", d.axis, ":", d.stride, "x", d.count);
     return out;
   };
   EXPECT_EQ(text({}), "");
@@ -87,8 +83,7 @@ TEST(SumOrder, IsWhatItIs) {
   EXPECT_EQ(text({64}), "0:1x4 0:4x4 0:16x4");
   EXPECT_EQ(text({1000}), "0:1x4 0:4x4 0:512x2 0:16x32");
   EXPECT_EQ(text({4096}), "0:1x4 0:4x4 0:512x8 0:16x32");
-  EXPECT_EQ(text({10'000'000}),
-            "0:2097152x5 0:262144x8 0:32768x8 0:4096x8 0:1x4 0:4x4 0:512x8 0:16x32");
+  EXPECT_EQ(text({10'000'000}), "0:2097152x5 0:262144x8 0:32768x8 0:4096x8 0:1x4 0:4x4 0:512x8 0:16x32");
   EXPECT_EQ(text({64, 3, 3}), "0:1x4 0:4x4 0:48x2 0:16x3+1:1x3+2:1x3");
   EXPECT_EQ(text({256, 1, 1}), text({256}));
   EXPECT_EQ(text({32, 56, 56}), "0:8x4 0:1x8 1:8x7 1:1x8 2:1x4 2:4x4 2:16x4");

@@ -191,42 +191,35 @@ TEST(UOpGraph, BroadcastAndLanes) {
 }
 
 TEST(UOpChecks, Definitions) {
-  REFUSES("[DEFINE_GLOBAL] has dtype f32, which is not a pointer to a scalar", UOps::DEFINE_GLOBAL,
-          float32, {}, Global{1, "data1"});
-  REFUSES("[DEFINE_GLOBAL] has dtype f32x4*, which is not a pointer to a scalar",
-          UOps::DEFINE_GLOBAL, float32.vec(4).pointer(), {}, Global{1, "data1"});
-  REFUSES("[DEFINE_GLOBAL] 'a-b' is not a name", UOps::DEFINE_GLOBAL, float32.pointer(), {},
-          Global{1, "a-b"});
-  REFUSES("[DEFINE_GLOBAL] slot -1 is negative", UOps::DEFINE_GLOBAL, float32.pointer(), {},
-          Global{-1, "data1"});
-  REFUSES("[DEFINE_GLOBAL] takes a Global as its argument, not nothing", UOps::DEFINE_GLOBAL,
-          float32.pointer());
+  REFUSES("[DEFINE_GLOBAL] has dtype f32, which is not a pointer to a scalar", UOps::DEFINE_GLOBAL, float32, {},
+          Global{1, "data1"});
+  REFUSES("[DEFINE_GLOBAL] has dtype f32x4*, which is not a pointer to a scalar", UOps::DEFINE_GLOBAL,
+          float32.vec(4).pointer(), {}, Global{1, "data1"});
+  REFUSES("[DEFINE_GLOBAL] 'a-b' is not a name", UOps::DEFINE_GLOBAL, float32.pointer(), {}, Global{1, "a-b"});
+  REFUSES("[DEFINE_GLOBAL] slot -1 is negative", UOps::DEFINE_GLOBAL, float32.pointer(), {}, Global{-1, "data1"});
+  REFUSES("[DEFINE_GLOBAL] takes a Global as its argument, not nothing", UOps::DEFINE_GLOBAL, float32.pointer());
   ACCEPTS(UOps::DEFINE_LOCAL, float32.pointer(), {}, Local{"temp0", 1});
-  REFUSES("[DEFINE_LOCAL] size 0 is not a size of memory", UOps::DEFINE_LOCAL, float32.pointer(),
-          {}, Local{"temp0", 0});
-  REFUSES("[DEFINE_LOCAL] size 4611686018427387904 is not a size of memory", UOps::DEFINE_LOCAL,
-          float32.pointer(), {}, Local{"temp0", std::int64_t{1} << 62});
+  REFUSES("[DEFINE_LOCAL] size 0 is not a size of memory", UOps::DEFINE_LOCAL, float32.pointer(), {},
+          Local{"temp0", 0});
+  REFUSES("[DEFINE_LOCAL] size 4611686018427387904 is not a size of memory", UOps::DEFINE_LOCAL, float32.pointer(), {},
+          Local{"temp0", std::int64_t{1} << 62});
   ACCEPTS(UOps::DEFINE_VAR, int64, {}, Variable("n", 0, std::int64_t{1} << 40));
-  REFUSES("[DEFINE_VAR] values from 0 to 1099511627776 do not fit in i32", UOps::DEFINE_VAR, int32,
-          {}, Variable("n", 0, std::int64_t{1} << 40));
-  REFUSES("[DEFINE_VAR] has dtype f32, which is not i32 or i64", UOps::DEFINE_VAR, float32, {},
-          Variable("n", 0, 1));
+  REFUSES("[DEFINE_VAR] values from 0 to 1099511627776 do not fit in i32", UOps::DEFINE_VAR, int32, {},
+          Variable("n", 0, std::int64_t{1} << 40));
+  REFUSES("[DEFINE_VAR] has dtype f32, which is not i32 or i64", UOps::DEFINE_VAR, float32, {}, Variable("n", 0, 1));
   REFUSES("[SPECIAL] axis 3 is not 0, 1 or 2", UOps::SPECIAL, int32, {}, Special{"gidx0", 3, 8});
   REFUSES("[SPECIAL] size 0 is not positive", UOps::SPECIAL, int32, {}, Special{"gidx0", 0, 0});
   ACCEPTS(UOps::SPECIAL, int32, {}, Special{"gidx0", 2, std::int64_t{1} << 31});
   REFUSES("[SPECIAL] values from 0 to 2147483648 do not fit in i32", UOps::SPECIAL, int32, {},
           Special{"gidx0", 2, (std::int64_t{1} << 31) + 1});
   REFUSES("[CONST] has dtype i32, but a constant of dtype f32", UOps::CONST, int32, {}, Scalar(2.0F));
-  REFUSES("[CONST] has dtype f32*, which has no constants", UOps::CONST, float32.pointer(), {},
-          Scalar(2.0F));
+  REFUSES("[CONST] has dtype f32*, which has no constants", UOps::CONST, float32.pointer(), {}, Scalar(2.0F));
 }
 
 TEST(UOpChecks, LoopsAndConditions) {
   REFUSES("[LOOP] takes 2 sources or more, not 1", UOps::LOOP, int32, {x.i});
-  REFUSES("[LOOP] runs from i32 to i64, which are not integers of one dtype", UOps::LOOP, int32,
-          {x.i, x.wide});
-  REFUSES("[LOOP] runs from f32 to f32, which are not integers of one dtype", UOps::LOOP, float32,
-          {x.f, x.f});
+  REFUSES("[LOOP] runs from i32 to i64, which are not integers of one dtype", UOps::LOOP, int32, {x.i, x.wide});
+  REFUSES("[LOOP] runs from f32 to f32, which are not integers of one dtype", UOps::LOOP, float32, {x.f, x.f});
   REFUSES("[LOOP] has dtype i64, which is not i32", UOps::LOOP, int64, {x.i, x.i});
   ACCEPTS(UOps::ENDLOOP, none, {x.loop});
   REFUSES("[ENDLOOP] ends UOps.CONST, not UOps.LOOP", UOps::ENDLOOP, none, {x.i});
@@ -246,18 +239,16 @@ TEST(UOpChecks, Memory) {
   ACCEPTS(UOps::LOAD, float32, {x.data, x.i, x.yes, x.f});
   ACCEPTS(UOps::LOAD, float32.vec(4), {x.data, x.i, x.yes, x.f4});
   ACCEPTS(UOps::LOAD, float32.vec(4), {x.data, x.i, x.yes4, x.f4});
-  REFUSES("[LOAD] has a gate, but no value for a false gate", UOps::LOAD, float32,
-          {x.data, x.i, x.yes});
+  REFUSES("[LOAD] has a gate, but no value for a false gate", UOps::LOAD, float32, {x.data, x.i, x.yes});
   REFUSES("[LOAD] accesses f32, which is not a pointer", UOps::LOAD, float32, {x.f, x.i});
   REFUSES("[LOAD] has index f32, which is not an integer", UOps::LOAD, float32, {x.data, x.f});
   REFUSES("[LOAD] moves i32 through f32*", UOps::LOAD, int32, {x.data, x.i});
   REFUSES("[LOAD] moves none through f32*", UOps::LOAD, none, {x.data, x.i});
-  REFUSES("[LOAD] has gate boolx4, which is not a bool or one for each lane of f32", UOps::LOAD,
-          float32, {x.data, x.i, x.yes4, x.f});
-  REFUSES("[LOAD] has gate i32, which is not a bool or one for each lane of f32", UOps::LOAD,
-          float32, {x.data, x.i, x.i, x.f});
-  REFUSES("[LOAD] gives f32x4, but f32 for a false gate", UOps::LOAD, float32.vec(4),
-          {x.data, x.i, x.yes, x.f});
+  REFUSES("[LOAD] has gate boolx4, which is not a bool or one for each lane of f32", UOps::LOAD, float32,
+          {x.data, x.i, x.yes4, x.f});
+  REFUSES("[LOAD] has gate i32, which is not a bool or one for each lane of f32", UOps::LOAD, float32,
+          {x.data, x.i, x.i, x.f});
+  REFUSES("[LOAD] gives f32x4, but f32 for a false gate", UOps::LOAD, float32.vec(4), {x.data, x.i, x.yes, x.f});
   ACCEPTS(UOps::STORE, none, {x.data, x.i, x.f4});
   ACCEPTS(UOps::STORE, none, {x.data, x.i, x.f4, x.yes4});
   REFUSES("[STORE] has dtype f32, which is not none", UOps::STORE, float32, {x.data, x.i, x.f});
@@ -272,19 +263,16 @@ TEST(UOpChecks, Elements) {
   REFUSES("[ALU] ReduceOps.SUM is not arithmetic", UOps::ALU, float32, {x.f}, Ops::SUM);
   REFUSES("[ALU] UnaryOps.CAST is not arithmetic", UOps::ALU, int32, {x.f}, Ops::CAST);
   REFUSES("[ADD] takes 2 operands, not 1", UOps::ALU, float32, {x.f}, Ops::ADD);
-  REFUSES("[ADD] is not defined on f32x4, f32: it takes operands of one dtype, of equal lanes",
-          UOps::ALU, float32.vec(4), {x.f4, x.f}, Ops::ADD);
+  REFUSES("[ADD] is not defined on f32x4, f32: it takes operands of one dtype, of equal lanes", UOps::ALU,
+          float32.vec(4), {x.f4, x.f}, Ops::ADD);
   ACCEPTS(UOps::CAST, int32.vec(4), {x.f4});
   REFUSES("[CAST] has dtype i32, which is not i32x4", UOps::CAST, int32, {x.f4});
   REFUSES("[BITCAST] no conversion from f32 to i64", UOps::BITCAST, int64, {x.f});
   ACCEPTS(UOps::VECTORIZE, float32.vec(2), {x.f, x.acc});
   REFUSES("[VECTORIZE] joins f32 and i32", UOps::VECTORIZE, float32.vec(2), {x.f, x.i});
-  REFUSES("[VECTORIZE] joins f32x4, which is not a scalar", UOps::VECTORIZE, float32.vec(2),
-          {x.f4, x.f4});
-  REFUSES("[VECTORIZE] joins f32*, which is not a scalar", UOps::VECTORIZE, float32.vec(2),
-          {x.data, x.data});
-  REFUSES("[VECTORIZE] has dtype f32x3, which is not f32x2", UOps::VECTORIZE, float32.vec(3),
-          {x.f, x.f});
+  REFUSES("[VECTORIZE] joins f32x4, which is not a scalar", UOps::VECTORIZE, float32.vec(2), {x.f4, x.f4});
+  REFUSES("[VECTORIZE] joins f32*, which is not a scalar", UOps::VECTORIZE, float32.vec(2), {x.data, x.data});
+  REFUSES("[VECTORIZE] has dtype f32x3, which is not f32x2", UOps::VECTORIZE, float32.vec(3), {x.f, x.f});
   ACCEPTS(UOps::GEP, float32, {x.f4}, std::int64_t{3});
   REFUSES("[GEP] lane 4 is not in f32x4", UOps::GEP, float32, {x.f4}, std::int64_t{4});
   REFUSES("[GEP] of f32, which is not a vector", UOps::GEP, float32, {x.f}, std::int64_t{0});
@@ -293,17 +281,17 @@ TEST(UOpChecks, Elements) {
 // The number of a STORE: its bytes, all of a vector's, where it goes past the caches.
 TEST(UOpChecks, StoresPastTheCaches) {
   ACCEPTS(UOps::STORE, none, {x.data, x.i, x.f4}, std::int64_t{16});
-  REFUSES("[STORE] goes past the caches with 32 bytes, but f32x4 has 16", UOps::STORE, none,
-          {x.data, x.i, x.f4}, std::int64_t{32});
-  REFUSES("[STORE] goes past the caches with 4 bytes, but f32 has 4", UOps::STORE, none,
-          {x.data, x.i, x.f}, std::int64_t{4});
+  REFUSES("[STORE] goes past the caches with 32 bytes, but f32x4 has 16", UOps::STORE, none, {x.data, x.i, x.f4},
+          std::int64_t{32});
+  REFUSES("[STORE] goes past the caches with 4 bytes, but f32 has 4", UOps::STORE, none, {x.data, x.i, x.f},
+          std::int64_t{4});
 }
 
 TEST(UOpChecks, Accumulators) {
   ACCEPTS(UOps::DEFINE_ACC, float32.vec(4), {x.f4});
   REFUSES("[DEFINE_ACC] has dtype i32, which is not f32", UOps::DEFINE_ACC, int32, {x.f});
-  REFUSES("[DEFINE_ACC] has a first value of dtype f32*, which is not a dtype of values",
-          UOps::DEFINE_ACC, float32.pointer(), {x.data});
+  REFUSES("[DEFINE_ACC] has a first value of dtype f32*, which is not a dtype of values", UOps::DEFINE_ACC,
+          float32.pointer(), {x.data});
   ACCEPTS(UOps::PHI, float32, {x.acc, x.f});
   REFUSES("[PHI] assigns to UOps.CONST, not to an accumulator", UOps::PHI, float32, {x.f, x.f});
   REFUSES("[PHI] assigns i32 to f32", UOps::PHI, float32, {x.acc, x.i});
@@ -312,8 +300,8 @@ TEST(UOpChecks, Accumulators) {
   ACCEPTS(UOps::REDUCE, float32, {x.f, x.acc, x.acc, x.loop, x.loop}, (LoopReduction{Ops::SUM, 2}));
   REFUSES("[REDUCE] BinaryOps.ADD is not a reduction", UOps::REDUCE, float32, {x.f, x.f, x.loop},
           (LoopReduction{Ops::ADD, 1}));
-  REFUSES("[REDUCE] reduces over UOps.CONST, not over loops", UOps::REDUCE, float32,
-          {x.f, x.f, x.i}, (LoopReduction{Ops::SUM, 1}));
+  REFUSES("[REDUCE] reduces over UOps.CONST, not over loops", UOps::REDUCE, float32, {x.f, x.f, x.i},
+          (LoopReduction{Ops::SUM, 1}));
   REFUSES(
       "[REDUCE] 0 loops among 3 sources: the sources are a first value, other values, then at "
       "least one loop",
@@ -326,8 +314,7 @@ TEST(UOpChecks, Accumulators) {
       "[REDUCE] 1 loops among 2 sources: the sources are a first value, other values, then at "
       "least one loop",
       UOps::REDUCE, float32, {x.f, x.loop}, (LoopReduction{Ops::SUM, 1}));
-  REFUSES("[REDUCE] combines f32 and i32", UOps::REDUCE, float32, {x.f, x.i, x.loop},
-          (LoopReduction{Ops::SUM, 1}));
+  REFUSES("[REDUCE] combines f32 and i32", UOps::REDUCE, float32, {x.f, x.i, x.loop}, (LoopReduction{Ops::SUM, 1}));
 }
 
 }  // namespace

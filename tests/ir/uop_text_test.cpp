@@ -39,12 +39,11 @@ TEST(UOpText, LoopOfTheSpecification) {
   UOpGraph g;
   const UOp begin = g.constant(int32, 0), end = g.constant(int32, 11);
   g.add(UOps::LOOP, int32, {begin, end}, {}, false);
-  EXPECT_EQ(
-      g.text(),
-      "   0 UOps.CONST          : dtypes.int                []                               0\n"
-      "   1 UOps.CONST          : dtypes.int                []                               11\n"
-      "   2 UOps.LOOP           : dtypes.int                [0, 1]                           "
-      "None\n");
+  EXPECT_EQ(g.text(),
+            "   0 UOps.CONST          : dtypes.int                []                               0\n"
+            "   1 UOps.CONST          : dtypes.int                []                               11\n"
+            "   2 UOps.LOOP           : dtypes.int                [0, 1]                           "
+            "None\n");
 }
 
 TEST(UOpText, PrintsToStandardOutput) {
@@ -92,8 +91,7 @@ void expect_equal(const UOpGraph& a, const UOpGraph& b) {
     EXPECT_EQ(a[k].op(), b[k].op());
     EXPECT_EQ(a[k].dtype(), b[k].dtype());
     ASSERT_EQ(a[k].src().size(), b[k].src().size());
-    for (std::size_t s = 0; s < a[k].src().size(); ++s)
-      EXPECT_EQ(a[k].src(s).num(), b[k].src(s).num());
+    for (std::size_t s = 0; s < a[k].src().size(); ++s) EXPECT_EQ(a[k].src(s).num(), b[k].src(s).num());
     ASSERT_EQ(a[k].arg().index(), b[k].arg().index());
     if (a[k].op() == UOps::CONST) {
       EXPECT_EQ(a[k].constant(), b[k].constant());
@@ -149,10 +147,9 @@ TEST(UOpText, EveryUOpComesBack) {
 
 TEST(UOpText, ArgumentsOfEachKind) {
   const std::string text = everything().text();
-  for (const char* arg :
-       {" ('data0', dtypes.float)\n", " ('weights', dtypes.float, 1)\n",
-        " ('data02', dtypes.float, 2)\n", " ('temp0', 512)\n", " Variable('n', -1, 10)\n",
-        " ('gidx0', 1, 64)\n", " TernaryOps.MULACC\n", " (ReduceOps.MAX, 1)\n", " True\n", " 2\n"})
+  for (const char* arg : {" ('data0', dtypes.float)\n", " ('weights', dtypes.float, 1)\n",
+                          " ('data02', dtypes.float, 2)\n", " ('temp0', 512)\n", " Variable('n', -1, 10)\n",
+                          " ('gidx0', 1, 64)\n", " TernaryOps.MULACC\n", " (ReduceOps.MAX, 1)\n", " True\n", " 2\n"})
     EXPECT_NE(text.find(arg), std::string::npos) << arg << text;
 }
 
@@ -260,8 +257,8 @@ void expect_second_refused(std::string_view line, std::size_t at, std::string_vi
 
 TEST(UOpTextErrors, OfTheFrame) {
   expect_refused("x", "[parse_uops] line 1, column 1: expected the number of a line, not 'x'", 1);
-  expect_refused("1 UOps.CONST : dtypes.int [] 0",
-                 "[parse_uops] line 1, column 1: the number is 1, but 0 is expected", 1);
+  expect_refused("1 UOps.CONST : dtypes.int [] 0", "[parse_uops] line 1, column 1: the number is 1, but 0 is expected",
+                 1);
   expect_second_refused("1", 2, "expected a UOp, not the end of the line");
   expect_second_refused("1 UOps.FOO : []", 3, "'UOps.FOO' is not a UOp");
   expect_second_refused("1 CONST : []", 3, "'CONST' is not a UOp");
@@ -269,50 +266,39 @@ TEST(UOpTextErrors, OfTheFrame) {
   expect_second_refused("1 UOps.LOOP [0, 0] None", 13, "expected ':', not '['");
   expect_second_refused("1 UOps.LOOP : dtypes.int 0", 26, "expected '[', not '0'");
   expect_second_refused("1 UOps.LOOP : dtypes.int [0 0]", 29, "expected ']', not '0'");
-  expect_second_refused("1 UOps.LOOP : dtypes.int [0, 1] None", 30,
-                        "source 1 is not in a line above");
-  expect_second_refused("1 UOps.LOOP : dtypes.int [0, -1] None", 30,
-                        "'-1' is not the number of a source");
-  expect_second_refused("1 UOps.LOOP : dtypes.int [0,", 29,
-                        "expected the number of a source, not the end of the line");
-  expect_second_refused("1 UOps.LOOP : dtypes.int [0, 0]", 32,
-                        "expected None, not the end of the line");
+  expect_second_refused("1 UOps.LOOP : dtypes.int [0, 1] None", 30, "source 1 is not in a line above");
+  expect_second_refused("1 UOps.LOOP : dtypes.int [0, -1] None", 30, "'-1' is not the number of a source");
+  expect_second_refused("1 UOps.LOOP : dtypes.int [0,", 29, "expected the number of a source, not the end of the line");
+  expect_second_refused("1 UOps.LOOP : dtypes.int [0, 0]", 32, "expected None, not the end of the line");
   expect_second_refused("1 UOps.LOOP : dtypes.int [0, 0] 5", 33, "expected None, not '5'");
-  expect_second_refused("1 UOps.LOOP : dtypes.int [0, 0] None None", 38,
-                        "expected the end of the line, not 'N'");
-  expect_second_refused("99999999999999999999 UOps", 1,
-                        "'99999999999999999999' is not the number of a line");
+  expect_second_refused("1 UOps.LOOP : dtypes.int [0, 0] None None", 38, "expected the end of the line, not 'N'");
+  expect_second_refused("99999999999999999999 UOps", 1, "'99999999999999999999' is not the number of a line");
 }
 
 TEST(UOpTextErrors, OfArguments) {
   expect_second_refused("1 UOps.CONST : dtypes.int [] 2.0", 30, "'2.0' is not a value of i32");
-  expect_second_refused("1 UOps.CONST : dtypes.int [] 2147483648", 30,
-                        "'2147483648' is not a value of i32");
+  expect_second_refused("1 UOps.CONST : dtypes.int [] 2147483648", 30, "'2147483648' is not a value of i32");
   expect_second_refused("1 UOps.CONST : dtypes.uchar [] -1", 32, "'-1' is not a value of u8");
   expect_second_refused("1 UOps.CONST : dtypes.bool [] 1", 31, "'1' is not a value of bool");
-  for (const char* text : {"1e99", "2.0f", "x", "infinity", "nan:0x3f800000", "nan:", "nan(1)",
-                           "nan:0x17fc00000", "-nan", "0x1p3"})
+  for (const char* text :
+       {"1e99", "2.0f", "x", "infinity", "nan:0x3f800000", "nan:", "nan(1)", "nan:0x17fc00000", "-nan", "0x1p3"})
     expect_second_refused("1 UOps.CONST : dtypes.float [] " + std::string(text), 32,
                           "'" + std::string(text) + "' is not a value of f32");
   expect_second_refused("1 UOps.CONST : dtypes.half [] 70000", 31, "'70000' is not a value of f16");
   expect_second_refused("1 UOps.CONST : [] 1", 19, "dtype none has no constants");
-  expect_second_refused("1 UOps.ALU : dtypes.int [0] ReduceOps.ADD", 29,
-                        "'ReduceOps.ADD' is not an op");
+  expect_second_refused("1 UOps.ALU : dtypes.int [0] ReduceOps.ADD", 29, "'ReduceOps.ADD' is not an op");
   expect_second_refused("1 UOps.DEFINE_GLOBAL : ptr.dtypes.int [] ('out', dtypes.int)", 60,
                         "expected ',' and the slot, not ')'");
   expect_second_refused("1 UOps.DEFINE_GLOBAL : ptr.dtypes.int [] ('data0', dtypes.long)", 62,
                         "a i32* does not point to i64");
-  expect_second_refused("1 UOps.DEFINE_LOCAL : ptr.dtypes.int [] ('temp0", 42,
-                        "the name is not closed");
-  expect_second_refused("1 UOps.DEFINE_VAR : dtypes.int [] N('n', 1, 2)", 35,
-                        "expected Variable, not 'N'");
+  expect_second_refused("1 UOps.DEFINE_LOCAL : ptr.dtypes.int [] ('temp0", 42, "the name is not closed");
+  expect_second_refused("1 UOps.DEFINE_VAR : dtypes.int [] N('n', 1, 2)", 35, "expected Variable, not 'N'");
   expect_second_refused("1 UOps.SPECIAL : dtypes.int [] ('g', 0, 9223372036854775808)", 41,
                         "'9223372036854775808' is not a size");
 }
 
 TEST(UOpTextErrors, OfAddHaveTheirPlace) {
-  expect_second_refused("1 UOps.ENDLOOP : [0] None", 3, "[ENDLOOP] ends UOps.CONST, not UOps.LOOP",
-                        ErrorKind::domain);
+  expect_second_refused("1 UOps.ENDLOOP : [0] None", 3, "[ENDLOOP] ends UOps.CONST, not UOps.LOOP", ErrorKind::domain);
   try {
     parse_uops("0 UOps.DEFINE_VAR : dtypes.int [] Variable('n', 2, 1)");
     FAIL();

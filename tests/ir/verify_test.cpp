@@ -79,8 +79,7 @@ TEST(Verify, AnAccumulatorOfALoopStaysInIt) {
 TEST(Verify, WhatIsNotClosed) {
   EXPECT_EQ(verdict(in_loop("")), "[verify] 4 UOps.LOOP is not closed");
   EXPECT_EQ(verdict(in_loop("5 UOps.IF : [3] None")), "[verify] 5 UOps.IF is not closed");
-  EXPECT_EQ(verdict(in_loop("5 UOps.IF : [3] None\n6 UOps.ENDIF : [5] None")),
-            "[verify] 4 UOps.LOOP is not closed");
+  EXPECT_EQ(verdict(in_loop("5 UOps.IF : [3] None\n6 UOps.ENDIF : [5] None")), "[verify] 4 UOps.LOOP is not closed");
 }
 
 TEST(Verify, BlocksNest) {
@@ -149,8 +148,7 @@ UOpGraph nest(int depth, int open) {
   std::vector<UOp> loops;
   for (int k = 0; k < depth; ++k) loops.push_back(g.add(UOps::LOOP, int32, {zero, one}, {}, false));
   g.alu(Ops::ADD, {loops.front(), loops.back()});
-  for (; static_cast<int>(loops.size()) > open; loops.pop_back())
-    g.add(UOps::ENDLOOP, none, {loops.back()});
+  for (; static_cast<int>(loops.size()) > open; loops.pop_back()) g.add(UOps::ENDLOOP, none, {loops.back()});
   return g;
 }
 

@@ -72,15 +72,13 @@ TEST(LayoutAlgebra, CompositionOnEveryIntegerLayoutOfOneLeaf) {
 
 // B2 of known failures elsewhere: wrong answers, and refusals although there is an answer.
 TEST(LayoutAlgebra, CompositionsThatOthersGetWrong) {
-  const auto compose = [](std::string_view a, std::string_view b) {
-    return composition(parsed(a), parsed(b));
-  };
+  const auto compose = [](std::string_view a, std::string_view b) { return composition(parsed(a), parsed(b)); };
   EXPECT_EQ(refusal([&] { compose("(6,6):(1,12)", "4:5"); }), "undefined");
   EXPECT_EQ(compose("(3,5):(5,1)", "2:5"), parsed("2:11"));
   EXPECT_EQ(refusal([&] { compose("(6,8):(1,12)", "7:2"); }), "undefined");
-  EXPECT_EQ(compose("1:5", "4:1"), parsed("4:5"));              // a size of 1 keeps its stride
-  EXPECT_EQ(compose("(4,1):(1,100)", "2:4"), parsed("2:100"));  // beyond A: its last leaf goes on
-  EXPECT_EQ(compose("(2,2,2):(0,1,1)", "3:3"), parsed("3:1"));  // carries that cancel
+  EXPECT_EQ(compose("1:5", "4:1"), parsed("4:5"));                  // a size of 1 keeps its stride
+  EXPECT_EQ(compose("(4,1):(1,100)", "2:4"), parsed("2:100"));      // beyond A: its last leaf goes on
+  EXPECT_EQ(compose("(2,2,2):(0,1,1)", "3:3"), parsed("3:1"));      // carries that cancel
   EXPECT_EQ(compose("8:1", "(2,4):(1,2)"), parsed("(2,4):(1,2)"));  // leaves of B are not merged
   EXPECT_EQ(compose("(6,2):(8,2)", "(4,3):(3,1)"), parsed("((2,2),3):((24,2),8)"));
   EXPECT_EQ(compose("20:2", "(5,4):(4,1)"), parsed("(5,4):(8,2)"));
@@ -92,10 +90,9 @@ TEST(LayoutAlgebra, RefusalsNameTheLeafTheCarryAndAWitness) {
     composition(parsed("(4,4):(4,1)"), parsed("6:1"));
     FAIL();
   } catch (const Error& e) {
-    EXPECT_EQ(
-        std::string(e.what()),
-        "[composition] (4,4):(4,1) at every index of leaf 0, 6:1, of 6:1 is not a "
-        "layout: the digits carry at 4, which does not divide 6 (witness: the value 1 at step 4)");
+    EXPECT_EQ(std::string(e.what()),
+              "[composition] (4,4):(4,1) at every index of leaf 0, 6:1, of 6:1 is not a "
+              "layout: the digits carry at 4, which does not divide 6 (witness: the value 1 at step 4)");
   }
   try {
     composition(parsed("(4,4):(4,1)"), parsed("(2,2):(1,3)"));
@@ -211,9 +208,8 @@ TEST(LayoutAlgebra, ProductsFollowTheirDefinition) {
     // blocked and raked hold the same elements, at coordinates ((a0, p0), (a1, p1), ...)
     const StaticLayout blocked = blocked_product(a, b), raked = raked_product(a, b);
     ASSERT_EQ(blocked.rank(), std::max<std::size_t>({a.rank(), b.rank(), 2}));
-    for (std::size_t k = 0; k < std::max(a.rank(), b.rank()) && blocked.mode(k).rank() == 2 &&
-                            std::max(a.rank(), b.rank()) > 1;
-         ++k) {
+    for (std::size_t k = 0;
+         k < std::max(a.rank(), b.rank()) && blocked.mode(k).rank() == 2 && std::max(a.rank(), b.rank()) > 1; ++k) {
       const StaticLayout one(1, 0);
       ASSERT_EQ(blocked.mode(k).mode(0), k < a.rank() ? a.mode(k) : one);
       ASSERT_EQ(raked.mode(k).mode(1), blocked.mode(k).mode(0));
@@ -228,20 +224,14 @@ TEST(LayoutAlgebra, ProductsFollowTheirDefinition) {
 }
 
 TEST(LayoutAlgebra, DivisionAndProductExamples) {
-  EXPECT_EQ(logical_divide(parsed("(4,2,3):(2,1,8)"), parsed("4:2")),
-            parsed("((2,2),(2,3)):((4,1),(2,8))"));
-  EXPECT_EQ(tiled_divide(parsed("(4,2,3):(2,1,8)"), parsed("4:2")),
-            parsed("((2,2),2,3):((4,1),2,8)"));
+  EXPECT_EQ(logical_divide(parsed("(4,2,3):(2,1,8)"), parsed("4:2")), parsed("((2,2),(2,3)):((4,1),(2,8))"));
+  EXPECT_EQ(tiled_divide(parsed("(4,2,3):(2,1,8)"), parsed("4:2")), parsed("((2,2),2,3):((4,1),2,8)"));
   EXPECT_EQ(flat_divide(parsed("(4,2,3):(2,1,8)"), parsed("4:2")), parsed("(2,2,2,3):(4,1,2,8)"));
   EXPECT_EQ(logical_divide(parsed("6:1"), 4), parsed("(4,2):(1,4)"));  // beyond A
-  EXPECT_EQ(logical_product(parsed("(2,2):(4,1)"), parsed("6:1")),
-            parsed("((2,2),(2,3)):((4,1),(2,8))"));
-  EXPECT_EQ(blocked_product(parsed("(2,5):(5,1)"), parsed("(3,4):(1,3)")),
-            parsed("((2,3),(5,4)):((5,10),(1,30))"));
-  EXPECT_EQ(raked_product(parsed("(2,5):(5,1)"), parsed("(3,4):(1,3)")),
-            parsed("((3,2),(4,5)):((10,5),(30,1))"));
-  EXPECT_EQ(blocked_product(parsed("4:1"), parsed("(2,3):(1,2)")),
-            parsed("((4,2),(1,3)):((1,4),(0,8))"));
+  EXPECT_EQ(logical_product(parsed("(2,2):(4,1)"), parsed("6:1")), parsed("((2,2),(2,3)):((4,1),(2,8))"));
+  EXPECT_EQ(blocked_product(parsed("(2,5):(5,1)"), parsed("(3,4):(1,3)")), parsed("((2,3),(5,4)):((5,10),(1,30))"));
+  EXPECT_EQ(raked_product(parsed("(2,5):(5,1)"), parsed("(3,4):(1,3)")), parsed("((3,2),(4,5)):((10,5),(30,1))"));
+  EXPECT_EQ(blocked_product(parsed("4:1"), parsed("(2,3):(1,2)")), parsed("((4,2),(1,3)):((1,4),(0,8))"));
 }
 
 TEST(LayoutAlgebra, ModeByMode) {
@@ -252,10 +242,8 @@ TEST(LayoutAlgebra, ModeByMode) {
   EXPECT_EQ(render(tiled_divide(a, tiler)), "((3,(2,4)),3,(2,2)):((177,(13,2)),59,(26,1))");
   EXPECT_EQ(render(flat_divide(a, tiler)), "(3,(2,4),3,(2,2)):(177,(13,2),59,(26,1))");
   const Layout c = parse_layout("(12,(4,8)):(59,(13,1))");
-  EXPECT_EQ(render(composition(c, Tiler{parse_layout("3:4"), parse_layout("8:2")})),
-            "(3,(2,4)):(236,(26,1))");
-  EXPECT_EQ(render(logical_divide(c, Tiler{parse_layout("3:4")})),
-            "((3,4),(4,8)):((236,59),(13,1))");
+  EXPECT_EQ(render(composition(c, Tiler{parse_layout("3:4"), parse_layout("8:2")})), "(3,(2,4)):(236,(26,1))");
+  EXPECT_EQ(render(logical_divide(c, Tiler{parse_layout("3:4")})), "((3,4),(4,8)):((236,59),(13,1))");
   EXPECT_EQ(refusal([&] { composition(c, Tiler(3, Layout(1))); }), "shape");
 }
 
@@ -264,15 +252,12 @@ TEST(LayoutAlgebra, LargeLayoutsNeedNoTable) {
   const StaticLayout row_major = parsed("(1048576,1048576):(1048576,1)");
   EXPECT_EQ(composition(row_major, StaticLayout(big, 1)), parsed("(1048576,1048576):(1048576,1)"));
   EXPECT_EQ(refusal([&] { composition(row_major, StaticLayout(big - 1, 1)); }), "undefined");
-  EXPECT_EQ(
-      composition(StaticLayout(1, std::int64_t{1} << 61), StaticLayout(4, 1)).mode(0).leaves()[0].stride,
-      std::int64_t{1} << 61);
-  EXPECT_EQ(refusal([] { composition(StaticLayout(1, std::int64_t{1} << 62), StaticLayout(4, 1)); }),
-            "overflow");
+  EXPECT_EQ(composition(StaticLayout(1, std::int64_t{1} << 61), StaticLayout(4, 1)).mode(0).leaves()[0].stride,
+            std::int64_t{1} << 61);
+  EXPECT_EQ(refusal([] { composition(StaticLayout(1, std::int64_t{1} << 62), StaticLayout(4, 1)); }), "overflow");
   // stepping by an odd number through halves ends in the budget, not in an hour
-  const std::string kind = refusal([] {
-    composition(parsed("(3,1000003,1000033):(1,1,3000009)"), parsed("(1000000,1000000):(7,5)"), 1000);
-  });
+  const std::string kind = refusal(
+      [] { composition(parsed("(3,1000003,1000033):(1,1,3000009)"), parsed("(1000000,1000000):(7,5)"), 1000); });
   EXPECT_TRUE(kind == "budget" || kind == "undefined") << kind;
 }
 

@@ -67,8 +67,7 @@ ShapeTracker random_moves(Random& random, ShapeTracker st) {
         if (st.size().value() < 200) st = st.pad(padding);
         break;
       case 3:
-        if (size > 1)
-          bounds[static_cast<std::size_t>(axis)] = {random.pick(0, 1), size - random.pick(0, 1)};
+        if (size > 1) bounds[static_cast<std::size_t>(axis)] = {random.pick(0, 1), size - random.pick(0, 1)};
         if (size > 2) st = st.shrink(bounds);
         break;
       default: st = st.reshape(to_ints(random_shape(random, st.size().value())));
@@ -106,8 +105,7 @@ bool is_hierarchical(const Table& all, const Index& shape) {
     if (in) inside.push_back(all[n]);
   }
   if (inside.empty()) return false;
-  for (std::size_t j = shape.size(); j-- > 0;)
-    sizes.push_back(end[j] - begin[j]);  // the fastest first
+  for (std::size_t j = shape.size(); j-- > 0;) sizes.push_back(end[j] - begin[j]);  // the fastest first
   const std::int64_t base = inside[0];
   for (std::int64_t& v : inside) v -= base;
   return is_refined_layout(inside, sizes);
@@ -177,8 +175,7 @@ TEST(LayoutConvert, SymbolicSizes) {
   EXPECT_EQ(render(placed->layout()), "(n,8):(16,1)");
   EXPECT_EQ(to_view(*placed), view);
 
-  const ShapeTracker st =
-      ShapeTracker::from_shape({size, 4, 6}).permute({0, 2, 1}).reshape({size, 24});
+  const ShapeTracker st = ShapeTracker::from_shape({size, 4, 6}).permute({0, 2, 1}).reshape({size, 24});
   const std::optional<PlacedLayout> l = to_layout(st);
   ASSERT_TRUE(l.has_value());
   EXPECT_EQ(render(l->layout()), "(n,(4,6)):(24,(6,1))");

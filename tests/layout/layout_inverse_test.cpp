@@ -35,8 +35,7 @@ class Longest {
       for (std::int64_t k = 1;; ++k) {
         for (std::size_t j = 0; j < inverse.size(); ++j) longer.push_back(inverse[j] + k * stride);
         bool fits = true;
-        for (std::int64_t j = k * q; j < (k + 1) * q && fits; ++j)
-          fits = maps(longer[static_cast<std::size_t>(j)], j);
+        for (std::int64_t j = k * q; j < (k + 1) * q && fits; ++j) fits = maps(longer[static_cast<std::size_t>(j)], j);
         if (!fits) break;
         extend(longer);
       }
@@ -56,8 +55,7 @@ TEST(LayoutInverse, RightInverseIsTheLongest) {
     for (std::size_t i = 0; i < back.size(); ++i) {
       ASSERT_GE(back[i], 0) << render(a) << " -> " << render(r);
       ASSERT_LT(back[i], a.size()) << render(a) << " -> " << render(r);
-      ASSERT_EQ(f[static_cast<std::size_t>(back[i])], static_cast<std::int64_t>(i))
-          << render(a) << " -> " << render(r);
+      ASSERT_EQ(f[static_cast<std::size_t>(back[i])], static_cast<std::int64_t>(i)) << render(a) << " -> " << render(r);
     }
     ASSERT_EQ(back.size(), Longest(f).size()) << render(a) << " -> " << render(r);
     ASSERT_EQ(r, coalesce(r));
@@ -73,8 +71,7 @@ TEST(LayoutInverse, RightInverseExamples) {
   EXPECT_EQ(right_inverse(parsed("(3,4):(0,1)")), parsed("4:3"));
   EXPECT_EQ(right_inverse(parsed("(3,4):(1,1)")).size(),
             6);  // 0, 1, 2 and 3, 4, 5 by way of overlaps
-  EXPECT_EQ(right_inverse(parsed("(1048576,1048576):(1048576,1)")),
-            parsed("(1048576,1048576):(1048576,1)"));
+  EXPECT_EQ(right_inverse(parsed("(1048576,1048576):(1048576,1)")), parsed("(1048576,1048576):(1048576,1)"));
   EXPECT_EQ(refusal([] { right_inverse(parsed("(1048576,1048576):(1,1)")); }), "budget");
 }
 
@@ -154,8 +151,7 @@ TEST(LayoutInverse, NullspaceHoldsTheLeavesOfStrideZero) {
     const Table kernel = values(r);
     ASSERT_EQ(r.size(), size) << render(a);
     ASSERT_EQ(std::set<std::int64_t>(kernel.begin(), kernel.end()).size(), kernel.size());
-    for (const std::int64_t i : kernel)
-      ASSERT_EQ(value(a, i), 0) << render(a) << " -> " << render(r);
+    for (const std::int64_t i : kernel) ASSERT_EQ(value(a, i), 0) << render(a) << " -> " << render(r);
   }
   EXPECT_EQ(nullspace(parsed("(2,3,(4,5)):(0,1,(0,3))")), parsed("(2,4):(1,6)"));
   EXPECT_EQ(nullspace(parsed("(2,3):(1,2)")), parsed("1:0"));

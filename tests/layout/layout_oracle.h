@@ -114,8 +114,7 @@ class Random {
       next = size * stride;
     }
     while (modes.size() > 1 && pick(0, 2) != 0) {
-      const auto at =
-          static_cast<std::ptrdiff_t>(pick(0, static_cast<std::int64_t>(modes.size()) - 2));
+      const auto at = static_cast<std::ptrdiff_t>(pick(0, static_cast<std::int64_t>(modes.size()) - 2));
       modes[static_cast<std::size_t>(at)] =
           make_layout(modes[static_cast<std::size_t>(at)], modes[static_cast<std::size_t>(at) + 1]);
       modes.erase(modes.begin() + at + 1);

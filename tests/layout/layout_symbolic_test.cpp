@@ -16,17 +16,14 @@ class LayoutSymbolic : public testing::Test {
   StaticLayout at(const Layout& l, std::int64_t n, std::int64_t m) const {
     const auto number = [&](const Int& v) { return evaluate(v.expr(), {{n_, n}, {m_, m}}); };
     StaticLayout::Leaves leaves;
-    for (const Layout::Leaf& leaf : l.leaves())
-      leaves.push_back({number(leaf.size), number(leaf.stride)});
+    for (const Layout::Leaf& leaf : l.leaves()) leaves.push_back({number(leaf.size), number(leaf.stride)});
     return StaticLayout::create(l.profile(), leaves);
   }
   Variable n_{"n", 1, 9}, m_{"m", 2, 7};
 };
 
 TEST_F(LayoutSymbolic, Texts) {
-  const auto check = [&](std::string_view before, std::string_view after) {
-    EXPECT_EQ(render(read(before)), after);
-  };
+  const auto check = [&](std::string_view before, std::string_view after) { EXPECT_EQ(render(read(before)), after); };
   check("(n,4):(4,1)", "(n,4):(4,1)");
   check("((n),(n+1)*2):(1,n)", "(n,(2+(n*2))):(1,n)");
   check("( min(n, 4), (m, n*m) ) : ( 1 , (n-n+7,0) )", "(min(4, n),(m,(m*n))):(1,(7,0))");
@@ -71,9 +68,8 @@ TEST_F(LayoutSymbolic, CompositionsHoldForEverySize) {
 }
 
 TEST_F(LayoutSymbolic, WhatDoesNotHoldForEverySizeIsRefused) {
-  for (const auto& [a, b] :
-       {std::pair("(n,m):(m,1)", "4:1"), std::pair("(n,m):(m,1)", "(m,n):(1,m)"),
-        std::pair("(4*n,8):(8,1)", "6:1"), std::pair("(n,8):(8,1)", "(2,n):(1,2)")})
+  for (const auto& [a, b] : {std::pair("(n,m):(m,1)", "4:1"), std::pair("(n,m):(m,1)", "(m,n):(1,m)"),
+                             std::pair("(4*n,8):(8,1)", "6:1"), std::pair("(n,8):(8,1)", "(2,n):(1,2)")})
     EXPECT_EQ(refusal([&] { composition(read(a), read(b)); }), "undefined") << a << " o " << b;
   EXPECT_EQ(refusal([&] { complement(read("(4,n):(1,m)"), 100); }), "undefined");
   EXPECT_EQ(refusal([&] { left_inverse(read("(n,m):(1,m)")); }), "undefined");

@@ -87,8 +87,7 @@ TEST(LayoutValues, FollowTheDefinition) {
   Random random(22);
   for (int round = 0; round < 2000; ++round) {
     const StaticLayout l = random.layout(60, true);
-    for (std::int64_t n = -5; n < l.size() + 5; ++n)
-      ASSERT_EQ(l(n), value(l, n)) << render(l) << " at " << n;
+    for (std::int64_t n = -5; n < l.size() + 5; ++n) ASSERT_EQ(l(n), value(l, n)) << render(l) << " at " << n;
     ASSERT_EQ(table(to_layout(l)), values(l)) << render(l);
     const Table all = values(l);
     const auto [least, most] = std::minmax_element(all.begin(), all.end());

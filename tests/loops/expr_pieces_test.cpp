@@ -63,9 +63,7 @@ std::map<std::vector<std::int64_t>, std::int64_t> spread(const Piecewise& f) {
   return out;
 }
 
-std::string why(const Expr& e, const Expr& valid) {
-  return e.render() + " where " + valid.render();
-}
+std::string why(const Expr& e, const Expr& valid) { return e.render() + " where " + valid.render(); }
 
 /// @return false when it was refused
 bool check(const Expr& e, const std::vector<Variable>& counters, const Expr& valid = 1) {
@@ -77,12 +75,10 @@ bool check(const Expr& e, const std::vector<Variable>& counters, const Expr& val
   each_point(counters, [&](const Index& at) {
     const Values values = values_at(counters, at);
     const bool holds = evaluate(valid, values) != 0;
-    const std::optional<std::int64_t> expected =
-        holds ? std::optional(evaluate(e, values)) : std::nullopt;
+    const std::optional<std::int64_t> expected = holds ? std::optional(evaluate(e, values)) : std::nullopt;
     EXPECT_EQ(value_at(*compiled.function, at), expected) << why(e, valid);
     const auto piece = pieces.find({at.begin(), at.end()});
-    EXPECT_EQ(piece == pieces.end() ? std::nullopt : std::optional(piece->second), expected)
-        << why(e, valid);
+    EXPECT_EQ(piece == pieces.end() ? std::nullopt : std::optional(piece->second), expected) << why(e, valid);
     if (!expected) return;
     least = least ? std::min(*least, *expected) : *expected;
     largest = largest ? std::max(*largest, *expected) : *expected;
@@ -139,9 +135,8 @@ TEST(ExprPieces, EveryOperation) {
 TEST(ExprPieces, Conditions) {
   const std::vector<Variable> counters{{"i", -5, 11}, {"j", 0, 8}};
   const Expr e = parse("i // 2 + 10 * j", counters);
-  for (const char* valid :
-       {"1", "0", "i < 3", "i == 4", "i != 4", "i", "i % 3", "i < 3 and j > 2 and i + j != 4",
-        "i < -2 or j > 6", "not (i < j)", "2*i + 3*j == 12", "i > 100"})
+  for (const char* valid : {"1", "0", "i < 3", "i == 4", "i != 4", "i", "i % 3", "i < 3 and j > 2 and i + j != 4",
+                            "i < -2 or j > 6", "not (i < j)", "2*i + 3*j == 12", "i > 100"})
     EXPECT_TRUE(check(e, counters, parse(valid, counters))) << valid;
 }
 
@@ -168,8 +163,7 @@ TEST(ExprPieces, RandomExpressions) {
     if (points > 1000) continue;
     const oracle::Case v = oracle::random_case(seed + 1000000, options);
     const Expr e = oracle::build(c.tree, counters);
-    const Expr condition =
-        seed % 3 == 0 && v.variables.size() <= counters.size() ? oracle::build(v.tree, counters) : 1;
+    const Expr condition = seed % 3 == 0 && v.variables.size() <= counters.size() ? oracle::build(v.tree, counters) : 1;
     ++(check(e, counters, condition) ? compiled : refused);
     if (HasFailure()) FAIL() << "seed " << seed << ": " << why(e, condition);
   }
@@ -183,12 +177,10 @@ TEST(ExprPieces, AddressesOfStacks) {
     const oracle::Stack stack = random();
     const Index& shape = stack.back().shape;
     if (oracle::elements(shape) == 0) continue;
-    const std::vector<Variable> counters{{"i", 0, random.number(0, 9)},
-                                         {"j", -3, random.number(-3, 3)}};
+    const std::vector<Variable> counters{{"i", 0, random.number(0, 9)}, {"j", -3, random.number(-3, 3)}};
     std::vector<Expr> indices;
     for (const std::int64_t n : shape) {
-      const Expr mixed = random.number(-3, 3) * counters[0] + random.number(-3, 3) * counters[1] +
-                         random.number(0, 9);
+      const Expr mixed = random.number(-3, 3) * counters[0] + random.number(-3, 3) * counters[1] + random.number(0, 9);
       indices.push_back(random.one_in(2) ? mixed % n : mixed / random.number(1, 5) % n);
     }
     const ExprPieces compiled = expr_pieces(indices, stack, counters);
@@ -271,11 +263,10 @@ TEST(ExprPieces, Mistakes) {
 TEST(ExprPieces, LargeValues) {
   constexpr std::int64_t large = std::int64_t{1} << 61;
   const std::vector<Variable> counters{{"i", 0, 3}, {"j", -2, 2}};
-  for (const char* text : {"L*i", "L*i // 3 + j", "(L*i + 5) % 7", "min(L*i, L - j)",
-                           "max(L*j, 3*i)", "L*i < L*j + 1"}) {
+  for (const char* text :
+       {"L*i", "L*i // 3 + j", "(L*i + 5) % 7", "min(L*i, L - j)", "max(L*j, 3*i)", "L*i < L*j + 1"}) {
     std::string with = text;
-    for (std::size_t at = 0; (at = with.find('L')) != std::string::npos;)
-      with.replace(at, 1, std::to_string(large));
+    for (std::size_t at = 0; (at = with.find('L')) != std::string::npos;) with.replace(at, 1, std::to_string(large));
     const Expr e = parse(with, counters);
     const RangeResult r = range(*expr_pieces(e, counters).function, kBudget);
     std::int64_t least = INT64_MAX, largest = INT64_MIN;

@@ -77,15 +77,13 @@ std::optional<std::vector<Visit>> expected_visits(const oracle::Stack& stack, co
       at.push_back(p.evaluate(values));
       if (at.back() < 0 || at.back() >= shape[at.size() - 1]) return std::nullopt;
     }
-    if (const auto address = oracle::address_of(stack, at))
-      out.push_back({*address, {at.begin(), at.end()}});
+    if (const auto address = oracle::address_of(stack, at)) out.push_back({*address, {at.begin(), at.end()}});
   } while (oracle::advance(counters, shape));
   return out;
 }
 
 /// All forms of the callback see the expected visits.
-void check_forms(const TiledTensor<std::int64_t>& t, const Texts& texts,
-                 const std::vector<Visit>& expected) {
+void check_forms(const TiledTensor<std::int64_t>& t, const Texts& texts, const std::vector<Visit>& expected) {
   std::vector<Visit> seen;
   t.complexLoops(texts, [&](std::int64_t& x, auto offsets) {
     seen.push_back({x, {}});
@@ -110,22 +108,17 @@ void check_forms(const TiledTensor<std::int64_t>& t, const Texts& texts,
 
 /// A text that mostly stays in [0, n).
 std::string random_text(oracle::RandomStack& random, std::size_t rank, std::int64_t n) {
-  const auto number = [&](std::int64_t lo, std::int64_t hi) {
-    return std::to_string(random.number(lo, hi));
-  };
-  const auto counter = [&] {
-    return rank == 0 ? number(0, 2) : "_" + number(0, static_cast<std::int64_t>(rank) - 1);
-  };
+  const auto number = [&](std::int64_t lo, std::int64_t hi) { return std::to_string(random.number(lo, hi)); };
+  const auto counter = [&] { return rank == 0 ? number(0, 2) : "_" + number(0, static_cast<std::int64_t>(rank) - 1); };
   const std::string size = std::to_string(n);
-  const std::string mixed = "(" + number(-3, 3) + "*" + counter() + " + " + number(-3, 3) + "*" +
-                            counter() + " + " + number(0, 9) + ")";
+  const std::string mixed =
+      "(" + number(-3, 3) + "*" + counter() + " + " + number(-3, 3) + "*" + counter() + " + " + number(0, 9) + ")";
   switch (random.number(0, 9)) {
     case 0: return number(0, n - 1);
     case 1: return "min(" + counter() + ", " + number(0, n - 1) + ")";
     case 2: return mixed + " // " + number(1, 5) + " % " + size;
     case 3:
-      return "select(" + counter() + " < " + counter() + ", " + number(0, n - 1) + ", " + mixed +
-             " % " + size + ")";
+      return "select(" + counter() + " < " + counter() + ", " + number(0, n - 1) + ", " + mixed + " % " + size + ")";
     case 4: return "max(min(" + mixed + ", " + size + " - 1), 0)";
     case 5: return counter() + " * " + counter() + " % " + size;
     case 6: return mixed + " // (" + counter() + " + 1) % " + size;  // no number: point by point
@@ -143,9 +136,8 @@ TEST(ComplexLoops, RandomTextsOverRandomStacks) {
     const std::int64_t size = settle(stack);
     Texts texts;
     for (std::size_t k = 0; k < shape.size(); ++k)
-      texts.push_back(random.one_in(3)
-                          ? "_" + std::to_string(k)
-                          : random_text(random, shape.size(), std::max<std::int64_t>(shape[k], 1)));
+      texts.push_back(random.one_in(3) ? "_" + std::to_string(k)
+                                       : random_text(random, shape.size(), std::max<std::int64_t>(shape[k], 1)));
     std::vector<std::int64_t> storage = addresses_up_to(size);
     const TiledTensor<std::int64_t> t = tiled(storage, oracle::tracker_of(stack));
     const std::optional<std::vector<Visit>> expected = expected_visits(stack, texts);
@@ -175,11 +167,11 @@ TEST(ComplexLoops, RandomTextsOverRandomStacks) {
 TEST(ComplexLoops, TheSpecificationsCall) {
   std::vector<float> storage(24, -1);
   const MemoryRef<float> memory(storage, {2, 3, 4});
-  tiled(memory).complexLoops<float>(
-      {"_0", "_1 // 2 * 2", "_2"}, [&](float* ptr, const std::vector<std::int32_t>& offsets) {
-        EXPECT_EQ(ptr, memory.ptr({offsets[0], offsets[1], offsets[2]}));
-        *ptr = static_cast<float>(offsets[0] * 100 + offsets[1] * 10 + offsets[2]);
-      });
+  tiled(memory).complexLoops<float>({"_0", "_1 // 2 * 2", "_2"},
+                                    [&](float* ptr, const std::vector<std::int32_t>& offsets) {
+                                      EXPECT_EQ(ptr, memory.ptr({offsets[0], offsets[1], offsets[2]}));
+                                      *ptr = static_cast<float>(offsets[0] * 100 + offsets[1] * 10 + offsets[2]);
+                                    });
   for (std::int64_t i = 0; i < 2; ++i)
     for (std::int64_t j = 0; j < 3; ++j)
       for (std::int64_t k = 0; k < 4; ++k) {
@@ -239,8 +231,7 @@ TEST(ComplexLoops, LargeTensors) {
   std::vector<float> storage(n * n, 0);
   const auto t = tiled(storage, {n, n});
   t.complexLoops({"_1", "_0"}, [](float& x, auto at) { x = static_cast<float>(at[0] * n + at[1]); });
-  for (std::int64_t i = 0; i < n * n; ++i)
-    ASSERT_EQ(storage[static_cast<std::size_t>(i)], static_cast<float>(i));
+  for (std::int64_t i = 0; i < n * n; ++i) ASSERT_EQ(storage[static_cast<std::size_t>(i)], static_cast<float>(i));
   t.complexLoops({"_0", "_1 // 3 * 3"}, [](float& x) { x += 1; });
   t.complexLoops({"(_0 * 1000 + _1) // 50 % 1000", "_1"}, [](float& x) { x += 1; });
   double total = 0;
@@ -282,9 +273,7 @@ TEST(ComplexLoops, WhatTheCallbackThrowsEndsTheLoop) {
 TEST(ComplexLoops, MistakesNameTheExpression) {
   std::vector<int> storage(24, 0);
   const auto t = tiled(storage, {2, 3, 4});
-  const auto run = [&](const Texts& texts) {
-    return error_of([&] { t.complexLoops(texts, [](int& x) { x = 1; }); });
-  };
+  const auto run = [&](const Texts& texts) { return error_of([&] { t.complexLoops(texts, [](int& x) { x = 1; }); }); };
   struct Row {
     Texts texts;
     ErrorKind kind;
@@ -336,16 +325,14 @@ TEST(ComplexLoops, MistakesNameTheExpression) {
       EXPECT_STREQ(e.what(), row.message);
     }
   }
-  EXPECT_EQ(std::accumulate(storage.begin(), storage.end(), 0), 0)
-      << "something ran before the error";
+  EXPECT_EQ(std::accumulate(storage.begin(), storage.end(), 0), 0) << "something ran before the error";
 }
 
 TEST(ComplexLoops, OffsetsBeyond32Bits) {
   std::vector<char> storage(1, 0);
   const MemoryRef<char> wide(storage, {3000000000, 1}, {0, 0});
-  expect_error(
-      ErrorKind::overflow, "[complexLoops] offsets below 3000000000 do not fit in 32 bits",
-      [&] { tiled(wide).complexLoops({"0", "0"}, [](char*, const std::vector<std::int32_t>&) {}); });
+  expect_error(ErrorKind::overflow, "[complexLoops] offsets below 3000000000 do not fit in 32 bits",
+               [&] { tiled(wide).complexLoops({"0", "0"}, [](char*, const std::vector<std::int32_t>&) {}); });
 }
 
 // --- memory ---
@@ -356,10 +343,8 @@ TEST(MemoryRef, TheFormulaOfPointers) {
   for (std::int64_t i = 0; i < 3; ++i)
     for (std::int64_t j = 0; j < 2; ++j)
       for (std::int64_t k = 0; k < 4; ++k) EXPECT_EQ(*memory.ptr({i, j, k}), 20 - 8 * i + 2 * k);
-  EXPECT_EQ(complaint([&] { memory.ptr({0, 2, 0}); }),
-            "[ptr] index 2 is outside of dimension 1, of size 2");
-  EXPECT_EQ(complaint([&] { memory.ptr({0, 0, -1}); }),
-            "[ptr] index -1 is outside of dimension 2, of size 4");
+  EXPECT_EQ(complaint([&] { memory.ptr({0, 2, 0}); }), "[ptr] index 2 is outside of dimension 1, of size 2");
+  EXPECT_EQ(complaint([&] { memory.ptr({0, 0, -1}); }), "[ptr] index -1 is outside of dimension 2, of size 4");
   EXPECT_EQ(complaint([&] { memory.ptr({0, 0}); }), "[ptr] 2 indices for shape (3, 2, 4)");
 }
 
@@ -372,20 +357,16 @@ TEST(MemoryRef, AddressesAreCheckedOnce) {
   EXPECT_EQ(message({2, 12}, {-12, 1}, 12), "");
   EXPECT_EQ(message({2, 13}, {-12, 1}, 12),
             "[tiled] the index (0, 12) has address 24, behind the storage's 24 elements");
-  EXPECT_EQ(message({2, 12}, {-12, 1}, 11),
-            "[tiled] the index (1, 0) has address -1, before the storage");
+  EXPECT_EQ(message({2, 12}, {-12, 1}, 11), "[tiled] the index (1, 0) has address -1, before the storage");
   EXPECT_EQ(message({}, {}, 23), "");
-  EXPECT_EQ(message({}, {}, 24),
-            "[tiled] the index () has address 24, behind the storage's 24 elements");
+  EXPECT_EQ(message({}, {}, 24), "[tiled] the index () has address 24, behind the storage's 24 elements");
   EXPECT_EQ(message({3}, {INT64_MAX}, 5),
             "[tiled] the index (2,) has address 2^63 or more, behind the storage's 24 elements");
-  EXPECT_EQ(message({3}, {INT64_MIN}, 5),
-            "[tiled] the index (2,) has address below -2^63, before the storage");
+  EXPECT_EQ(message({3}, {INT64_MIN}, 5), "[tiled] the index (2,) has address below -2^63, before the storage");
   EXPECT_EQ(message({0, 5}, {100, 100}, 1000), "");
   EXPECT_EQ(message({2, -1}, {1, 1}, 0), "[tiled] dimension 1 has size -1");
   EXPECT_EQ(message({2}, {1, 1}, 0), "[tiled] 2 strides for shape (2,)");
-  EXPECT_EQ(error_of([&] { MemoryRef<int>(storage, Index{INT64_MAX, 2}); }).kind(),
-            ErrorKind::overflow);
+  EXPECT_EQ(error_of([&] { MemoryRef<int>(storage, Index{INT64_MAX, 2}); }).kind(), ErrorKind::overflow);
 }
 
 TEST(TiledTensor, StacksAreCheckedExactly) {
@@ -403,8 +384,7 @@ TEST(TiledTensor, StacksAreCheckedExactly) {
 // --- rows ---
 
 /// What parallelLoops has to do, from the table of addresses: the rows, or nothing where they are not whole.
-std::optional<std::vector<std::pair<Index, std::int64_t>>> expected_rows(const oracle::Stack& stack,
-                                                                         std::size_t last) {
+std::optional<std::vector<std::pair<Index, std::int64_t>>> expected_rows(const oracle::Stack& stack, std::size_t last) {
   const Index& shape = stack.back().shape;
   const oracle::Table table = oracle::table(stack);
   std::int64_t row_size = 1;
@@ -420,8 +400,7 @@ std::optional<std::vector<std::pair<Index, std::int64_t>>> expected_rows(const o
       const auto address = table[first + k];
       if (!address) continue;
       ++valid;
-      if (!table[first] || *address != *table[first] + static_cast<std::int64_t>(k))
-        return std::nullopt;
+      if (!table[first] || *address != *table[first] + static_cast<std::int64_t>(k)) return std::nullopt;
     }
     if (valid != 0 && valid != static_cast<std::size_t>(row_size)) return std::nullopt;
     if (valid != 0) out.emplace_back(outer, *table[first]);
@@ -455,16 +434,14 @@ TEST(ParallelLoops, RandomStacks) {
       EXPECT_FALSE(error) << error->what();
       EXPECT_TRUE(seen == *expected);
       ++whole;
-      tables +=
-          stack.size() > 1 && single(std::span<const Strided>(stack)).found == Answer::no ? 1 : 0;
+      tables += stack.size() > 1 && single(std::span<const Strided>(stack)).found == Answer::no ? 1 : 0;
     } else {
       ASSERT_TRUE(error);
       EXPECT_EQ(error->kind(), ErrorKind::shape) << error->what();
       EXPECT_TRUE(seen.empty());
       ++refused;
     }
-    if (HasFailure())
-      FAIL() << "round " << round << ": " << oracle::to_string(stack) << " last " << last;
+    if (HasFailure()) FAIL() << "round " << round << ": " << oracle::to_string(stack) << " last " << last;
   }
   EXPECT_GT(whole, 5000);
   EXPECT_GT(refused, 2000);
@@ -484,17 +461,13 @@ TEST(ParallelLoops, MistakesNameTheDimension) {
             "[parallelLoops] dimension 1 is not contiguous: its stride is 8, not 2");
   EXPECT_EQ(message(memory({2, 3, 2}, {12, 2, 2}), 0),
             "[parallelLoops] dimension 2 is not contiguous: its stride is 2, not 1");
-  EXPECT_EQ(message(memory({2, 3, 4}, {12, 4, 1}), 3),
-            "[parallelLoops] there is no dimension 3 in shape (2, 3, 4)");
-  EXPECT_EQ(message(memory({2, 3, 4}, {12, 4, 1}), -1),
-            "[parallelLoops] there is no dimension -1 in shape (2, 3, 4)");
+  EXPECT_EQ(message(memory({2, 3, 4}, {12, 4, 1}), 3), "[parallelLoops] there is no dimension 3 in shape (2, 3, 4)");
+  EXPECT_EQ(message(memory({2, 3, 4}, {12, 4, 1}), -1), "[parallelLoops] there is no dimension -1 in shape (2, 3, 4)");
   EXPECT_EQ(message(memory({}, {}), 0), "[parallelLoops] there is no dimension 0 in shape ()");
   const View masked = View::create({2, 3, 4}, std::nullopt, 0, Mask{{0, 2}, {0, 3}, {1, 4}});
   EXPECT_EQ(message(tiled(storage, masked), 0),
             "[parallelLoops] dimension 2 of size 4 is not one run: only [1, 4) is valid");
-  EXPECT_EQ(
-      message(tiled(storage, View::create({2, 3, 4}, std::nullopt, 0, Mask{{0, 2}, {1, 3}, {0, 4}})), 1),
-      "");
+  EXPECT_EQ(message(tiled(storage, View::create({2, 3, 4}, std::nullopt, 0, Mask{{0, 2}, {1, 3}, {0, 4}})), 1), "");
 }
 
 /// Chunks on threads of its own: fully seen by ThreadSanitizer.

@@ -46,10 +46,9 @@ TEST(ByteIo, ReadsWithinTheEnd) {
     EXPECT_EQ(source->size(), 10U);
     EXPECT_EQ(source->read(3, 4), as_bytes("3456"));
     EXPECT_EQ(source->read(10, 0), Bytes{});
-    for (const auto& [at, count] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
-             {8, 3}, {11, 0}, {~0ULL, 2}, {1, ~0ULL}})
-      EXPECT_TRUE(has(error_of(ErrorKind::parse, [&] { source->read(at, count); }),
-                      "the end is at byte 10"));
+    for (const auto& [at, count] :
+         std::vector<std::pair<std::uint64_t, std::uint64_t>>{{8, 3}, {11, 0}, {~0ULL, 2}, {1, ~0ULL}})
+      EXPECT_TRUE(has(error_of(ErrorKind::parse, [&] { source->read(at, count); }), "the end is at byte 10"));
   }
   EXPECT_EQ(text_of({file.map().get(), 10}), "0123456789");
   EXPECT_EQ(span.map(), nullptr);
@@ -107,8 +106,7 @@ TEST(ByteIo, AFailedWriteLeavesWhatWasThere) {
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
   const rlimit small = {100, limit.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  const std::string message =
-      error_of(ErrorKind::budget, [&] { pieces(std::string(1000, 'x')).write("test", path); });
+  const std::string message = error_of(ErrorKind::budget, [&] { pieces(std::string(1000, 'x')).write("test", path); });
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
   EXPECT_TRUE(has(message, "[test] cannot write " + path + ": File too large"));
   EXPECT_EQ(contents(path), "old");

@@ -34,9 +34,8 @@ TEST(Module, NamesWhatItHas) {
   const Net net;
   std::vector<std::string> names;
   for (const auto& [name, tensor] : net.state_dict()) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"hidden.weight", "hidden.bias", "norm.weight",
-                                             "norm.bias", "norm.running_mean", "norm.running_var",
-                                             "out.weight", "out.bias"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"hidden.weight", "hidden.bias", "norm.weight", "norm.bias",
+                                             "norm.running_mean", "norm.running_var", "out.weight", "out.bias"}));
   EXPECT_EQ(net.parameters().size(), 6U);
   struct Twice : nn::Module {
     nn::Linear a{1, 1}, b{1, 1};
@@ -125,9 +124,7 @@ std::vector<std::string> names_of(const nn::NamedTensors& all) {
   for (const auto& [name, tensor] : all) out.push_back(name);
   return out;
 }
-bool is_same_tensor(const Tensor& a, const Tensor& b) {
-  return TensorAccess::state(a) == TensorAccess::state(b);
-}
+bool is_same_tensor(const Tensor& a, const Tensor& b) { return TensorAccess::state(a) == TensorAccess::state(b); }
 using Words = std::vector<std::string>;
 template <class F>
 void expect_refusal(const F& f, const std::string& part) {
@@ -145,17 +142,14 @@ struct Holding : nn::Module {
 
 TEST(Module, HasWhatItsMembersAre) {
   Holding net;
-  EXPECT_EQ(names_of(net.named_parameters()),
-            (Words{"l.0", "l.1", "d.key", "scale", "inner.weight"}));
+  EXPECT_EQ(names_of(net.named_parameters()), (Words{"l.0", "l.1", "d.key", "scale", "inner.weight"}));
   EXPECT_TRUE(is_same_tensor(net.parameters()[1], net.list[1]));
   EXPECT_TRUE(net.table.at("key").requires_grad());
   const Tensor t = Tensor::full({2}, 3.0).requires_grad(true);
   net.scale = t;
   net.shift = t;
-  EXPECT_EQ(names_of(net.state_dict()),
-            (Words{"l.0", "l.1", "d.key", "scale", "shift", "inner.weight"}));
-  EXPECT_EQ(names_of(net.named_parameters()),
-            (Words{"l.0", "l.1", "d.key", "scale", "inner.weight"}));
+  EXPECT_EQ(names_of(net.state_dict()), (Words{"l.0", "l.1", "d.key", "scale", "shift", "inner.weight"}));
+  EXPECT_EQ(names_of(net.named_parameters()), (Words{"l.0", "l.1", "d.key", "scale", "inner.weight"}));
   EXPECT_EQ(net.parameters().size(), 5U);
   EXPECT_TRUE(is_same_tensor(net.parameters()[3], t));
   const Holding other;
@@ -180,15 +174,11 @@ TEST(Module, TakesTensorsThatFit) {
   EXPECT_FALSE(net.shift.has_value());
   EXPECT_EQ(net.parameters().size(), 5U);
   const Tensor before = net.scale;
-  expect_refusal([&] { net.set("scale", Tensor::ones({3})); },
-                 "[Module] scale is of shape (2,), not (3,)");
-  expect_refusal([&] { net.set("shift", Tensor::ones({3})); },
-                 "[Module] shift is of shape (2,), not (3,)");
-  expect_refusal([&] { net.set("scale", Tensor::ones({2}, dtypes::float64)); },
-                 "is of f32, not f64");
+  expect_refusal([&] { net.set("scale", Tensor::ones({3})); }, "[Module] scale is of shape (2,), not (3,)");
+  expect_refusal([&] { net.set("shift", Tensor::ones({3})); }, "[Module] shift is of shape (2,), not (3,)");
+  expect_refusal([&] { net.set("scale", Tensor::ones({2}, dtypes::float64)); }, "is of f32, not f64");
   expect_refusal([&] { net.set("scale", std::nullopt); }, "[Module] scale may not be absent");
-  expect_refusal([&] { net.set("scale", w[0] * 2); },
-                 "cannot be the result of a computation with gradients");
+  expect_refusal([&] { net.set("scale", w[0] * 2); }, "cannot be the result of a computation with gradients");
   expect_refusal([&] { net.set("nothing", w); }, "[Module] there is no nothing");
   expect_refusal([&] { net.set("l.0", Tensor::ones({1})); }, "[Module] l.0 is not a data member");
   EXPECT_TRUE(is_same_tensor(net.scale, before));
@@ -290,8 +280,7 @@ TEST(Layers, RecurrentOnesFollowTheirFormulas) {
   for (const Tensor& t : gru.parameters()) all(t, 0.5F);
   double s = 0;
   for (const double v : {1.0, -1.0, 2.0}) {
-    const double gate = sigmoid(0.5 * v + 0.5 * s + 1),
-                 next = std::tanh(0.5 * v + 0.5 + gate * (0.5 * s + 0.5));
+    const double gate = sigmoid(0.5 * v + 0.5 * s + 1), next = std::tanh(0.5 * v + 0.5 + gate * (0.5 * s + 0.5));
     s = (1 - gate) * next + gate * s;
   }
   EXPECT_NEAR(gru(x).second.item(), s, 1e-6);

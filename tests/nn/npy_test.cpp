@@ -25,9 +25,7 @@ Bytes npy_of(const std::string& dict, std::size_t count = 0, int version = 1) {
 std::string npy_refusal(const Bytes& bytes) {
   return error_of(ErrorKind::parse, [&] { parse_npy(bytes); });
 }
-std::string npy_refusal(const std::string& dict, std::size_t count = 0) {
-  return npy_refusal(npy_of(dict, count));
-}
+std::string npy_refusal(const std::string& dict, std::size_t count = 0) { return npy_refusal(npy_of(dict, count)); }
 /// A header whose dtype is `descr`, a literal.
 std::string with_descr(const std::string& descr) {
   return "{'descr': " + descr + ", 'fortran_order': False, 'shape': (1,)}";
@@ -42,23 +40,18 @@ const std::string kOrder = "272c2027666f727472616e5f6f72646572273a20";     // ',
 const std::string kShape = "2c20277368617065273a20";                       // , 'shape':
 const std::string kFalse = "46616c7365", kTrue = "54727565";
 
-const std::string kFloats =
-    kStart + "273c6634" + kOrder + kFalse + kShape +
-    "28322c2033292c207d 20*58 0a 00000000 0000803f 00000040 00004040 00008040 0000a040";
-const std::string kScalar =
-    kStart + "273c6638" + kOrder + kFalse + kShape + "28292c207d 20*62 0a 000000000000f83f";
-const std::string kBooleans =
-    kStart + "277c6231" + kOrder + kFalse + kShape + "28332c292c207d 20*60 0a 01 00 01";
-const std::string kBigFortran =
-    kStart + "273e6934" + kOrder + kTrue + kShape +
-    "28322c2033292c207d 20*59 0a 00000000 00000003 00000001 00000004 00000002 00000005";
-const std::string kVersion2 = "934e554d5059 0200 74000000 7b276465736372273a20273e7532" + kOrder +
-                              kTrue + kShape +
+const std::string kFloats = kStart + "273c6634" + kOrder + kFalse + kShape +
+                            "28322c2033292c207d 20*58 0a 00000000 0000803f 00000040 00004040 00008040 0000a040";
+const std::string kScalar = kStart + "273c6638" + kOrder + kFalse + kShape + "28292c207d 20*62 0a 000000000000f83f";
+const std::string kBooleans = kStart + "277c6231" + kOrder + kFalse + kShape + "28332c292c207d 20*60 0a 01 00 01";
+const std::string kBigFortran = kStart + "273e6934" + kOrder + kTrue + kShape +
+                                "28322c2033292c207d 20*59 0a 00000000 00000003 00000001 00000004 00000002 00000005";
+const std::string kVersion2 = "934e554d5059 0200 74000000 7b276465736372273a20273e7532" + kOrder + kTrue + kShape +
                               "28322c20332c2034292c207d 20*54 0a"
                               "0000 000c 0004 0010 0008 0014 0001 000d 0005 0011 0009 0015"
                               "0002 000e 0006 0012 000a 0016 0003 000f 0007 0013 000b 0017";
-const std::string kVersion3 = "934e554d5059 0300 74000000 7b276465736372273a20273c6632" + kOrder +
-                              kFalse + kShape + "28302c2033292c207d 20*56 0a";
+const std::string kVersion3 = "934e554d5059 0300 74000000 7b276465736372273a20273c6632" + kOrder + kFalse + kShape +
+                              "28302c2033292c207d 20*56 0a";
 
 TEST(Npy, RoundTripsOfAllDtypesAndShapes) {
   for (const DType dtype : dtypes::all()) {
@@ -94,8 +87,7 @@ TEST(Npy, WritesTheBytesOfNumPy) {
 TEST(Npy, BigEndianAndFortranOrder) {
   const HostArray ints = parse_npy(unhex(kBigFortran));
   EXPECT_EQ(ints.shape, (std::vector<std::int64_t>{2, 3}));
-  for (std::int32_t k = 0; k < 6; ++k)
-    EXPECT_EQ(ints.data.as<std::int32_t>()[static_cast<std::size_t>(k)], k);
+  for (std::int32_t k = 0; k < 6; ++k) EXPECT_EQ(ints.data.as<std::int32_t>()[static_cast<std::size_t>(k)], k);
   const HostArray cube = parse_npy(unhex(kVersion2));
   EXPECT_EQ(cube.shape, (std::vector<std::int64_t>{2, 3, 4}));
   for (std::uint16_t k = 0; k < 24; ++k) EXPECT_EQ(cube.data.as<std::uint16_t>()[k], k);
@@ -125,8 +117,7 @@ TEST(Npy, FortranOrderOfEverySizeOfElement) {
                                : dtype == dtypes::float16 ? "f2"
                                : dtype == dtypes::float32 ? "f4"
                                                           : "u8";
-      Bytes file = npy_of("{'descr': '" + one + name +
-                          "', 'fortran_order': True, 'shape': " + shape_text(shape) + "}");
+      Bytes file = npy_of("{'descr': '" + one + name + "', 'fortran_order': True, 'shape': " + shape_text(shape) + "}");
       file.insert(file.end(), turned.begin(), turned.end());
       expect_same(parse_npy(file), array);
     }
@@ -146,13 +137,11 @@ TEST(Npy, SixtyFourDimensionsAndNoMore) {
   for (const std::size_t rank : {65U, 40'000U}) {
     const std::string message = npy_refusal(npy_of(dict_of_rank(rank), 4, 2));
     EXPECT_TRUE(has(message, "[npy] the bytes: ")) << message;
-    EXPECT_TRUE(
-        has(message, "expected a shape of 64 dimensions at most, found " + std::to_string(rank)));
+    EXPECT_TRUE(has(message, "expected a shape of 64 dimensions at most, found " + std::to_string(rank)));
   }
   HostArray wide = array;
   wide.shape.push_back(1);
-  EXPECT_TRUE(has(error_of(ErrorKind::shape, [&] { to_npy(wide); }),
-                  "has 65 dimensions; a file has 64 at most"));
+  EXPECT_TRUE(has(error_of(ErrorKind::shape, [&] { to_npy(wide); }), "has 65 dimensions; a file has 64 at most"));
 }
 
 TEST(Npy, ManyDimensionsAreRefusedByTheNameOfTheFile) {
@@ -167,16 +156,14 @@ TEST(Npy, ManyDimensionsAreRefusedByTheNameOfTheFile) {
 }
 
 TEST(Npy, OtherSpellingsOfTheHeader) {
-  for (const std::string dict :
-       {R"({"shape":(2,),"descr":"<i4","fortran_order":False})",
-        " { 'descr' : '=i4' , 'fortran_order' : False , 'shape' : ( 2 , ) , } \n\n",
-        "{'descr':'<i4','fortran_order':True,'shape':(2L,),}"}) {
+  for (const std::string dict : {R"({"shape":(2,),"descr":"<i4","fortran_order":False})",
+                                 " { 'descr' : '=i4' , 'fortran_order' : False , 'shape' : ( 2 , ) , } \n\n",
+                                 "{'descr':'<i4','fortran_order':True,'shape':(2L,),}"}) {
     expect_same(parse_npy(npy_of(dict, 8)), array_of(dtypes::int32, {2}, Bytes(8)));
   }
   EXPECT_EQ(parse_npy(npy_of(with_shape("(1,2,)"), 8)).shape, (std::vector<std::int64_t>{1, 2}));
   EXPECT_EQ(parse_npy(npy_of(with_descr("'>u1'"), 1)).dtype, dtypes::uint8);
-  EXPECT_TRUE(
-      has(error_of(ErrorKind::parse, [] { parse_npy(npy_of(with_shape("(2L,)"), 8, 3)); }), "'L'"));
+  EXPECT_TRUE(has(error_of(ErrorKind::parse, [] { parse_npy(npy_of(with_shape("(2L,)"), 8, 3)); }), "'L'"));
 }
 
 TEST(Npy, RefusesDtypesByName) {
@@ -201,8 +188,7 @@ TEST(Npy, RefusesDtypesByName) {
       {"None", "expected a dtype in quotes, found 'N'"},
       {"'<f4\\x00'", "unexpected in a text: '\\'"},
   };
-  for (const auto& [descr, message] : cases)
-    EXPECT_TRUE(has(npy_refusal(with_descr(descr), 4), message));
+  for (const auto& [descr, message] : cases) EXPECT_TRUE(has(npy_refusal(with_descr(descr), 4), message));
 }
 
 TEST(Npy, RefusesHeadersWithTheColumn) {
@@ -212,8 +198,7 @@ TEST(Npy, RefusesHeadersWithTheColumn) {
       {"[]", "column 1 of the header: expected '{', found '['"},
       {"{}", "column 3 of the header: there is no key 'descr'"},
       {"{,}", "column 2 of the header: expected a key in quotes, found ','"},
-      {"{'descr': '<i4', 'descr': '<i4'}",
-       "column 18 of the header: the key 'descr' is given twice"},
+      {"{'descr': '<i4', 'descr': '<i4'}", "column 18 of the header: the key 'descr' is given twice"},
       {"{'descr' '<i4'}", "column 10 of the header: expected ':', found '''"},
       {"{'descr': '<i4' 'shape': ()}", "column 17 of the header: expected '}', found '''"},
       {"{'order': 1}", "expected one of descr, fortran_order, shape, found 'order'"},
@@ -258,28 +243,24 @@ TEST(Npy, RefusesShapes) {
       {"(0,)", "expected 0 bytes of elements, i32 of shape (0,), found 4"},
       {"(1000000000000,)", "expected 4000000000000 bytes of elements"},
   };
-  for (const auto& [shape, message] : cases)
-    EXPECT_TRUE(has(npy_refusal(with_shape(shape), 4), message));
+  for (const auto& [shape, message] : cases) EXPECT_TRUE(has(npy_refusal(with_shape(shape), 4), message));
 }
 
 TEST(Npy, RefusesWhatIsCutOffOrNoNpy) {
   const Bytes whole = unhex(kFloats), wide = unhex(kVersion3);
   for (std::size_t size = 0; size < whole.size(); ++size)
     EXPECT_TRUE(
-        has(npy_refusal(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))),
-            "[npy] the bytes: "));
+        has(npy_refusal(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))), "[npy] the bytes: "));
   for (std::size_t size = 0; size < wide.size(); ++size)
     npy_refusal(Bytes(wide.begin(), wide.begin() + static_cast<std::ptrdiff_t>(size)));
   EXPECT_TRUE(has(npy_refusal(Bytes{}), "found nothing"));
-  EXPECT_TRUE(
-      has(npy_refusal(as_bytes("PK\3\4 and so on")), "begins with '\\x93NUMPY', found 'PK"));
+  EXPECT_TRUE(has(npy_refusal(as_bytes("PK\3\4 and so on")), "begins with '\\x93NUMPY', found 'PK"));
   Bytes version = whole;
   version[6] = std::byte{4};
   EXPECT_TRUE(has(npy_refusal(version), "expected version 1.0, 2.0 or 3.0, found 4.0"));
   version[6] = std::byte{1}, version[7] = std::byte{1};
   EXPECT_TRUE(has(npy_refusal(version), "found 1.1"));
-  EXPECT_TRUE(has(npy_refusal(unhex("934e554d5059 0200 ffffffff 7b7d")),
-                  "a header of 4294967295 bytes, found 2"));
+  EXPECT_TRUE(has(npy_refusal(unhex("934e554d5059 0200 ffffffff 7b7d")), "a header of 4294967295 bytes, found 2"));
 }
 
 TEST(Npy, RefusesBooleansThatAreNone) {
@@ -289,18 +270,15 @@ TEST(Npy, RefusesBooleansThatAreNone) {
 }
 
 TEST(Npy, RefusesToWriteWhatTheFormatHasNot) {
-  EXPECT_TRUE(has(error_of(ErrorKind::domain, [] { to_npy(sample(dtypes::bfloat16, {2})); }),
-                  "no dtype for bf16"));
+  EXPECT_TRUE(has(error_of(ErrorKind::domain, [] { to_npy(sample(dtypes::bfloat16, {2})); }), "no dtype for bf16"));
   HostArray wrong = sample(dtypes::int32, {2, 3});
   wrong.shape = {7};
-  EXPECT_TRUE(
-      has(error_of(ErrorKind::shape, [&] { to_npy(wrong); }), "of shape (7,) has 6 elements"));
+  EXPECT_TRUE(has(error_of(ErrorKind::shape, [&] { to_npy(wrong); }), "of shape (7,) has 6 elements"));
   wrong.shape = {-2, -3};
   error_of(ErrorKind::shape, [&] { to_npy(wrong); });
   wrong = sample(dtypes::int32, {2});
   wrong.dtype = dtypes::float32;
-  EXPECT_TRUE(has(error_of(ErrorKind::domain, [&] { to_npy(wrong); }),
-                  "is declared as f32, but the elements are i32"));
+  EXPECT_TRUE(has(error_of(ErrorKind::domain, [&] { to_npy(wrong); }), "is declared as f32, but the elements are i32"));
 }
 
 TEST(Npy, Files) {
@@ -312,8 +290,7 @@ TEST(Npy, Files) {
   std::ifstream in(path, std::ios::binary);
   EXPECT_EQ(as_bytes(std::string(std::istreambuf_iterator<char>(in), {})), to_npy(array));
   std::ofstream(path, std::ios::app) << "x";
-  EXPECT_TRUE(
-      has(error_of(ErrorKind::parse, [&] { read_npy(path); }), path + ": expected 96 bytes"));
+  EXPECT_TRUE(has(error_of(ErrorKind::parse, [&] { read_npy(path); }), path + ": expected 96 bytes"));
 }
 
 }  // namespace

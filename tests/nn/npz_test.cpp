@@ -45,8 +45,7 @@ const std::string kDeflated =
     "504b0506 0000 0000 0200 0200 67000000 fd000000 0000";
 
 NamedArrays stored_arrays() {
-  return {{"a", array_of(dtypes::int16, {2}, unhex("0100 0200"))},
-          {"b", array_of(dtypes::boolean, {}, unhex("01"))}};
+  return {{"a", array_of(dtypes::int16, {2}, unhex("0100 0200"))}, {"b", array_of(dtypes::boolean, {}, unhex("01"))}};
 }
 
 std::string npz_refusal(const Bytes& bytes) {
@@ -81,8 +80,7 @@ TEST(NpzWithoutZlib, SaysWhatIsMissing) {
   const std::string path = folder.file("a.npz");
   for (const std::string& hex : {kStored, kDeflated})
     EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { parse_npz(unhex(hex)); }), "zlib1g-dev"));
-  EXPECT_TRUE(
-      has(error_of(ErrorKind::undefined, [&] { write_npz(path, stored_arrays()); }), "zlib1g-dev"));
+  EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { write_npz(path, stored_arrays()); }), "zlib1g-dev"));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
@@ -123,27 +121,22 @@ TEST_F(Npz, ReadsWhatNumPyCompresses) {
 
 TEST_F(Npz, RefusesDamagedCompression) {
   const Bytes good = unhex(kDeflated);
-  EXPECT_TRUE(has(npz_refusal(with(good, 55, "ff ff ff ff")),
-                  "entry 'w.npy': its compressed bytes are damaged"));
+  EXPECT_TRUE(has(npz_refusal(with(good, 55, "ff ff ff ff")), "entry 'w.npy': its compressed bytes are damaged"));
   // The directory's entry of w.npy is at 0xfd: packed size at +20, size at +24.
   EXPECT_TRUE(has(npz_refusal(with(good, 0xfd + 24, "1f")), "expected 287 bytes, found more"));
   EXPECT_TRUE(has(npz_refusal(with(good, 0xfd + 24, "21")), "expected 289 bytes, found 288"));
-  EXPECT_TRUE(
-      has(npz_refusal(with(good, 0xfd + 24, "feffffff")), "expected 4294967294 bytes, found 288"));
-  EXPECT_TRUE(has(npz_refusal(with(good, 0xfd + 20, "48")),
-                  "expected 288 bytes, the compressed ones end after"));
-  EXPECT_TRUE(has(npz_refusal(with(good, 0xfd + 20, "00")),
-                  "expected 288 bytes, the compressed ones end after 0"));
-  EXPECT_TRUE(
-      has(npz_refusal(with(good, 0xfd + 16, "00")), "entry 'w.npy': expected the check sum"));
+  EXPECT_TRUE(has(npz_refusal(with(good, 0xfd + 24, "feffffff")), "expected 4294967294 bytes, found 288"));
+  EXPECT_TRUE(has(npz_refusal(with(good, 0xfd + 20, "48")), "expected 288 bytes, the compressed ones end after"));
+  EXPECT_TRUE(has(npz_refusal(with(good, 0xfd + 20, "00")), "expected 288 bytes, the compressed ones end after 0"));
+  EXPECT_TRUE(has(npz_refusal(with(good, 0xfd + 16, "00")), "entry 'w.npy': expected the check sum"));
 }
 
 TEST_F(Npz, RefusesBytesBehindTheCompressedOnes) {
   const Bytes packed = unhex("0300 00");  // the empty stream and a byte
   const ByteSource source("npz", packed);
   EXPECT_TRUE(inflate(source, std::span(packed).first(2), 0).empty());
-  EXPECT_TRUE(has(error_of(ErrorKind::parse, [&] { inflate(source, packed, 0); }),
-                  "1 bytes follow the compressed ones"));
+  EXPECT_TRUE(
+      has(error_of(ErrorKind::parse, [&] { inflate(source, packed, 0); }), "1 bytes follow the compressed ones"));
   EXPECT_TRUE(has(error_of(ErrorKind::parse, [&] { inflate(source, {}, 0); }), "end after 0"));
 }
 
@@ -151,8 +144,7 @@ TEST_F(Npz, WideFieldsAreReadAsTheyAreWritten) {
   for (const auto& [most32, most16] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
            {0, 0}, {1, 0xFFFF}, {150, 0xFFFF}, {300, 2}, {0xFFFFFFFF, 3}}) {
     ZipWriter zip(most32, most16);
-    for (const auto& [name, array] : stored_arrays())
-      zip.add(name + ".npy", npy_pieces(name, array));
+    for (const auto& [name, array] : stored_arrays()) zip.add(name + ".npy", npy_pieces(name, array));
     expect_same(parse_npz(std::move(zip).finish().join()), stored_arrays());
   }
 }
@@ -177,17 +169,14 @@ TEST_F(Npz, RefusesWideFieldsThatAreWrong) {
   const Bytes good = std::move(zip).finish().join();
   // From the end: the end record, 22 bytes, the locator, 20, the wide end record, 56.
   EXPECT_TRUE(has(npz_refusal(with(good, -42, "00")), "expected the directory in front of byte"));
-  EXPECT_TRUE(has(npz_refusal(with(good, -42 + 8, "ff*8")),
-                  "expected the zip64 end record in front of byte"));
+  EXPECT_TRUE(has(npz_refusal(with(good, -42 + 8, "ff*8")), "expected the zip64 end record in front of byte"));
   EXPECT_TRUE(has(npz_refusal(with(good, -42 + 8, "00")), "the zip64 end record at byte"));
   EXPECT_TRUE(has(npz_refusal(with(good, -98 + 16, "01")), "split over several files"));
-  EXPECT_TRUE(
-      has(npz_refusal(with(good, -98 + 40, "ff*8")), "expected the directory in front of byte"));
+  EXPECT_TRUE(has(npz_refusal(with(good, -98 + 40, "ff*8")), "expected the directory in front of byte"));
   EXPECT_TRUE(has(npz_refusal(with(good, -98 + 24, "ff*16")), "entries, the directory has"));
   EXPECT_TRUE(has(npz_refusal(with(good, -98 + 24, "03 00*7 03 00*7")),
                   "expected an entry of the directory 0 bytes before its end"));
-  EXPECT_TRUE(
-      has(npz_refusal(with(good, -98 + 24, "01 00*7 01 00*7")), "bytes of the directory are left"));
+  EXPECT_TRUE(has(npz_refusal(with(good, -98 + 24, "01 00*7 01 00*7")), "bytes of the directory are left"));
 }
 
 TEST_F(Npz, RefusesDamagedArchives) {
@@ -195,37 +184,29 @@ TEST_F(Npz, RefusesDamagedArchives) {
   constexpr std::ptrdiff_t first = 0x173, second = first + 51;  // in the directory
   EXPECT_TRUE(has(npz_refusal(Bytes{}), "found no end record in 0 bytes"));
   EXPECT_TRUE(has(npz_refusal(as_bytes("\x93NUMPY")), "found no end record in 6 bytes"));
-  EXPECT_TRUE(
-      has(npz_refusal(with(good, 180, "ff")), "entry 'a.npy': expected the check sum 981807773"));
-  EXPECT_TRUE(has(npz_refusal(with(good, first, "ff")),
-                  "expected an entry of the directory 102 bytes before its end"));
+  EXPECT_TRUE(has(npz_refusal(with(good, 180, "ff")), "entry 'a.npy': expected the check sum 981807773"));
+  EXPECT_TRUE(has(npz_refusal(with(good, first, "ff")), "expected an entry of the directory 102 bytes before its end"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 8, "01")), "entry 'a.npy' is encrypted"));
-  EXPECT_TRUE(has(npz_refusal(with(good, first + 10, "0c")),
-                  "expected method 0 (stored) or 8 (deflated), found 12"));
-  EXPECT_TRUE(
-      has(npz_refusal(with(good, first + 24, "85")), "is stored with 133 bytes, but takes 132"));
+  EXPECT_TRUE(has(npz_refusal(with(good, first + 10, "0c")), "expected method 0 (stored) or 8 (deflated), found 12"));
+  EXPECT_TRUE(has(npz_refusal(with(good, first + 24, "85")), "is stored with 133 bytes, but takes 132"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 20, "ff*8")), "lacks its zip64 sizes"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 20, "feffffff feffffff")),
                   "expected its header and 4294967294 bytes at byte 0"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 42, "01")), "expected its header"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 42, "00 00 00 ff")), "expected its header"));
-  EXPECT_TRUE(has(npz_refusal(with(good, first + 28, "ff ff")),
-                  "an entry of 65581 bytes begins 102 bytes"));
+  EXPECT_TRUE(has(npz_refusal(with(good, first + 28, "ff ff")), "an entry of 65581 bytes begins 102 bytes"));
   EXPECT_TRUE(has(npz_refusal(with(good, 26, "ff ff")), "expected its header"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 46, "63")),
                   "entry 'c.npy' has the name 'a.npy' in the header before the data"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 46, "00")), "is not UTF-8 without NUL"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 46, "ff")), "is not UTF-8 without NUL"));
-  EXPECT_TRUE(has(npz_refusal(with(with(good, second + 46, "61"), 0xbb + 30, "61")),
-                  "entry 'a.npy' is given twice"));
+  EXPECT_TRUE(has(npz_refusal(with(with(good, second + 46, "61"), 0xbb + 30, "61")), "entry 'a.npy' is given twice"));
   EXPECT_TRUE(has(npz_refusal(with(good, -22 + 4, "01")), "split over several files"));
   EXPECT_TRUE(has(npz_refusal(with(good, -22 + 10, "03")), "split over several files"));
-  EXPECT_TRUE(has(npz_refusal(with(good, -22 + 8, "0300 0300")),
-                  "expected 3 entries, the directory has 102 bytes"));
-  EXPECT_TRUE(has(npz_refusal(with(good, -22 + 8, "0100 0100")),
-                  "expected 1 entries, 51 bytes of the directory are left"));
+  EXPECT_TRUE(has(npz_refusal(with(good, -22 + 8, "0300 0300")), "expected 3 entries, the directory has 102 bytes"));
   EXPECT_TRUE(
-      has(npz_refusal(with(good, -22 + 16, "00")), "expected the directory in front of byte 473"));
+      has(npz_refusal(with(good, -22 + 8, "0100 0100")), "expected 1 entries, 51 bytes of the directory are left"));
+  EXPECT_TRUE(has(npz_refusal(with(good, -22 + 16, "00")), "expected the directory in front of byte 473"));
   for (std::size_t size = 1; size < good.size(); ++size)
     npz_refusal(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)));
 }
@@ -241,10 +222,8 @@ TEST_F(Npz, RefusesEntriesThatShareBytes) {
 }
 
 TEST_F(Npz, RefusesWhatIsNoArray) {
-  EXPECT_TRUE(has(npz_refusal(archive({{"readme.txt", "hello"}})),
-                  "names end in .npy, found 'readme.txt'"));
-  EXPECT_TRUE(has(npz_refusal(archive({{"w.npy", "hello"}})),
-                  "[npz] the bytes: entry 'w.npy': expected an npy file"));
+  EXPECT_TRUE(has(npz_refusal(archive({{"readme.txt", "hello"}})), "names end in .npy, found 'readme.txt'"));
+  EXPECT_TRUE(has(npz_refusal(archive({{"w.npy", "hello"}})), "[npz] the bytes: entry 'w.npy': expected an npy file"));
 }
 
 TEST_F(Npz, RefusesNamesToWrite) {
@@ -259,8 +238,8 @@ TEST_F(Npz, RefusesNamesToWrite) {
   EXPECT_TRUE(has(refused({std::string(65'532, 'x')}), "has 65532 bytes"));
   const NamedArrays longest = {{std::string(65'531, 'x'), sample(dtypes::int8, {1})}};
   expect_same(parse_npz(to_npz(longest)), longest);
-  EXPECT_TRUE(has(error_of(ErrorKind::domain, [] { to_npz({{"w", sample(dtypes::bfloat16, {1})}}); }),
-                  "no dtype for bf16"));
+  EXPECT_TRUE(
+      has(error_of(ErrorKind::domain, [] { to_npz({{"w", sample(dtypes::bfloat16, {1})}}); }), "no dtype for bf16"));
 }
 
 TEST_F(Npz, Files) {
@@ -268,8 +247,7 @@ TEST_F(Npz, Files) {
   const std::string path = folder.file("a.npz");
   write_npz(path, stored_arrays());
   expect_same(read_npz(path), stored_arrays());
-  EXPECT_TRUE(has(error_of(ErrorKind::parse, [&] { read_npy(path); }),
-                  "[npy] " + path + ": expected an npy file"));
+  EXPECT_TRUE(has(error_of(ErrorKind::parse, [&] { read_npy(path); }), "[npy] " + path + ": expected an npy file"));
 }
 
 }  // namespace

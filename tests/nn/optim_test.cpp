@@ -30,8 +30,7 @@ void descend(nn::Optimizer& optimizer, const Tensor& w, const Tensor& v) {
 /// One number's way under a rule, on the host.
 using Rule = std::function<double(double w, double g, int step)>;
 
-void expect_follows(nn::Optimizer& optimizer, const Tensor& w, const Tensor& v, Rule rule_w,
-                    Rule rule_v) {
+void expect_follows(nn::Optimizer& optimizer, const Tensor& w, const Tensor& v, Rule rule_w, Rule rule_v) {
   double a = w.to_vector<double>()[0], b = v.to_vector<double>()[1];
   for (int step = 1; step <= 4; ++step) {
     descend(optimizer, w, v);
@@ -52,8 +51,7 @@ Rule adam(double decay, bool decoupled) {
   return [=, m = 0.0, v = 0.0](double w, double g, int step) mutable {
     if (!decoupled) g += decay * w;
     m = 0.9 * m + 0.1 * g, v = 0.999 * v + 0.001 * g * g;
-    const double by =
-        m / (1 - std::pow(0.9, step)) / (std::sqrt(v / (1 - std::pow(0.999, step))) + 1e-8);
+    const double by = m / (1 - std::pow(0.9, step)) / (std::sqrt(v / (1 - std::pow(0.999, step))) + 1e-8);
     return w * (decoupled ? 1 - 0.125 * decay : 1) - 0.125 * by;
   };
 }
@@ -75,10 +73,7 @@ TEST(Optim, FollowsItsFormula) {
   check([](P p) { return std::make_unique<nn::SGD>(p, nn::SgdOptions{.lr = 0.125}); },
         [] { return sgd(0, 0, 0, false); });
   check(
-      [](P p) {
-        return std::make_unique<nn::SGD>(
-            p, nn::SgdOptions{.lr = 0.125, .momentum = 0.5, .dampening = 0.25});
-      },
+      [](P p) { return std::make_unique<nn::SGD>(p, nn::SgdOptions{.lr = 0.125, .momentum = 0.5, .dampening = 0.25}); },
       [] { return sgd(0.5, 0.25, 0, false); });
   check(
       [](P p) {
@@ -86,23 +81,14 @@ TEST(Optim, FollowsItsFormula) {
             p, nn::SgdOptions{.lr = 0.125, .momentum = 0.5, .weight_decay = 0.25, .nesterov = true});
       },
       [] { return sgd(0.5, 0, 0.25, true); });
-  check(
-      [](P p) {
-        return std::make_unique<nn::Adam>(p, nn::AdamOptions{.lr = 0.125, .weight_decay = 0.5});
-      },
-      [] { return adam(0.5, false); });
-  check(
-      [](P p) {
-        return std::make_unique<nn::AdamW>(p, nn::AdamOptions{.lr = 0.125, .weight_decay = 0.5});
-      },
-      [] { return adam(0.5, true); });
+  check([](P p) { return std::make_unique<nn::Adam>(p, nn::AdamOptions{.lr = 0.125, .weight_decay = 0.5}); },
+        [] { return adam(0.5, false); });
+  check([](P p) { return std::make_unique<nn::AdamW>(p, nn::AdamOptions{.lr = 0.125, .weight_decay = 0.5}); },
+        [] { return adam(0.5, true); });
   check([](P p) { return std::make_unique<nn::RMSprop>(p, nn::RmspropOptions{.lr = 0.125}); },
         [] { return rmsprop(0); });
-  check(
-      [](P p) {
-        return std::make_unique<nn::RMSprop>(p, nn::RmspropOptions{.lr = 0.125, .momentum = 0.5});
-      },
-      [] { return rmsprop(0.5); });
+  check([](P p) { return std::make_unique<nn::RMSprop>(p, nn::RmspropOptions{.lr = 0.125, .momentum = 0.5}); },
+        [] { return rmsprop(0.5); });
 }
 
 TEST(Optim, LambScalesEachToItsSize) {
@@ -122,8 +108,7 @@ TEST(Optim, AStepIsFewKernels) {
   };
   const auto kernels = [](std::int64_t parameters) {
     std::vector<Tensor> all;
-    for (std::int64_t k = 1; k <= parameters; ++k)
-      all.push_back(parameter(Doubles(static_cast<std::size_t>(k), 1)));
+    for (std::int64_t k = 1; k <= parameters; ++k) all.push_back(parameter(Doubles(static_cast<std::size_t>(k), 1)));
     nn::Adam optimizer(all);
     for (const Tensor& p : all) p.set_grad((p.detach() * 2).realize());
     const Counting counting;
@@ -213,8 +198,7 @@ TEST(Optim, LeaveWhatHasNoGradient) {
     if (is_adam)
       optimizer = std::make_unique<nn::AdamW>(all, nn::AdamOptions{.lr = 0.1, .weight_decay = 0.5});
     else
-      optimizer = std::make_unique<nn::SGD>(
-          all, nn::SgdOptions{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.5});
+      optimizer = std::make_unique<nn::SGD>(all, nn::SgdOptions{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.5});
     descend(*optimizer, w, v);
     EXPECT_EQ(u.to_vector<double>(), Doubles({4}));
     const Doubles v1 = v.to_vector<double>(), w1 = w.to_vector<double>();

@@ -22,9 +22,8 @@ std::string safetensors_refusal(const std::string& header, const std::string& da
 }
 /// A tensor `w` of four bytes, with `text` in the place of one of its members.
 std::string with(const std::string& key, const std::string& text) {
-  const std::string members[][2] = {{"dtype", R"("dtype":"F32")"},
-                                    {"shape", R"("shape":[1])"},
-                                    {"data_offsets", R"("data_offsets":[0,4])"}};
+  const std::string members[][2] = {
+      {"dtype", R"("dtype":"F32")"}, {"shape", R"("shape":[1])"}, {"data_offsets", R"("data_offsets":[0,4])"}};
   std::string out;
   for (const auto& [name, member] : members) {
     const std::string& now = name == key ? text : member;
@@ -65,18 +64,16 @@ TEST(SafeTensors, WritesTheLayoutOfTheReference) {
                              {"d", sample(dtypes::int64, {1})},
                              {"e", sample(dtypes::bfloat16, {0})}},
                             {{"k", "v"}}};
-  const std::string header =
-      R"({"__metadata__":{"k":"v"},"d":{"dtype":"I64","shape":[1],"data_offsets":[0,8]},)"
-      R"("a":{"dtype":"F32","shape":[],"data_offsets":[8,12]},)"
-      R"("b":{"dtype":"F32","shape":[1,2],"data_offsets":[12,20]},)"
-      R"("e":{"dtype":"BF16","shape":[0],"data_offsets":[20,20]},)"
-      R"("c":{"dtype":"U8","shape":[3],"data_offsets":[20,23]}})";
+  const std::string header = R"({"__metadata__":{"k":"v"},"d":{"dtype":"I64","shape":[1],"data_offsets":[0,8]},)"
+                             R"("a":{"dtype":"F32","shape":[],"data_offsets":[8,12]},)"
+                             R"("b":{"dtype":"F32","shape":[1,2],"data_offsets":[12,20]},)"
+                             R"("e":{"dtype":"BF16","shape":[0],"data_offsets":[20,20]},)"
+                             R"("c":{"dtype":"U8","shape":[3],"data_offsets":[20,23]}})";
   std::string data;
   for (const char* const name : {"d", "a", "b", "e", "c"})
     for (const auto& [other, tensor] : file.tensors)
       if (other == name) data += text_of(bytes_of(tensor.data));
-  EXPECT_EQ(to_safetensors(file),
-            safetensors_of(header + std::string((8 - header.size() % 8) % 8, ' '), data));
+  EXPECT_EQ(to_safetensors(file), safetensors_of(header + std::string((8 - header.size() % 8) % 8, ' '), data));
 }
 
 TEST(SafeTensors, DtypesOfMoreBytesComeLater) {
@@ -88,11 +85,11 @@ TEST(SafeTensors, DtypesOfMoreBytesComeLater) {
 }
 
 TEST(SafeTensors, ReadsInTheOrderOfTheBytes) {
-  const SafeTensors file = parse_safetensors(
-      safetensors_of(R"({"z":{"dtype":"U8","shape":[1],"data_offsets":[2,3]},)"
-                     R"("y":{"shape":[2],"data_offsets":[0,2],"dtype":"I8"},)"
-                     R"("none":{"dtype":"F64","shape":[0,7],"data_offsets":[2,2]}}   )",
-                     "abc"));
+  const SafeTensors file =
+      parse_safetensors(safetensors_of(R"({"z":{"dtype":"U8","shape":[1],"data_offsets":[2,3]},)"
+                                       R"("y":{"shape":[2],"data_offsets":[0,2],"dtype":"I8"},)"
+                                       R"("none":{"dtype":"F64","shape":[0,7],"data_offsets":[2,2]}}   )",
+                                       "abc"));
   ASSERT_EQ(file.tensors.size(), 3U);
   EXPECT_EQ(file.tensors[0].first, "y");
   EXPECT_EQ(file.tensors[1].first, "none");
@@ -104,8 +101,8 @@ TEST(SafeTensors, ReadsInTheOrderOfTheBytes) {
 TEST(SafeTensors, MappedElementsOutliveTheFile) {
   const PrivateFolder folder;
   const std::string path = folder.file("m.safetensors");
-  const SafeTensors file = {
-      {{"a", sample(dtypes::float64, {100, 3})}, {"b", sample(dtypes::uint8, {5})}}, {{"k", "v"}}};
+  const SafeTensors file = {{{"a", sample(dtypes::float64, {100, 3})}, {"b", sample(dtypes::uint8, {5})}},
+                            {{"k", "v"}}};
   write_safetensors(path, file);
   for (const Placement placement : {Placement::mapped, Placement::copied})
     expect_same(read_safetensors(path, placement), file);
@@ -144,10 +141,9 @@ TEST(SafeTensors, ElementsThatAreNotAlignedAreCopied) {
 
 TEST(SafeTensors, RefusesLengths) {
   EXPECT_TRUE(has(safetensors_refusal(Bytes{}), "expected a safetensors file, found 0 bytes"));
+  EXPECT_TRUE(has(safetensors_refusal(unhex("02 00*7 7b")), "expected a header of 2 bytes, found 1 bytes"));
   EXPECT_TRUE(
-      has(safetensors_refusal(unhex("02 00*7 7b")), "expected a header of 2 bytes, found 1 bytes"));
-  EXPECT_TRUE(has(safetensors_refusal(unhex("ff*8 7b7d")),
-                  "expected a header of 18446744073709551615 bytes, found 2 bytes"));
+      has(safetensors_refusal(unhex("ff*8 7b7d")), "expected a header of 18446744073709551615 bytes, found 2 bytes"));
   const PrivateFolder folder;
   const std::string path = folder.file("large");
   BytePieces length;
@@ -172,27 +168,21 @@ TEST(SafeTensors, RefusesHeadersWithTheColumn) {
       {"{\"w\":{}}", "expected dtype, shape and data_offsets of 'w', found no dtype"},
       {with("shape", ""), "found no shape"},
       {with("data_offsets", ""), "found no data_offsets"},
-      {with("dtype", R"("dtype":"F8_E4M3")"),
-       "the dtype of 'w' is 'F8_E4M3', not one of BOOL, U8, I8, I16"},
+      {with("dtype", R"("dtype":"F8_E4M3")"), "the dtype of 'w' is 'F8_E4M3', not one of BOOL, U8, I8, I16"},
       {with("dtype", R"("dtype":"f32")"), "the dtype of 'w' is 'f32', not one of"},
       {with("dtype", R"("dtype":1)"), "the dtype is an integer, not a string"},
-      {with("dtype", R"("dtype":"F32","x":0)"),
-       "expected dtype, shape or data_offsets of 'w', found 'x'"},
+      {with("dtype", R"("dtype":"F32","x":0)"), "expected dtype, shape or data_offsets of 'w', found 'x'"},
       {with("dtype", R"("dtype":"F32","dtype":"F32")"), "the key 'dtype' is given twice"},
       {with("shape", R"("shape":1)"), "'w' is an integer, not an array"},
-      {with("shape", R"("shape":[1.0])"),
-       "'w' is a number with a fraction or exponent, not an integer"},
-      {with("shape", R"("shape":[-1])"),
-       "expected a number from 0 to 2**63 - 1 of 'w', found '-1'"},
+      {with("shape", R"("shape":[1.0])"), "'w' is a number with a fraction or exponent, not an integer"},
+      {with("shape", R"("shape":[-1])"), "expected a number from 0 to 2**63 - 1 of 'w', found '-1'"},
       {with("shape", R"("shape":[-0])"), "found '-0'"},
       {with("shape", R"("shape":[9223372036854775808])"), "found '9223372036854775808'"},
       {with("shape", R"("shape":[4294967296,4294967296])"), "do not fit in 64 bits"},
       {with("shape", R"("shape":[2])"), "expected 8 bytes of 'w', f32 of shape (2,), found 4"},
       {with("data_offsets", R"("data_offsets":[0])"), "expected two data_offsets of 'w', found 1"},
-      {with("data_offsets", R"("data_offsets":[0,2,4])"),
-       "expected two data_offsets of 'w', found 3"},
-      {with("data_offsets", R"("data_offsets":[4,0])"),
-       "the data_offsets of 'w' end before they begin"},
+      {with("data_offsets", R"("data_offsets":[0,2,4])"), "expected two data_offsets of 'w', found 3"},
+      {with("data_offsets", R"("data_offsets":[4,0])"), "the data_offsets of 'w' end before they begin"},
       {with("data_offsets", R"("data_offsets":[1,5])"),
        "expected a tensor from byte 0 of the elements on, found 'w' from 1"},
       {R"({"__metadata__":[]})", "__metadata__ is an array, not an object"},
@@ -201,8 +191,7 @@ TEST(SafeTensors, RefusesHeadersWithTheColumn) {
       {R"({"w":{},"w":{}})", "the key 'w' is given twice"},
       {"{\"\xFF\":{}}", "column 3 of the header: invalid UTF-8"},
   };
-  for (const auto& [header, message] : cases)
-    EXPECT_TRUE(has(safetensors_refusal(header, "1234"), message));
+  for (const auto& [header, message] : cases) EXPECT_TRUE(has(safetensors_refusal(header, "1234"), message));
 }
 
 TEST(SafeTensors, SixtyFourDimensionsAndNoMore) {
@@ -218,8 +207,8 @@ TEST(SafeTensors, SixtyFourDimensionsAndNoMore) {
                     "expected a shape of 64 dimensions at most of 'w', found " + std::to_string(rank)));
   SafeTensors wide = most;
   wide.tensors[0].second.shape.push_back(1);
-  EXPECT_TRUE(has(error_of(ErrorKind::shape, [&] { to_safetensors(wide); }),
-                  "has 65 dimensions; a file has 64 at most"));
+  EXPECT_TRUE(
+      has(error_of(ErrorKind::shape, [&] { to_safetensors(wide); }), "has 65 dimensions; a file has 64 at most"));
 }
 
 TEST(SafeTensors, RefusesHolesAndOverlaps) {
@@ -228,16 +217,14 @@ TEST(SafeTensors, RefusesHolesAndOverlaps) {
            R"(},"b":{"dtype":"U8","shape":[2],"data_offsets":)" + second + "}}";
   };
   EXPECT_EQ(parse_safetensors(safetensors_of(two("[2,4]", "[0,2]"), "1234")).tensors.size(), 2U);
-  EXPECT_TRUE(has(safetensors_refusal(two("[0,2]", "[1,3]"), "123"),
-                  "from byte 2 of the elements on, found 'b' from 1"));
-  EXPECT_TRUE(has(safetensors_refusal(two("[0,2]", "[0,2]"), "12"),
-                  "from byte 2 of the elements on, found 'b' from 0"));
-  EXPECT_TRUE(has(safetensors_refusal(two("[0,2]", "[3,5]"), "12345"),
-                  "from byte 2 of the elements on, found 'b' from 3"));
-  EXPECT_TRUE(has(safetensors_refusal(two("[0,2]", "[2,4]"), "123"),
-                  "expected 4 bytes of elements, found 3"));
-  EXPECT_TRUE(has(safetensors_refusal(two("[0,2]", "[2,4]"), "12345"),
-                  "expected 4 bytes of elements, found 5"));
+  EXPECT_TRUE(
+      has(safetensors_refusal(two("[0,2]", "[1,3]"), "123"), "from byte 2 of the elements on, found 'b' from 1"));
+  EXPECT_TRUE(
+      has(safetensors_refusal(two("[0,2]", "[0,2]"), "12"), "from byte 2 of the elements on, found 'b' from 0"));
+  EXPECT_TRUE(
+      has(safetensors_refusal(two("[0,2]", "[3,5]"), "12345"), "from byte 2 of the elements on, found 'b' from 3"));
+  EXPECT_TRUE(has(safetensors_refusal(two("[0,2]", "[2,4]"), "123"), "expected 4 bytes of elements, found 3"));
+  EXPECT_TRUE(has(safetensors_refusal(two("[0,2]", "[2,4]"), "12345"), "expected 4 bytes of elements, found 5"));
   EXPECT_TRUE(has(safetensors_refusal("{}", "1"), "expected 0 bytes of elements, found 1"));
 }
 
@@ -251,8 +238,8 @@ TEST(SafeTensors, TooManyValuesIsABudget) {
   std::string header = "{\"__metadata__\":[";
   for (int k = 0; k < 1 << 22; ++k) header += "0,";
   const Bytes bytes = safetensors_of(header + "0]}");
-  EXPECT_TRUE(has(error_of(ErrorKind::budget, [&] { parse_safetensors(bytes); }),
-                  "[safetensors] the bytes: more than"));
+  EXPECT_TRUE(
+      has(error_of(ErrorKind::budget, [&] { parse_safetensors(bytes); }), "[safetensors] the bytes: more than"));
 }
 
 TEST(SafeTensors, RefusesToWrite) {
@@ -262,8 +249,7 @@ TEST(SafeTensors, RefusesToWrite) {
   const HostArray w = sample(dtypes::int8, {1});
   EXPECT_TRUE(has(refused({{{"w", w}, {"w", w}}, {}}), "the name 'w' is given twice"));
   EXPECT_TRUE(has(refused({{{"\xFF", w}}, {}}), "is not UTF-8"));
-  EXPECT_TRUE(
-      has(refused({{{"__metadata__", w}}, {}}), "a tensor cannot have the name '__metadata__'"));
+  EXPECT_TRUE(has(refused({{{"__metadata__", w}}, {}}), "a tensor cannot have the name '__metadata__'"));
   EXPECT_TRUE(has(refused({{}, {{"k", "1"}, {"k", "2"}}}), "the metadata 'k' is given twice"));
   EXPECT_TRUE(has(refused({{}, {{"k", "\xFF"}}}), "is not UTF-8"));
   HostArray wrong = w;
@@ -273,15 +259,14 @@ TEST(SafeTensors, RefusesToWrite) {
   std::string text;
   text.resize(100'000'001, 'x');
   const SafeTensors wide = {{}, {{"k", text}}};
-  EXPECT_TRUE(has(error_of(ErrorKind::budget, [&] { to_safetensors(wide); }),
-                  "the format's limit is 100000000"));
+  EXPECT_TRUE(has(error_of(ErrorKind::budget, [&] { to_safetensors(wide); }), "the format's limit is 100000000"));
 }
 
 TEST(SafeTensors, Files) {
   const PrivateFolder folder;
   const std::string path = folder.file("a.safetensors");
-  EXPECT_TRUE(has(error_of(ErrorKind::parse, [&] { read_safetensors(path); }),
-                  "[safetensors] " + path + ": cannot read it"));
+  EXPECT_TRUE(
+      has(error_of(ErrorKind::parse, [&] { read_safetensors(path); }), "[safetensors] " + path + ": cannot read it"));
   write_safetensors(path, {});
   expect_same(read_safetensors(path), {});
 }

@@ -37,15 +37,14 @@ TEST(KernelText, SameAsByHand) {
       {ab + "c = a > b", alu(Ops::CMPLT, b, a)},
       {ab + "c = a <= b", alu(Ops::OR, alu(Ops::CMPLT, a, b), alu(Ops::CMPEQ, a, b))},
       {ab + "c = max(a, b, a)", alu(Ops::MAX, alu(Ops::MAX, a, b), a)},
-      {ab + "c = where(a < b, a, 2)",
-       LazyOp::alu(Ops::WHERE, {alu(Ops::CMPLT, a, b), a, number(2, {2, 3})})},
+      {ab + "c = where(a < b, a, 2)", LazyOp::alu(Ops::WHERE, {alu(Ops::CMPLT, a, b), a, number(2, {2, 3})})},
       {ab + "c = a // b", ops::floor_divide(ops::Value(a), ops::Value(b))},
       {ab + "c = 2 * 3 - a", number(6, {2, 3}) - a},
       {ab + "c = relu(a + b)", ops::Value(a + b).relu()},
       {ab + "c = (a + b).exp2()", LazyOp::alu(Ops::EXP2, {a + b})},
       {ab + "c = f16(a)", a.cast(dtypes::float16)},
-      {ab + "c = a.cast(f16) + b.cast(bf16)", a.cast(dtypes::float16).cast(dtypes::float32) +
-                                                  b.cast(dtypes::bfloat16).cast(dtypes::float32)},
+      {ab + "c = a.cast(f16) + b.cast(bf16)",
+       a.cast(dtypes::float16).cast(dtypes::float32) + b.cast(dtypes::bfloat16).cast(dtypes::float32)},
       {ab + "c = cast(a, i32).bitcast(u32)", a.cast(dtypes::int32).bitcast(dtypes::uint32)},
       {ab + "c = a.sum(1)", LazyOp::reduce(Ops::SUM, a, {1})},
       {ab + "c = sum(a, -1)", LazyOp::reduce(Ops::SUM, a, {1})},
@@ -83,8 +82,7 @@ TEST(KernelText, SameAsByHand) {
 }
 
 TEST(KernelText, Slots) {
-  const KernelText k = parse_kernel(
-      "x: f32[4]; n: 1..9; y: f32[4]; t = x*2; u = t + y; v = t - y; y = y + x; w = y");
+  const KernelText k = parse_kernel("x: f32[4]; n: 1..9; y: f32[4]; t = x*2; u = t + y; v = t - y; y = y + x; w = y");
   EXPECT_EQ(k.names, (std::vector<std::string>{"u", "v", "w", "x", "y"}));
   ASSERT_EQ(k.variables.size(), 1U);
   EXPECT_EQ(k.variables[0].name(), "n");
@@ -112,30 +110,25 @@ TEST(KernelText, SymbolicSizes) {
 }
 
 /// The values of output 0 with inputs 1, 2, ... of f32.
-std::vector<float> run(const std::string& text, std::vector<std::vector<float>> inputs,
-                       std::size_t size,
+std::vector<float> run(const std::string& text, std::vector<std::vector<float>> inputs, std::size_t size,
                        std::vector<std::pair<std::string, std::int64_t>> values = {}) {
   std::vector<float> out(size);
   std::vector<Memory> memory{{out.data(), static_cast<std::int64_t>(size)}};
-  for (std::vector<float>& x : inputs)
-    memory.push_back({x.data(), static_cast<std::int64_t>(x.size())});
+  for (std::vector<float>& x : inputs) memory.push_back({x.data(), static_cast<std::int64_t>(x.size())});
   interpret(parse_kernel(text).kernel, memory, values);
   return out;
 }
 
 TEST(KernelText, Values) {
   const std::vector<float> a{1, 2, 3, 4, 5, 6};
-  EXPECT_EQ(run("a: f32[2,3]; b: f32[3,2]; c = a @ b", {a, a}, 4),
-            (std::vector<float>{22, 28, 49, 64}));
+  EXPECT_EQ(run("a: f32[2,3]; b: f32[3,2]; c = a @ b", {a, a}, 4), (std::vector<float>{22, 28, 49, 64}));
   EXPECT_EQ(run("a: f32[6]; b: f32[6]; c = matmul(a, b)", {a, a}, 1), (std::vector<float>{91}));
   EXPECT_EQ(run("a: f32[2,3]; b: f32[3]; c = a @ b", {a, {1, 0, 1}}, 2), (std::vector<float>{4, 10}));
   EXPECT_EQ(run("a: f32[3]; b: f32[3,2]; c = a @ b", {{1, 0, 1}, a}, 2), (std::vector<float>{6, 8}));
-  EXPECT_EQ(run("a: f32[2,1,3]; b: f32[3,1]; c = a @ b", {a, {1, 1, 1}}, 2),
-            (std::vector<float>{6, 15}));
+  EXPECT_EQ(run("a: f32[2,1,3]; b: f32[3,1]; c = a @ b", {a, {1, 1, 1}}, 2), (std::vector<float>{6, 15}));
   EXPECT_EQ(run("a: f32[2,3]; c = a.mean(1)", {a}, 2), (std::vector<float>{2, 5}));
   EXPECT_EQ(run("a: f32[2]; c = a % 3", {{-1, 4}}, 2), (std::vector<float>{2, 1}));
-  EXPECT_EQ(run("n: 1..9; a: f32[n]; c = a.mean() * n", {{1, 2, 4}}, 1, {{"n", 3}}),
-            (std::vector<float>{7}));
+  EXPECT_EQ(run("n: 1..9; a: f32[n]; c = a.mean() * n", {{1, 2, 4}}, 1, {{"n", 3}}), (std::vector<float>{7}));
   const std::vector<float> s = run("a: f32[1,3]; c = softmax(a, 1)", {{0, 0, 0}}, 3);
   EXPECT_NEAR(s[0], 1.0F / 3, 1e-6F);
   EXPECT_NEAR(run("a: f32[1]; c = sigmoid(a)", {{1}}, 1)[0], 1 / (1 + std::exp(-1.0F)), 1e-6F);
@@ -211,8 +204,7 @@ TEST(KernelText, Errors) {
       {"a: f32[2]; c = a.shrink(1)", 18, "[shrink] expected begin:end"},
       {"a: f32[2]; c = a.reshape(3)", 18, "[reshape]", ErrorKind::shape},
       {"a: f32[2]; c = a.cast(f33)", 23, "expected a dtype"},
-      {"a: f32[2]; b: f32[3]; c = a * b", 29, "[mul] shapes (2,) and (3,) do not broadcast",
-       ErrorKind::shape},
+      {"a: f32[2]; b: f32[3]; c = a * b", 29, "[mul] shapes (2,) and (3,) do not broadcast", ErrorKind::shape},
       {"a: f32[2,3]; c = a @ a", 20, "[matmul]", ErrorKind::shape},
       {"a: i32[2]; c = a * 2.5", 18, "2.5 is not a value", ErrorKind::domain},
       {"a: u8[2]; c = a + 300", 17, "300 is not a value", ErrorKind::domain},
@@ -223,8 +215,8 @@ TEST(KernelText, Errors) {
       {"c = 9223372036854775808", 5, "64 bits", ErrorKind::overflow},
       {"a: f32[9223372036854775807,4]; b = a.sum(1)", 1,
        "the number of elements of shape (9223372036854775807, 4) leaves 64 bits", ErrorKind::overflow},
-      {"a: f32[3037000500,3037000500]; b = a + 1", 1,
-       "of shape (3037000500, 3037000500) leaves 64 bits", ErrorKind::overflow},
+      {"a: f32[3037000500,3037000500]; b = a + 1", 1, "of shape (3037000500, 3037000500) leaves 64 bits",
+       ErrorKind::overflow},
       {"c = 0x", 5, "expected a number"},
       {"c = 1 $ 2", 7, "unexpected character '$'"},
       {"inf = 1", 1, "not reserved"},
@@ -232,8 +224,7 @@ TEST(KernelText, Errors) {
       {"c = full(, 1)", 10, "expected a shape"},
       {"c = full(3)", 11, "','"},
   };
-  for (const BadText& row : rows)
-    expect_refused(row, [](std::string_view text) { parse_kernel(text); });
+  for (const BadText& row : rows) expect_refused(row, [](std::string_view text) { parse_kernel(text); });
 }
 
 TEST(KernelText, DeepAndLarge) {
@@ -241,31 +232,28 @@ TEST(KernelText, DeepAndLarge) {
   EXPECT_EQ(parse_kernel("c = " + repeated("(", deep) + "1" + repeated(")", deep)).kernel,
             parse_kernel("c = 1").kernel);
   EXPECT_EQ(parse_kernel("c = " + repeated("-", deep) + "1").kernel, parse_kernel("c = 1").kernel);
-  EXPECT_NO_THROW(
-      parse_kernel("a: f32[2]; c = " + repeated("exp(", 20000) + "a" + repeated(")", 20000)));
+  EXPECT_NO_THROW(parse_kernel("a: f32[2]; c = " + repeated("exp(", 20000) + "a" + repeated(")", 20000)));
   EXPECT_NO_THROW(parse_kernel("a: f32[2]; c = a" + repeated(".neg()", 20000)));
   for (const std::string& text :
-       {"c = " + repeated("(", 200001), "c = " + repeated("(", 200000),
-        repeated("a", kMostKernelText + 1), "c = iota(" + repeated("(", 200001) + ")",
-        "c = iota(1" + repeated(",1", 100000) + ")", "a: f32[" + repeated("1,", 100000) + "1]; c = a",
-        "c = " + repeated("full(", 100000), repeated("v: 1..2;", 300), repeated("c=1;", 10000)})
+       {"c = " + repeated("(", 200001), "c = " + repeated("(", 200000), repeated("a", kMostKernelText + 1),
+        "c = iota(" + repeated("(", 200001) + ")", "c = iota(1" + repeated(",1", 100000) + ")",
+        "a: f32[" + repeated("1,", 100000) + "1]; c = a", "c = " + repeated("full(", 100000), repeated("v: 1..2;", 300),
+        repeated("c=1;", 10000)})
     EXPECT_THROW(parse_kernel(text), Error) << text.substr(0, 40);
 }
 
 TEST(KernelText, GarbageIsRefused) {
   const std::vector<std::string> parts = {
-      "a",   "b",      "c",   "n",       "f32",   "i32",  ":",    ";",    "=",    "[",
-      "]",   "(",      ")",   ",",       ".",     "..",   "+",    "-",    "*",    "**",
-      "//",  "@",      "<",   "<=",      "~",     "&",    "<<",   "1",    "2.5",  "0x1",
-      "1e9", "sum",    "max", "reshape", "where", "exp",  "cast", "full", "iota", "softmax",
-      "pad", "shrink", "\n",  " ",       "\\",    "\xff", "$"};
+      "a",    "b",    "c",    "n",       "f32", "i32",    ":",   ";",   "=",   "[",       "]",     "(",
+      ")",    ",",    ".",    "..",      "+",   "-",      "*",   "**",  "//",  "@",       "<",     "<=",
+      "~",    "&",    "<<",   "1",       "2.5", "0x1",    "1e9", "sum", "max", "reshape", "where", "exp",
+      "cast", "full", "iota", "softmax", "pad", "shrink", "\n",  " ",   "\\",  "\xff",    "$"};
   const std::string prefix = "n: 1..4; a: f32[2,3]; b: i32[3]; c = ";
   std::mt19937 random(7);
   int good = 0;
   for (int k = 0; k < 3000; ++k) {
     std::string text = k % 2 == 0 ? prefix : "";
-    for (std::size_t size = random() % 12 + 1; size > 0; --size)
-      text += parts[random() % parts.size()];
+    for (std::size_t size = random() % 12 + 1; size > 0; --size) text += parts[random() % parts.size()];
     try {
       good += parse_kernel(text).names.empty() ? 0 : 1;
     } catch (const Error& e) {

@@ -27,8 +27,7 @@ std::uint64_t kernel_count() {
 }
 
 bool is_absent(const std::string& program, std::string_view name) {
-  if (program.empty())
-    std::cout << "ABSENT: " << name << ", its check of rendered programs is left out\n";
+  if (program.empty()) std::cout << "ABSENT: " << name << ", its check of rendered programs is left out\n";
   return program.empty();
 }
 
@@ -89,8 +88,7 @@ void check_c(std::string_view compiler, const std::vector<std::string>& flags) {
   const std::vector<RandomKernel> kernels = kernels_of(kernel_count());
   const std::string source = write_file(folder.file("k.c"), source_of(CLanguage(), kernels, true));
   const std::string object = folder.file("k.so");
-  std::vector<std::string> command{program,   "-std=gnu11", "-Wall",
-                                   "-Wextra", "-Werror",    "-ffp-contract=off"};
+  std::vector<std::string> command{program, "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"};
   command.insert(command.end(), flags.begin(), flags.end());
   for (const char* a : {"-shared", "-fPIC", "-o"}) command.emplace_back(a);
   command.push_back(object);
@@ -105,9 +103,8 @@ void check_c(std::string_view compiler, const std::vector<std::string>& flags) {
     const std::vector<long long> values{static_cast<long long>(got.values[0].second)};
     const auto entry = reinterpret_cast<test::Entry>(library.symbol(name_of(seed) + "_entry"));
     entry(pointers(got).data(), values.data());
-    EXPECT_TRUE(agree(got, expected))
-        << "seed " << seed << "\n"
-        << expected.list.text() << uops_to_cstyle(CLanguage(), "k", got.list);
+    EXPECT_TRUE(agree(got, expected)) << "seed " << seed << "\n"
+                                      << expected.list.text() << uops_to_cstyle(CLanguage(), "k", got.list);
   }
 }
 
@@ -122,8 +119,7 @@ void check_syntax(const Language& language, std::string_view compiler, const cha
   const std::string program = test::find_program(compiler);
   if (is_absent(program, compiler)) return;
   const PrivateFolder folder;
-  const std::string source =
-      write_file(folder.file(file), source_of(language, kernels_of(kernel_count() / 2), false));
+  const std::string source = write_file(folder.file(file), source_of(language, kernels_of(kernel_count() / 2), false));
   std::vector<std::string> command{program};
   command.insert(command.end(), flags.begin(), flags.end());
   command.push_back(source);
@@ -136,9 +132,9 @@ void check_syntax(const Language& language, std::string_view compiler, const cha
 }
 
 TEST(CStyleRun, OpenCLIsAccepted) {
-  check_syntax(OpenCLLanguage(), "clang-19", "k.cl",
-               {"-x", "cl", "-cl-std=CL1.2", "-fsyntax-only", "-Xclang", "-finclude-default-header",
-                "-Wall", "-Werror"});
+  check_syntax(
+      OpenCLLanguage(), "clang-19", "k.cl",
+      {"-x", "cl", "-cl-std=CL1.2", "-fsyntax-only", "-Xclang", "-finclude-default-header", "-Wall", "-Werror"});
 }
 
 TEST(CStyleRun, CUDAIsAccepted) { check_syntax(CUDALanguage(), "nvcc", "k.cu", {"-ptx"}); }

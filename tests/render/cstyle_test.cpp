@@ -74,8 +74,7 @@ TEST(CStyle, UnclosedLoopIsRefused) {
   UOpGraph g;
   const UOp zero = g.constant(dtypes::int32, 0), end = g.constant(dtypes::int32, 11);
   g.add(UOps::LOOP, dtypes::int32, {zero, end}, {}, false);
-  const std::string said =
-      error_of(ErrorKind::domain, [&] { uops_to_cstyle(MetalLanguage(), "tester", g); });
+  const std::string said = error_of(ErrorKind::domain, [&] { uops_to_cstyle(MetalLanguage(), "tester", g); });
   EXPECT_NE(said.find("not closed"), std::string::npos) << said;
 }
 
@@ -94,24 +93,21 @@ TEST(CStyle, ValuesUsedOnceAreInlined) {
     return g.alu(Ops::MUL, {sum, sum});
   });
   const std::string text = uops_to_cstyle(CLanguage(), "k", twice);
-  EXPECT_NE(text.find("float alu0 = (val0+1.0f);\n    data0[ridx0] = (alu0*alu0);"), std::string::npos)
-      << text;
+  EXPECT_NE(text.find("float alu0 = (val0+1.0f);\n    data0[ridx0] = (alu0*alu0);"), std::string::npos) << text;
 }
 
 TEST(CStyle, SignedValuesWrapAndIndicesStayPlain) {
-  const UOpGraph g = map(dtypes::int32, dtypes::int32, [](UOpGraph& l, UOp x) {
-    return l.alu(Ops::MUL, {x, l.constant(dtypes::int32, -3)});
-  });
+  const UOpGraph g = map(dtypes::int32, dtypes::int32,
+                         [](UOpGraph& l, UOp x) { return l.alu(Ops::MUL, {x, l.constant(dtypes::int32, -3)}); });
   const std::string text = uops_to_cstyle(CLanguage(), "k", g);
   EXPECT_NE(text.find("= ((int)((unsigned int)val0*(unsigned int)(-3)));"), std::string::npos) << text;
   UOpGraph copy;
   const UOp out = global(copy, 0, dtypes::int32);
   const UOp n = copy.add(UOps::DEFINE_VAR, dtypes::int32, {}, Variable("n", 1, 10));
-  const UOp index = copy.alu(Ops::ADD, {copy.alu(Ops::MUL, {n, copy.constant(dtypes::int32, 2)}),
-                                        copy.constant(dtypes::int32, 1)});
+  const UOp index =
+      copy.alu(Ops::ADD, {copy.alu(Ops::MUL, {n, copy.constant(dtypes::int32, 2)}), copy.constant(dtypes::int32, 1)});
   copy.add(UOps::STORE, dtypes::none, {out, index, copy.constant(dtypes::int32, 7)});
-  EXPECT_EQ(uops_to_cstyle(CLanguage(), "k", copy),
-            "void k(int* restrict data0, int n) {\n  data0[(n*2)+1] = 7;\n}\n");
+  EXPECT_EQ(uops_to_cstyle(CLanguage(), "k", copy), "void k(int* restrict data0, int n) {\n  data0[(n*2)+1] = 7;\n}\n");
 }
 
 TEST(CStyle, WhatNobodyNeedsIsLeftOut) {
@@ -160,10 +156,8 @@ TEST(CStyle, Entry) {
                       "  k((float*)buffers[0], (long long)values[0]);\n}\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(
-      error_of(ErrorKind::domain, [&] { uops_to_cstyle(CUDALanguage(), "k", g, {.entry = true}); })
-          .find("entry"),
-      std::string::npos);
+  EXPECT_NE(error_of(ErrorKind::domain, [&] { uops_to_cstyle(CUDALanguage(), "k", g, {.entry = true}); }).find("entry"),
+            std::string::npos);
 }
 
 TEST(CStyle, NamesOfTheLanguageAreNotTheUsers) {
@@ -173,9 +167,8 @@ TEST(CStyle, NamesOfTheLanguageAreNotTheUsers) {
   const std::string text = uops_to_cstyle(CLanguage(), "k", g);
   EXPECT_NE(text.find("int vfloat4)"), std::string::npos) << text;
   for (const char* name : {"", "2k", "a b", "while", "a-b"})
-    EXPECT_NE(
-        error_of(ErrorKind::domain, [&] { uops_to_cstyle(CLanguage(), name, g); }).find("is not a name"),
-        std::string::npos)
+    EXPECT_NE(error_of(ErrorKind::domain, [&] { uops_to_cstyle(CLanguage(), name, g); }).find("is not a name"),
+              std::string::npos)
         << name;
 }
 
@@ -198,32 +191,26 @@ TEST(CStyle, DeepExpressionsGetVariables) {
 }
 
 TEST(CStyle, ComparisonsThatAreKnownAreConstants) {
-  const UOpGraph g = map(dtypes::boolean, dtypes::uint8, [](UOpGraph& l, UOp x) {
-    return l.alu(Ops::CMPLT, {x, l.constant(dtypes::uint8, 0)});
-  });
+  const UOpGraph g = map(dtypes::boolean, dtypes::uint8,
+                         [](UOpGraph& l, UOp x) { return l.alu(Ops::CMPLT, {x, l.constant(dtypes::uint8, 0)}); });
   const std::string text = uops_to_cstyle(CLanguage(), "k", g);
   EXPECT_NE(text.find("unsigned char alu0 = 0;\n    data0[ridx0] = alu0;"), std::string::npos) << text;
   EXPECT_EQ(text.find("val0"), std::string::npos) << text;
 }
 
 TEST(CStyle, WhatALanguageLacksIsNamed) {
-  const auto real =
-      map(dtypes::float32, dtypes::float32, [](UOpGraph& g, UOp x) { return g.alu(Ops::EXP2, {x}); });
+  const auto real = map(dtypes::float32, dtypes::float32, [](UOpGraph& g, UOp x) { return g.alu(Ops::EXP2, {x}); });
   EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(CLanguage(), "k", real); }),
             "[render] C has no UnaryOps.EXP2 of f32");
   const auto same = [](UOpGraph&, UOp x) { return x; };
-  const UOpGraph f64 = map(dtypes::float64, dtypes::float64, same),
-                 i64 = map(dtypes::int64, dtypes::int64, same);
-  const UOpGraph i8 = map(dtypes::int8, dtypes::int8, same),
-                 boolean = map(dtypes::boolean, dtypes::boolean, same);
+  const UOpGraph f64 = map(dtypes::float64, dtypes::float64, same), i64 = map(dtypes::int64, dtypes::int64, same);
+  const UOpGraph i8 = map(dtypes::int8, dtypes::int8, same), boolean = map(dtypes::boolean, dtypes::boolean, same);
   EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(MetalLanguage(), "k", f64); }),
             "[render] Metal has no f64");
   EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(MetalLanguage(), "k", i64); }),
             "[render] Metal has no i64");
-  EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(WGSLLanguage(), "k", i64); }),
-            "[render] WGSL has no i64");
-  EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(WGSLLanguage(), "k", i8); }),
-            "[render] WGSL has no i8");
+  EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(WGSLLanguage(), "k", i64); }), "[render] WGSL has no i64");
+  EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(WGSLLanguage(), "k", i8); }), "[render] WGSL has no i8");
   EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(WGSLLanguage(), "k", boolean); }),
             "[render] memory cannot hold bool in WGSL");
 }
@@ -241,14 +228,13 @@ TEST(CStyle, InstancesInEachLanguage) {
   const UOpGraph g = parallel_copy();
   const auto text = [&](const Language& l) { return uops_to_cstyle(l, "copy", g); };
   EXPECT_NE(text(CLanguage()).find("for (int gidx0 = 0; gidx0 < 100; gidx0++) {"), std::string::npos);
-  EXPECT_EQ(
-      text(OpenCLLanguage()),
-      "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
-      "__kernel void copy(__global half* restrict data0, __global const half* restrict data1) {\n"
-      "  int gidx0 = ((int)(get_global_id(0)));\n"
-      "  if (gidx0 >= 100) { return; }\n"
-      "  float val0 = ((float)data1[gidx0]);\n"
-      "  data0[gidx0] = convert_half_rte(val0);\n}\n");
+  EXPECT_EQ(text(OpenCLLanguage()),
+            "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
+            "__kernel void copy(__global half* restrict data0, __global const half* restrict data1) {\n"
+            "  int gidx0 = ((int)(get_global_id(0)));\n"
+            "  if (gidx0 >= 100) { return; }\n"
+            "  float val0 = ((float)data1[gidx0]);\n"
+            "  data0[gidx0] = convert_half_rte(val0);\n}\n");
   EXPECT_EQ(text(CUDALanguage()),
             "#include <cuda_fp16.h>\n"
             "extern \"C\" __global__ void copy(__half* __restrict__ data0, const __half* "
@@ -297,8 +283,7 @@ TEST(CStyle, ScratchMemoryAndBarriers) {
   };
   const Case cases[] = {
       {CUDALanguage(), "__shared__ float temp0[32];", "(blockIdx.x)", "__syncthreads();"},
-      {OpenCLLanguage(), "__local float temp0[32];", "(get_group_id(0))",
-       "barrier(CLK_LOCAL_MEM_FENCE);"},
+      {OpenCLLanguage(), "__local float temp0[32];", "(get_group_id(0))", "barrier(CLK_LOCAL_MEM_FENCE);"},
       {MetalLanguage(), "threadgroup float temp0[32];", "(gid.x)", "threadgroup_barrier("},
       {WGSLLanguage(), "var<workgroup> temp0: array<f32, 32>;", "(gid.x)", "workgroupBarrier();"}};
   for (const Case& c : cases) {
@@ -326,12 +311,10 @@ TEST(CStyle, VectorsInMemory) {
   const std::string opencl = uops_to_cstyle(OpenCLLanguage(), "k", g);
   EXPECT_NE(opencl.find("float4 val0 = vload4(0, data1+0);"), std::string::npos) << opencl;
   EXPECT_NE(opencl.find("(val0.s3+val0.s3)"), std::string::npos) << opencl;
-  EXPECT_NE(opencl.find("vstore4((float4)(alu0[0], alu0[1], alu0[2], alu0[3]), 0, data0+0);"),
-            std::string::npos)
+  EXPECT_NE(opencl.find("vstore4((float4)(alu0[0], alu0[1], alu0[2], alu0[3]), 0, data0+0);"), std::string::npos)
       << opencl;
   const std::string metal = uops_to_cstyle(MetalLanguage(), "k", g);
-  EXPECT_NE(metal.find("float4 val0 = *(device const packed_float4*)(data1+0);"), std::string::npos)
-      << metal;
+  EXPECT_NE(metal.find("float4 val0 = *(device const packed_float4*)(data1+0);"), std::string::npos) << metal;
 }
 
 }  // namespace

@@ -50,8 +50,7 @@ Outcome run_program(const std::vector<std::string>& arguments) {
   return out;
 }
 
-SharedObject::SharedObject(const std::string& path)
-    : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+SharedObject::SharedObject(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
   if (handle_ == nullptr) throw std::runtime_error(dlerror());
 }
 

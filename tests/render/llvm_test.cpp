@@ -214,8 +214,7 @@ TEST(Llvm, LimitsDepthAndTheStack) {
   EXPECT_TRUE(has(refusal(deep, ErrorKind::budget), "blocks nest"));
 
   UOpGraph wide;
-  const UOp scratch = wide.add(UOps::DEFINE_LOCAL, float32.pointer(), {},
-                               Local{"temp0", kMostLlvmLocalBytes / 4 + 1});
+  const UOp scratch = wide.add(UOps::DEFINE_LOCAL, float32.pointer(), {}, Local{"temp0", kMostLlvmLocalBytes / 4 + 1});
   wide.add(UOps::STORE, none, {scratch, index(wide, 0), wide.constant(Scalar(1.0F))});
   const UOp x = wide.add(UOps::LOAD, float32, {scratch, index(wide, 0)});
   wide.add(UOps::STORE, none, {global(wide, 0, float32), index(wide, 0), x});

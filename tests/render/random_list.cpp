@@ -53,17 +53,13 @@ class Generator {
     for (const UOp u : operands) of.push_back(u.dtype());
     return list().add(UOps::ALU, result_dtype(op, of), operands, op, false);
   }
-  UOp number(DType dtype, std::int64_t value) {
-    return add(UOps::CONST, dtype, {}, Scalar::of(dtype.scalar(), value));
-  }
+  UOp number(DType dtype, std::int64_t value) { return add(UOps::CONST, dtype, {}, Scalar::of(dtype.scalar(), value)); }
   UOp cast(UOp u, DType to) {
     const DType dtype = u.dtype().is_vector() ? to.vec(u.dtype().lanes()) : to;
     return dtype == u.dtype() ? u : list().add(UOps::CAST, dtype, {u}, {}, false);
   }
   UOp bits(UOp u, DType to) { return list().add(UOps::BITCAST, wide(to), {u}, {}, false); }
-  UOp lane(UOp u, int k) {
-    return list().add(UOps::GEP, u.dtype().scalar(), {u}, std::int64_t{k}, false);
-  }
+  UOp lane(UOp u, int k) { return list().add(UOps::GEP, u.dtype().scalar(), {u}, std::int64_t{k}, false); }
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
   DType any_dtype() { return options_.dtypes[below(options_.dtypes.size())]; }
   UOp pick() { return pool_[below(pool_.size())]; }
@@ -101,8 +97,7 @@ class Generator {
     for (std::int64_t k = 0; k < size; ++k)
       store_scalar(element(dtype), b.data.data() + static_cast<std::size_t>(k) * dtype.itemsize());
     out_.buffers.push_back(std::move(b));
-    return list().add(UOps::DEFINE_GLOBAL, dtype.pointer(), {},
-                      Global{slot, "data" + std::to_string(slot)});
+    return list().add(UOps::DEFINE_GLOBAL, dtype.pointer(), {}, Global{slot, "data" + std::to_string(slot)});
   }
 
   UOp constant(DType dtype) { return add(UOps::CONST, dtype, {}, scalar(dtype.scalar())); }
@@ -205,13 +200,10 @@ class Generator {
     const UOp from = loaded_[below(loaded_.size())];
     const DType to = any_dtype();
     const bool plain = !to.is_bool() && !from.dtype().is_bool();
-    if (plain && to.bits() == from.dtype().bits() && !to.is_float())
-      pool_.push_back(bits(from, to));
+    if (plain && to.bits() == from.dtype().bits() && !to.is_float()) pool_.push_back(bits(from, to));
   }
 
-  UOp partner(UOp a) {
-    return below(3) == 0 ? constant(a.dtype()) : cast(pick(), a.dtype().scalar());
-  }
+  UOp partner(UOp a) { return below(3) == 0 ? constant(a.dtype()) : cast(pick(), a.dtype().scalar()); }
 
   void compare() {
     constexpr Ops kOps[] = {Ops::CMPLT, Ops::CMPEQ, Ops::CMPNE};
@@ -227,8 +219,7 @@ class Generator {
     const UOp a = pick(), b = partner(a);
     std::vector<UOp> lanes;
     for (int k = 0; k < lanes_; ++k)
-      lanes.push_back(
-          lane(below(2) == 0 ? a : b, static_cast<int>(below(static_cast<std::size_t>(lanes_)))));
+      lanes.push_back(lane(below(2) == 0 ? a : b, static_cast<int>(below(static_cast<std::size_t>(lanes_)))));
     pool_.push_back(add(UOps::VECTORIZE, a.dtype(), lanes));
   }
 
@@ -253,8 +244,7 @@ class Generator {
   }
 
   void real_arithmetic(UOp a) {
-    constexpr Ops kUnary[] = {Ops::NEG,   Ops::ABS,   Ops::RECIP, Ops::SQRT,
-                              Ops::TRUNC, Ops::FLOOR, Ops::CEIL,  Ops::ROUND};
+    constexpr Ops kUnary[] = {Ops::NEG, Ops::ABS, Ops::RECIP, Ops::SQRT, Ops::TRUNC, Ops::FLOOR, Ops::CEIL, Ops::ROUND};
     constexpr Ops kBinary[] = {Ops::ADD, Ops::SUB, Ops::MUL, Ops::DIV, Ops::MAX, Ops::MIN};
     if (below(3) == 0) return pool_.push_back(alu(kUnary[below(std::size(kUnary))], {a}));
     pool_.push_back(alu(kBinary[below(std::size(kBinary))], {a, partner(a)}));
@@ -271,8 +261,6 @@ class Generator {
 
 }  // namespace
 
-RandomKernel random_kernel(std::uint64_t seed, const RandomOptions& options) {
-  return Generator(seed, options).make();
-}
+RandomKernel random_kernel(std::uint64_t seed, const RandomOptions& options) { return Generator(seed, options).make(); }
 
 }  // namespace strata::test

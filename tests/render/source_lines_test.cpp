@@ -33,7 +33,8 @@ std::string told(const char* text, const char* opts, std::string_view word) {
   return out + source;
 }
 
-// 0 and 1 are the buffers, 2 the index, 3 the load; 4 and 5, the constant and the sum, stand in the line of the store, 6.
+// 0 and 1 are the buffers, 2 the index, 3 the load; 4 and 5, the constant and the sum, stand in the line of the
+// store, 6.
 TEST(SourceLines, AnExpressionIsSaidByTheLineThatItStandsIn) {
   EXPECT_EQ(told("a: f32[1]; c = a + 1", "", "c"),
             "0 1 | void k(float* restrict data0, const float* restrict data1) {\n"

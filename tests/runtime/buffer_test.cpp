@@ -20,19 +20,16 @@ namespace {
 
 constexpr std::uint64_t kPool = 64 << 20;
 
-bool is_aligned(const void* block, std::size_t unit) {
-  return reinterpret_cast<std::uintptr_t>(block) % unit == 0;
-}
+bool is_aligned(const void* block, std::size_t unit) { return reinterpret_cast<std::uintptr_t>(block) % unit == 0; }
 
 TEST(Allocator, BlocksAreAlignedAndWritable) {
   for (const std::uint64_t limit : {std::uint64_t{0}, kPool}) {
     Allocator allocator(limit);
-    for (const std::size_t bytes : {0UL, 1UL, 63UL, 64UL, 65UL, 1000UL, 4096UL, 100'001UL,
-                                    (2UL << 20) - 1, 2UL << 20, (2UL << 20) + 1, 5'000'001UL}) {
+    for (const std::size_t bytes : {0UL, 1UL, 63UL, 64UL, 65UL, 1000UL, 4096UL, 100'001UL, (2UL << 20) - 1, 2UL << 20,
+                                    (2UL << 20) + 1, 5'000'001UL}) {
       void* const block = allocator.allocate(bytes);
       ASSERT_NE(block, nullptr);
-      EXPECT_TRUE(is_aligned(block, bytes >= Allocator::kHugePage ? Allocator::kHugePage : 64))
-          << bytes;
+      EXPECT_TRUE(is_aligned(block, bytes >= Allocator::kHugePage ? Allocator::kHugePage : 64)) << bytes;
       std::memset(block, 0x5a, bytes);
       allocator.free(block, bytes);
     }
@@ -74,8 +71,7 @@ TEST(Allocator, ThePoolKeepsWhatWasFreedLast) {
   for (void*& block : blocks) block = allocator.allocate(1 << 20);
   for (void* const block : blocks) allocator.free(block, 1 << 20);
   EXPECT_EQ(allocator.statistics().pooled, 3U << 20);
-  for (std::size_t i = blocks.size() - 1; i > 0; --i)
-    EXPECT_EQ(allocator.allocate(1 << 20), blocks[i]);
+  for (std::size_t i = blocks.size() - 1; i > 0; --i) EXPECT_EQ(allocator.allocate(1 << 20), blocks[i]);
   EXPECT_EQ(allocator.statistics().pooled, 0U);
   for (std::size_t i = 1; i < blocks.size(); ++i) allocator.free(blocks[i], 1 << 20);
   void* const large = allocator.allocate(4 << 20);  // too large for the pool: displaces nothing
@@ -98,8 +94,8 @@ TEST(Allocator, ExhaustionNamesTheBytesAndNothingIsLost) {
   Allocator allocator(kPool);
   void* const kept = allocator.allocate(5000);
   allocator.free(allocator.allocate(100), 100);
-  for (const std::size_t bytes : {std::size_t{1} << 50, (std::size_t{1} << 62) - 1,
-                                  std::size_t{1} << 62, std::numeric_limits<std::size_t>::max()}) {
+  for (const std::size_t bytes : {std::size_t{1} << 50, (std::size_t{1} << 62) - 1, std::size_t{1} << 62,
+                                  std::numeric_limits<std::size_t>::max()}) {
     const std::string what = error_of(ErrorKind::budget, [&] { allocator.allocate(bytes); });
     EXPECT_TRUE(has(what, std::to_string(bytes))) << what;
     EXPECT_EQ(allocator.statistics().in_use, 5120U);
@@ -140,8 +136,7 @@ TEST(AllocatorThread, RandomBlocksStayApart) {
   for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{100'000}, kPool}) {
     Allocator allocator(limit);
     std::vector<std::thread> threads;
-    for (unsigned seed = 1; seed <= 4; ++seed)
-      threads.emplace_back([&, seed] { stress(allocator, seed); });
+    for (unsigned seed = 1; seed <= 4; ++seed) threads.emplace_back([&, seed] { stress(allocator, seed); });
     for (std::thread& thread : threads) thread.join();
     const Allocator::Statistics after = allocator.statistics();
     EXPECT_EQ(after.in_use, 0U);
@@ -162,14 +157,12 @@ TEST(Buffer, AllocatesElements) {
 
 TEST(Buffer, RefusesSizesAndDTypes) {
   const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
-  EXPECT_TRUE(has(error_of(ErrorKind::domain, [] { Buffer::allocate(-1, dtypes::int8); }),
-                  "elements is -1"));
+  EXPECT_TRUE(has(error_of(ErrorKind::domain, [] { Buffer::allocate(-1, dtypes::int8); }), "elements is -1"));
   error_of(ErrorKind::domain, [] { Buffer::allocate(1, dtypes::none); });
   error_of(ErrorKind::domain, [] { Buffer::allocate(1, dtypes::float32.vec(4)); });
   error_of(ErrorKind::domain, [] { Buffer::allocate(1, dtypes::float32.pointer()); });
   error_of(ErrorKind::overflow, [&] { Buffer::allocate(huge / 4, dtypes::float64); });
-  const std::string what =
-      error_of(ErrorKind::budget, [&] { Buffer::allocate(huge / 8, dtypes::float64); });
+  const std::string what = error_of(ErrorKind::budget, [&] { Buffer::allocate(huge / 8, dtypes::float64); });
   EXPECT_TRUE(has(what, std::to_string(huge / 8 * 8))) << what;
 }
 
@@ -209,8 +202,7 @@ TEST(Buffer, EmptyOnesAreCopiedToo) {
 
 TEST(Buffer, ElementsAreOfItsType) {
   const Buffer ints = Buffer::fromCPU(std::array<int, 2>{1, 2});
-  EXPECT_TRUE(
-      has(error_of(ErrorKind::domain, [&] { ints.as<float>(); }), "i32 cannot be read as f32"));
+  EXPECT_TRUE(has(error_of(ErrorKind::domain, [&] { ints.as<float>(); }), "i32 cannot be read as f32"));
   error_of(ErrorKind::domain, [&] { ints.as<unsigned>(); });
   error_of(ErrorKind::domain, [&] { ints.as<std::int64_t>(); });
   error_of(ErrorKind::domain, [&] { (void)ints[2]; });
@@ -263,9 +255,7 @@ class FarMemory final : public DeviceMemory {
   std::string_view device() const override { return "FAR"; }
   void* host() const override { return nullptr; }
   void read(void* to, std::size_t bytes) const override { std::memcpy(to, bytes_.data(), bytes); }
-  void write(const void* from, std::size_t bytes) override {
-    std::memcpy(bytes_.data(), from, bytes);
-  }
+  void write(const void* from, std::size_t bytes) override { std::memcpy(bytes_.data(), from, bytes); }
 
  private:
   std::vector<char> bytes_;

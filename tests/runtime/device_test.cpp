@@ -38,15 +38,13 @@ CompiledKernel compiled(std::string_view text, const Device& device, std::string
 Buffer counted(std::int64_t size, DType dtype = dtypes::int32) {
   Buffer out = Buffer::allocate(size, dtype);
   auto* at = static_cast<std::byte*>(out.data());
-  for (std::int64_t k = 0; k < size; ++k, at += dtype.itemsize())
-    store_scalar(Scalar::of(dtype, k % 1013), at);
+  for (std::int64_t k = 0; k < size; ++k, at += dtype.itemsize()) store_scalar(Scalar::of(dtype, k % 1013), at);
   return out;
 }
 
 TEST(Devices, AreFoundByName) {
   for (const Device* d : Device::all()) EXPECT_EQ(&Device::get(d->name()), d);
-  EXPECT_NE(complaint([] { Device::get("llvm"); }).find("there is no device \"llvm\""),
-            std::string::npos);
+  EXPECT_NE(complaint([] { Device::get("llvm"); }).find("there is no device \"llvm\""), std::string::npos);
   EXPECT_TRUE(Device::default_device().missing().empty());
 #if STRATA_HAS_LLVM
   EXPECT_EQ(Device::get("LLVM").missing(), "");
@@ -61,18 +59,15 @@ TEST(CompiledKernels, CheckWhatTheyAreGiven) {
     const auto why = [&](std::vector<Buffer> buffers, NamedValues values) {
       return complaint([&] { k.run(buffers, values); });
     };
-    const std::pair<std::string, std::int64_t> four[] = {{"n", 4}}, nine[] = {{"n", 9}},
-                                               five[] = {{"n", 5}};
+    const std::pair<std::string, std::int64_t> four[] = {{"n", 4}}, nine[] = {{"n", 9}}, five[] = {{"n", 5}};
     EXPECT_NE(why({out}, four).find("takes 2 buffers, not 1"), std::string::npos);
     EXPECT_EQ(why({out, counted(4)}, four), "[run] buffer 1 of E_n is of f32, not of i32");
-    EXPECT_NE(why({out, in}, five).find("buffer 1 of E_n has 4 elements, fewer than 5"),
-              std::string::npos);
+    EXPECT_NE(why({out, in}, five).find("buffer 1 of E_n has 4 elements, fewer than 5"), std::string::npos);
     EXPECT_NE(why({out, in}, nine).find("n = 9 is outside of its bounds [1, 8]"), std::string::npos);
     EXPECT_NE(why({out, in}, {}).find("the variable n of E_n has no value"), std::string::npos);
     float constants[8] = {};
     const Buffer fixed = Buffer::from_pointer(constants, 8, dtypes::float32, {}, true);
-    EXPECT_EQ(why({fixed, in}, four),
-              "[run] buffer 0 of E_n is written, and its memory is read-only");
+    EXPECT_EQ(why({fixed, in}, four), "[run] buffer 0 of E_n is written, and its memory is read-only");
     k.run(std::vector{out, fixed}, four);
     k.run(std::vector{out, in}, four);
     EXPECT_EQ(out[3].as_double(), 4.0) << device->name();
@@ -91,7 +86,8 @@ TEST(CompiledKernels, ThreadsShareTheParallelLoop) {
   }
 }
 
-/// Two threads that are equally fast: each has a clock that an iteration moves by 1, and goes on when the other is not behind.
+/// Two threads that are equally fast: each has a clock that an iteration moves by 1, and goes on when the other is not
+/// behind.
 class EqualThreads final : public Executor {
  public:
   int concurrency() const override { return 2; }
@@ -141,13 +137,13 @@ class IterationsProgram final : public Program {
   std::string name_ = "iterations";
 };
 
-// A product of 512 x 512 had 16 iterations in chunks of 1, 1, 2, 2, ..., so that one thread did 9 of them while the other did 7.
+// A product of 512 x 512 had 16 iterations in chunks of 1, 1, 2, 2, ..., so that one thread did 9 of them while the
+// other did 7.
 TEST(CompiledKernelThreads, LongRunsEndAtTheSameTime) {
   for (const std::int64_t size : {512, 544, 1024, 1504, 2048, 3000, 5000}) {
     EqualThreads two;
-    const CompiledKernel k(
-        compile_kernel(kernels::matmul(size, size, size), Device::get("LLVM").target()),
-        std::make_shared<IterationsProgram>(two));
+    const CompiledKernel k(compile_kernel(kernels::matmul(size, size, size), Device::get("LLVM").target()),
+                           std::make_shared<IterationsProgram>(two));
     ASSERT_EQ(k.kernel().variables.size(), 2U);
     std::array<std::int64_t, 2> values = {0, 0};
     k.replay({}, values, &two);
@@ -161,8 +157,7 @@ TEST(CompiledKernelThreads, LongRunsEndAtTheSameTime) {
 TEST(CompiledKernels, ThreadsShareReductionsInParts) {
   const std::unique_ptr<Executor> four = make_executor(4);
   for (const Device* device : running_devices()) {
-    const CompiledKernel k =
-        compiled("a: i32[3,10007]; y = a.sum(1); z = a.max(1) + 1", *device, "SPLITREDUCE 2 8");
+    const CompiledKernel k = compiled("a: i32[3,10007]; y = a.sum(1); z = a.max(1) + 1", *device, "SPLITREDUCE 2 8");
     ASSERT_EQ(k.kernel().before.size(), 1U);
     const Buffer sum = Buffer::allocate(3, dtypes::int32), max = Buffer::allocate(3, dtypes::int32);
     const Buffer in = counted(30021);
@@ -176,17 +171,16 @@ TEST(CompiledKernels, ThreadsShareReductionsInParts) {
       EXPECT_EQ(sum[row].as_int(), total) << device->name();
       EXPECT_EQ(max[row].as_int(), largest + 1) << device->name();
     }
-    EXPECT_NE(complaint([&] { k.run(std::vector{sum, max}); }).find("takes 3 buffers, not 2"),
-              std::string::npos);
+    EXPECT_NE(complaint([&] { k.run(std::vector{sum, max}); }).find("takes 3 buffers, not 2"), std::string::npos);
   }
 }
 
-// Whether a buffer begins where a vector may go past the caches or not, the elements are the same, and none beyond them.
+// Whether a buffer begins where a vector may go past the caches or not, the elements are the same, and none beyond
+// them.
 TEST(CompiledKernels, StreamAtAnyAddress) {
   constexpr std::size_t kSize = 131;
   for (const Device* device : running_devices()) {
-    for (const char* opts :
-         {"LANES 0 4, STREAM 0", "LANES 0 8, UPCAST 0 2, STREAM 0", "LANES 0 16, STREAM 0"}) {
+    for (const char* opts : {"LANES 0 4, STREAM 0", "LANES 0 8, UPCAST 0 2, STREAM 0", "LANES 0 16, STREAM 0"}) {
       const CompiledKernel k = compiled("a: f32[131]; y = a * 2.0", *device, opts);
       std::vector<float> in(kSize);
       std::iota(in.begin(), in.end(), 0.0F);
@@ -196,19 +190,18 @@ TEST(CompiledKernels, StreamAtAnyAddress) {
         auto* const out = static_cast<float*>(memory.data()) + shift;
         void* const buffers[] = {out, in.data()};
         k.program().run(buffers, {});
-        for (std::size_t j = 0; j < kSize; ++j)
-          ASSERT_EQ(out[j], 2 * in[j]) << device->name() << " " << opts;
+        for (std::size_t j = 0; j < kSize; ++j) ASSERT_EQ(out[j], 2 * in[j]) << device->name() << " " << opts;
         for (std::size_t j = kSize; j < kSize + 16; ++j) ASSERT_EQ(out[j], 0.0F);
       }
     }
   }
 }
 
-// What is lost where a product goes into a sum unrounded, or a sum is made in parts, is not where kernels are deterministic.
+// What is lost where a product goes into a sum unrounded, or a sum is made in parts, is not where kernels are
+// deterministic.
 TEST(CompiledKernels, DeterministicOnEveryDevice) {
   const ScopedFlag deterministic(flags::DETERMINISTIC, true);
-  const Buffer a = Buffer::allocate(4096, dtypes::float32),
-               c = Buffer::allocate(4096, dtypes::float32),
+  const Buffer a = Buffer::allocate(4096, dtypes::float32), c = Buffer::allocate(4096, dtypes::float32),
                out = Buffer::allocate(4096, dtypes::float32);
   auto* const in = static_cast<float*>(a.data());
   for (int j = 0; j < 4096; ++j) {
@@ -216,18 +209,15 @@ TEST(CompiledKernels, DeterministicOnEveryDevice) {
     const volatile float square = in[j] * in[j];
     static_cast<float*>(c.data())[j] = -square;
   }
-  const CompiledKernel oracle =
-      compile(parse_kernel("a: f32[4096]; y = a.sum()").kernel, Device::get("INTERP"));
+  const CompiledKernel oracle = compile(parse_kernel("a: f32[4096]; y = a.sum()").kernel, Device::get("INTERP"));
   oracle.run(std::vector{out, a});
   const double expected = out[0].as_double();
   for (const Device* device : running_devices()) {
-    const CompiledKernel rest =
-        compile(parse_kernel("a: f32[4096]; c: f32[4096]; y = a*a + c").kernel, *device);
+    const CompiledKernel rest = compile(parse_kernel("a: f32[4096]; c: f32[4096]; y = a*a + c").kernel, *device);
     const CompiledKernel sum = compile(parse_kernel("a: f32[4096]; y = a.sum()").kernel, *device);
     EXPECT_FALSE(rest.kernel().contract);
     rest.run(std::vector{out, a, c});
-    for (std::int64_t j = 0; j < 4096; ++j)
-      ASSERT_EQ(out[j].as_double(), 0) << device->name() << " " << j;
+    for (std::int64_t j = 0; j < 4096; ++j) ASSERT_EQ(out[j].as_double(), 0) << device->name() << " " << j;
     sum.run(std::vector{out, a});
     EXPECT_EQ(out[0].as_double(), expected) << device->name();
   }
@@ -238,23 +228,20 @@ TEST(CompiledKernels, StreamsOfEveryWidth) {
     for (const Device* device : running_devices())
       for (const char* opts : {"LANES 0 2, STREAM 0", "LANES 0 3, STREAM 0", "LANES 0 8, STREAM 0",
                                "LANES 0 16, STREAM 0", "LANES 0 32, STREAM 0"}) {
-        const CompiledKernel k =
-            compiled(detail::message("a: ", type, "[64]; y = a + a"), *device, opts);
+        const CompiledKernel k = compiled(detail::message("a: ", type, "[64]; y = a + a"), *device, opts);
         const Buffer out = Buffer::allocate(64, dtypes::parse(type));
         k.run(std::vector{out, counted(64, dtypes::parse(type))});
         for (std::int64_t j = 0; j < 64; ++j)
-          ASSERT_EQ(out[j].as_double(), static_cast<double>(2 * j))
-              << device->name() << " " << type << " " << opts;
+          ASSERT_EQ(out[j].as_double(), static_cast<double>(2 * j)) << device->name() << " " << type << " " << opts;
       }
 }
 
-// What a PAD makes of an index holds inside of the axis; where that is padded for its loops, the tile is not read beyond itself.
+// What a PAD makes of an index holds inside of the axis; where that is padded for its loops, the tile is not read
+// beyond itself.
 TEST(CompiledKernels, TilesBelowPadsOfPaddedAxes) {
   for (const Device* device : running_devices())
-    for (const char* opts :
-         {"PADTO 0 4, STAGE 0 1, SPLIT 0 2", "PADTO 0 4, SPLIT 0 2, STAGE 0 1", ""}) {
-      const CompiledKernel k =
-          compiled("e: f32[2,1]; y = e.pad((0:0,1:0)).shrink((0:2,1:2)) * 3", *device, opts);
+    for (const char* opts : {"PADTO 0 4, STAGE 0 1, SPLIT 0 2", "PADTO 0 4, SPLIT 0 2, STAGE 0 1", ""}) {
+      const CompiledKernel k = compiled("e: f32[2,1]; y = e.pad((0:0,1:0)).shrink((0:2,1:2)) * 3", *device, opts);
       const Buffer out = Buffer::allocate(2, dtypes::float32);
       k.run(std::vector{out, counted(2, dtypes::float32)});
       EXPECT_EQ(out[0].as_double(), 0) << device->name() << " " << opts;
@@ -264,8 +251,7 @@ TEST(CompiledKernels, TilesBelowPadsOfPaddedAxes) {
 
 TEST(CompiledKernels, VectorsAreReadBackwards) {
   for (const Device* device : running_devices()) {
-    const CompiledKernel k =
-        compiled("a: i32[3,37]; y = a.flip(1).pad(0:0,3:2)", *device, "LANES 1 8, UPCAST 1 2");
+    const CompiledKernel k = compiled("a: i32[3,37]; y = a.flip(1).pad(0:0,3:2)", *device, "LANES 1 8, UPCAST 1 2");
     const Buffer out = Buffer::allocate(126, dtypes::int32), in = counted(111);
     k.run(std::vector{out, in});
     for (std::int64_t row = 0; row < 3; ++row)
@@ -277,23 +263,21 @@ TEST(CompiledKernels, VectorsAreReadBackwards) {
   }
 }
 
-// Constants that are 0 in some lanes: LLVM must not take their division for one that cannot be. (Smaller kernels are compiled
-// as they stand.)
+// Constants that are 0 in some lanes: LLVM must not take their division for one that cannot be. (Smaller kernels are
+// compiled as they stand.)
 TEST(CompiledKernels, DivisorsAreZeroWhereMasked) {
   for (const Device* device : running_devices())
     for (const char* dtype : {"i16", "i32", "u32", "u64"})
       for (const std::int64_t is_rest : {0, 1}) {
-        const CompiledKernel k =
-            compiled(detail::message("a: ", dtype, "[2048,8]; y = a ", is_rest != 0 ? "%" : "//",
-                                     " full((2046,6), 7).cast(", dtype, ").pad(2:0,0:2)"),
-                     *device, "LANES 1 8");
+        const CompiledKernel k = compiled(detail::message("a: ", dtype, "[2048,8]; y = a ", is_rest != 0 ? "%" : "//",
+                                                          " full((2046,6), 7).cast(", dtype, ").pad(2:0,0:2)"),
+                                          *device, "LANES 1 8");
         const Buffer out = Buffer::allocate(16384, dtypes::parse(dtype));
         const Buffer in = counted(16384, dtypes::parse(dtype));
         k.run(std::vector{out, in});
         for (std::int64_t j = 0; j < 16384; ++j) {
           const std::int64_t a = j % 1013, result = is_rest != 0 ? a % 7 : a / 7;
-          ASSERT_EQ(out[j].as_int(), j >= 16 && j % 8 < 6 ? result : 0)
-              << device->name() << " " << dtype << " " << j;
+          ASSERT_EQ(out[j].as_int(), j >= 16 && j % 8 < 6 ? result : 0) << device->name() << " " << dtype << " " << j;
         }
       }
 }
@@ -304,13 +288,12 @@ TEST(CompiledKernels, UnsignedGoesToFloats) {
     for (const char* from : {"i8", "i16", "i32"})
       for (const char* by : {"u16", "u32", "u64"})
         for (const char* to : {"f32", "f64"}) {
-          const CompiledKernel k = compiled(
-              detail::message("a: ", from, "[8]; y = ", to, "(", by, "(a)) + -2.0"), *device, "");
+          const CompiledKernel k =
+              compiled(detail::message("a: ", from, "[8]; y = ", to, "(", by, "(a)) + -2.0"), *device, "");
           Buffer in = Buffer::allocate(8, dtypes::parse(from));
           for (std::int64_t j = 0; j < 8; ++j)
             store_scalar(Scalar::of(in.dtype(), j * 5 - 20),
-                         static_cast<std::byte*>(in.data()) +
-                             static_cast<std::size_t>(j) * in.dtype().itemsize());
+                         static_cast<std::byte*>(in.data()) + static_cast<std::size_t>(j) * in.dtype().itemsize());
           const Buffer out = Buffer::allocate(8, dtypes::parse(to));
           k.run(std::vector{out, in});
           for (std::int64_t j = 0; j < 8; ++j) {
@@ -326,8 +309,8 @@ void check_absolute(const Device& device, const std::string& text, const char* o
   const CompiledKernel k = compiled(text, device, opts);
   Buffer in = Buffer::allocate(4096, dtype);
   for (std::int64_t j = 0; j < 4096; ++j)
-    store_scalar(Scalar::of(dtype, j % 9 - 4), static_cast<std::byte*>(in.data()) +
-                                                   static_cast<std::size_t>(j) * dtype.itemsize());
+    store_scalar(Scalar::of(dtype, j % 9 - 4),
+                 static_cast<std::byte*>(in.data()) + static_cast<std::size_t>(j) * dtype.itemsize());
   const Buffer out = Buffer::allocate(4096, dtype);
   k.run(std::vector{out, in});
   for (std::int64_t j = 0; j < 4096; ++j)
@@ -335,28 +318,24 @@ void check_absolute(const Device& device, const std::string& text, const char* o
         << device.name() << " '" << opts << "' " << text << " " << j;
 }
 TEST(CompiledKernels, AbsoluteValuesAreNotNegative) {
-  const std::array<const char*, 3> f32 = {"f32", "i32", "2147483647"},
-                                   f64 = {"f64", "i64", "9223372036854775807"};
+  const std::array<const char*, 3> f32 = {"f32", "i32", "2147483647"}, f64 = {"f64", "i64", "9223372036854775807"};
   for (const auto& [real, bits, most] : {f32, f64})
-    for (const std::string& size :
-         {std::string("abs(x)"), std::string("where(x <= 0, 0 - x, x)"),
-          detail::message("(x.bitcast(", bits, ") & ", most, ").bitcast(", real, ")")})
-      for (const std::string& choice : {detail::message("max(a, -iota(1).cast(", real, "))"),
-                                        std::string("where(a != a, a, where(a > 0, a, 0))"),
-                                        std::string("where(a == a, where(a > 0, a, 0), a)")})
+    for (const std::string& size : {std::string("abs(x)"), std::string("where(x <= 0, 0 - x, x)"),
+                                    detail::message("(x.bitcast(", bits, ") & ", most, ").bitcast(", real, ")")})
+      for (const std::string& choice :
+           {detail::message("max(a, -iota(1).cast(", real, "))"), std::string("where(a != a, a, where(a > 0, a, 0))"),
+            std::string("where(a == a, where(a > 0, a, 0), a)")})
         for (const char* opts : {"", "LANES 0 4", "LANES 0 8, UPCAST 0 2"})
           for (const Device* device : running_devices())
-            check_absolute(*device,
-                           detail::message("x: ", real, "[4096]; a = ", size, "; y = ", choice),
-                           opts, dtypes::parse(real));
+            check_absolute(*device, detail::message("x: ", real, "[4096]; a = ", size, "; y = ", choice), opts,
+                           dtypes::parse(real));
 }
 
 // What keeps absolute values as they are reaches no further: what is below them is rounded as it is written.
 template <class T>
 void check_rounding(const Device& device, const char* opts) {
   const DType dtype = dtype_of<T>();
-  const CompiledKernel k =
-      compiled(detail::message("x: ", dtype.name(), "[64]; y = abs(1/(x + 1)*x)"), device, opts);
+  const CompiledKernel k = compiled(detail::message("x: ", dtype.name(), "[64]; y = abs(1/(x + 1)*x)"), device, opts);
   const Buffer out = Buffer::allocate(64, dtype), x = counted(64, dtype);
   k.run(std::vector{out, x});
   for (std::int64_t j = 0; j < 64; ++j) {
@@ -379,9 +358,8 @@ TEST(CompiledKernels, LargeIntegersAreInfiniteInF16) {
   for (const char* integer : {"i32", "u32", "i64", "u64"})
     for (const char* opts : {"", "LANES 0 8"})
       for (const Device* device : running_devices()) {
-        const CompiledKernel k = compiled(
-            detail::message("x: ", integer, "[64]; y = ((x & 1)*65536).cast(f16).cast(f32)"),
-            *device, opts);
+        const CompiledKernel k =
+            compiled(detail::message("x: ", integer, "[64]; y = ((x & 1)*65536).cast(f16).cast(f32)"), *device, opts);
         const Buffer out = Buffer::allocate(64, dtypes::float32);
         k.run(std::vector{out, counted(64, dtypes::parse(integer))});
         for (std::int64_t j = 0; j < 64; ++j)
@@ -394,8 +372,7 @@ TEST(CompiledKernels, LargeIntegersAreInfiniteInF16) {
 TEST(CompiledKernels, BytesAreDividedBackwards) {
   for (const Device* device : running_devices())
     for (const char* opts : {"LANES 0 2", "LANES 0 8", "LANES 0 8, UPCAST 0 2", ""}) {
-      const CompiledKernel k =
-          compiled("a: u8[8192]; b: u8[8192]; y = (a.flip(0) % 7 * b).cast(i32)", *device, opts);
+      const CompiledKernel k = compiled("a: u8[8192]; b: u8[8192]; y = (a.flip(0) % 7 * b).cast(i32)", *device, opts);
       const Buffer out = Buffer::allocate(8192, dtypes::int32);
       const Buffer a = counted(8192, dtypes::uint8), b = counted(8192, dtypes::uint8);
       k.run(std::vector{out, a, b});

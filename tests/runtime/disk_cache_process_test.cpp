@@ -56,8 +56,7 @@ TEST(DiskCacheProcess, ManyAtOnce) {
   const PrivateFolder top;
   const std::string folder = top.file("cache");
   std::vector<pid_t> processes;
-  for (unsigned seed = 1; seed <= 4; ++seed)
-    processes.push_back(start([&] { return work(folder, seed, 150); }));
+  for (unsigned seed = 1; seed <= 4; ++seed) processes.push_back(start([&] { return work(folder, seed, 150); }));
   for (const pid_t pid : processes) EXPECT_EQ(result_of(pid), 0);
   EXPECT_FALSE(DiskCache(folder, 60'000).entries().empty());
 }
@@ -72,8 +71,7 @@ TEST(DiskCacheProcess, ClearedBesideOthers) {
       for (unsigned round = 0; round < 200; ++round) {
         const int i = static_cast<int>((round + seed) % 10);
         cache.put(process_key(i), content(i, round));  // declined where its file went before it was whole
-        if (const auto found = cache.find(process_key(i)); found && !is_content(i, *found))
-          return 2;
+        if (const auto found = cache.find(process_key(i)); found && !is_content(i, *found)) return 2;
       }
       return cache.statistics().damaged == 0 ? 0 : 3;
     }));
@@ -122,8 +120,7 @@ TEST(DiskCacheProcess, WithoutRoomItDeclines) {
   const int result = result_of(start([&] {
     rlimit limit{100, 100};  // bytes of a file; writing more would end the process with a signal
     setrlimit(RLIMIT_FSIZE, &limit);
-    if (cache.put(process_key(1), content(1, 2)) || cache.put(process_key(2), content(2, 2)))
-      return 1;
+    if (cache.put(process_key(1), content(1, 2)) || cache.put(process_key(2), content(2, 2))) return 1;
     return cache.statistics().declined == 2 && cache.find(process_key(1)) ? 0 : 2;
   }));
   EXPECT_EQ(result, 0);

@@ -136,8 +136,7 @@ TEST(DiskCache, ListsAndClears) {
   for (const char* name : {"README", "tmp-notes"}) write_file(f.file(name), "mine");
   EXPECT_EQ(f.cache.clear(), 4U);
   EXPECT_TRUE(f.cache.entries().empty());
-  for (const char* name : {"README", "tmp-notes"})
-    EXPECT_TRUE(std::filesystem::exists(f.file(name))) << name;
+  for (const char* name : {"README", "tmp-notes"}) EXPECT_TRUE(std::filesystem::exists(f.file(name))) << name;
 }
 
 TEST(DiskCache, TellsTheDamagedAndChangesNothing) {
@@ -201,8 +200,7 @@ TEST(DiskCache, FoldersWithTheNameOfAnEntryAreMovedAside) {
       }
       EXPECT_TRUE(f.cache.put(key_of(1), bytes_of("kernel")));
       const std::string said = testing::internal::GetCapturedStderr();
-      EXPECT_NE(said.find(key_of(1).text() +
-                          " is not an entry: " + (is_empty ? "the empty folder" : "renamed to ")),
+      EXPECT_NE(said.find(key_of(1).text() + " is not an entry: " + (is_empty ? "the empty folder" : "renamed to ")),
                 std::string::npos)
           << said;
       EXPECT_EQ(f.cache.find(key_of(1)), bytes_of("kernel"));
@@ -255,16 +253,14 @@ TEST(DiskCache, RefusesWhatOthersCanWriteTo) {
     status.st_uid = owner;
     return DiskCache::refusal(status, 1000);
   };
-  for (const mode_t mode : {0700U, 0755U, 0500U, 0750U})
-    EXPECT_EQ(refused(S_IFDIR | mode, 1000), "");
+  for (const mode_t mode : {0700U, 0755U, 0500U, 0750U}) EXPECT_EQ(refused(S_IFDIR | mode, 1000), "");
   EXPECT_EQ(refused(S_IFREG | 0600, 1000), "");
   EXPECT_EQ(refused(S_IFLNK | 0777, 1000), "it is a symbolic link");
   EXPECT_EQ(refused(S_IFIFO | 0600, 1000), "it is neither a folder nor a file");
   for (const mode_t mode : {0720U, 0702U, 0777U, 01777U})
     EXPECT_EQ(refused(S_IFDIR | mode, 1000), "users other than the owner may write to it");
   for (const uid_t owner : {0U, 1001U, 65534U})
-    EXPECT_EQ(refused(S_IFDIR | 0700, owner),
-              "it belongs to user " + std::to_string(owner) + ", not to 1000");
+    EXPECT_EQ(refused(S_IFDIR | 0700, owner), "it belongs to user " + std::to_string(owner) + ", not to 1000");
 }
 
 TEST(DiskCache, TheFolderIsMadePrivate) {
@@ -380,8 +376,7 @@ TEST(DiskCache, SweepsOnlyOldStrays) {
   f.cache.trim();
   EXPECT_FALSE(std::filesystem::exists(f.file(old)));
   EXPECT_TRUE(std::filesystem::exists(f.file(young)));
-  for (const std::string& name : foreign)
-    EXPECT_TRUE(std::filesystem::exists(f.file(name))) << name;
+  for (const std::string& name : foreign) EXPECT_TRUE(std::filesystem::exists(f.file(name))) << name;
   EXPECT_TRUE(f.cache.find(key_of(1)));
   EXPECT_EQ(f.cache.statistics().evicted, 0U);
 }
@@ -452,8 +447,7 @@ TEST(DiskCacheShared, TheFolderIsThatOfTheUsersCaches) {
   const ScopedFlag folder(flags::CACHE_DIR, std::string());
   const char* const cache = std::getenv("XDG_CACHE_HOME");
   const char* const home = std::getenv("HOME");
-  const std::string cache_before = cache != nullptr ? cache : "",
-                    home_before = home != nullptr ? home : "";
+  const std::string cache_before = cache != nullptr ? cache : "", home_before = home != nullptr ? home : "";
   setenv("XDG_CACHE_HOME", "/somewhere", 1);
   EXPECT_EQ(DiskCache::default_folder(), "/somewhere/strata");
   setenv("XDG_CACHE_HOME", "relative", 1);  // to be ignored

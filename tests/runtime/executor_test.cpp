@@ -30,14 +30,12 @@ std::vector<Chunk> chunks(Executor& executor, std::int64_t begin, std::int64_t e
   return {seen.begin(), seen.end()};
 }
 
-void expect_cover(const std::vector<Chunk>& seen, std::int64_t begin, std::int64_t end,
-                  std::int64_t grain) {
+void expect_cover(const std::vector<Chunk>& seen, std::int64_t begin, std::int64_t end, std::int64_t grain) {
   std::int64_t at = begin;
   for (const auto& [b, e] : seen) {
     ASSERT_EQ(b, at);
     ASSERT_LT(b, e);
-    ASSERT_LE(static_cast<std::uint64_t>(e) - static_cast<std::uint64_t>(b),
-              static_cast<std::uint64_t>(grain));
+    ASSERT_LE(static_cast<std::uint64_t>(e) - static_cast<std::uint64_t>(b), static_cast<std::uint64_t>(grain));
     at = e;
   }
   ASSERT_EQ(at, begin < end ? end : begin);
@@ -70,8 +68,7 @@ TEST(ExecutorThread, WhatBodiesWroteIsVisibleToTheCaller) {
     executor->parallel_for(0, 100000, 100, [&](std::int64_t b, std::int64_t e) {
       for (std::int64_t i = b; i < e; ++i) squares[static_cast<std::size_t>(i)] = i * i + round;
     });
-    for (std::int64_t i = 0; i < 100000; ++i)
-      ASSERT_EQ(squares[static_cast<std::size_t>(i)], i * i + round);
+    for (std::int64_t i = 0; i < 100000; ++i) ASSERT_EQ(squares[static_cast<std::size_t>(i)], i * i + round);
   }
 }
 

@@ -144,9 +144,8 @@ TEST(HostCompiler, ItsMessageIsShown) {
   };
   const std::string what = compile("void f(void) { wrong_word; }");
   EXPECT_TRUE(has(what, "exited with 1") && has(what, "wrong_word") && has(what, "error")) << what;
-  EXPECT_TRUE(
-      has(compile("int g(void); int f(void) { return g(); }"), "undefined reference to `g'") ||
-      has(compile("int g(void); int f(void) { return g(); }"), "undefined symbol: g"));
+  EXPECT_TRUE(has(compile("int g(void); int f(void) { return g(); }"), "undefined reference to `g'") ||
+              has(compile("int g(void); int f(void) { return g(); }"), "undefined symbol: g"));
   compile("\x01\x02 {{{{");
   EXPECT_TRUE(std::filesystem::is_empty(top.path()));  // nothing is left behind
   EXPECT_FALSE(HostCompiler::find()->compile("").empty());
@@ -170,17 +169,13 @@ TEST(HostCompiler, LibrariesAreLinkedWhereTheyAreNeeded) {
 TEST(HostCompiler, DeterministicCodeRoundsEveryOperation) {
   const char* source = "double f(double a, double b, double c) { return a * b + c; }";
   const CompileOptions deterministic{.deterministic = true};
-  const auto f = load<double (*)(double, double, double)>(
-      HostCompiler::find()->compile(source, deterministic), "f");
+  const auto f = load<double (*)(double, double, double)>(HostCompiler::find()->compile(source, deterministic), "f");
   const volatile double a = 1 + 0x1p-30, product = a * a;
   EXPECT_EQ(f(a, a, -product), 0);  // not the error of the product
   EXPECT_NE(HostCompiler::flags(deterministic), HostCompiler::flags({}));
   const CompileOptions defined{.extra = {"-DVALUE=3"}};
-  EXPECT_EQ(load<int (*)()>(HostCompiler::find()->compile("int g(void) { return VALUE; }", defined),
-                            "g")(),
-            3);
-  for (const std::string& flag : HostCompiler::flags(deterministic))
-    EXPECT_FALSE(has(flag, "fast")) << flag;
+  EXPECT_EQ(load<int (*)()>(HostCompiler::find()->compile("int g(void) { return VALUE; }", defined), "g")(), 3);
+  for (const std::string& flag : HostCompiler::flags(deterministic)) EXPECT_FALSE(has(flag, "fast")) << flag;
 }
 
 TEST(HostCompiler, StrangeCompilersAreErrors) {
@@ -192,23 +187,19 @@ TEST(HostCompiler, StrangeCompilersAreErrors) {
     EXPECT_TRUE(std::filesystem::is_empty(temporary_folder.path())) << text;
     return what;
   };
-  EXPECT_TRUE(has(compile(ErrorKind::undefined, "echo no licence >&2; exit 3"),
-                  "exited with 3:\nno licence"));
+  EXPECT_TRUE(has(compile(ErrorKind::undefined, "echo no licence >&2; exit 3"), "exited with 3:\nno licence"));
   EXPECT_TRUE(has(compile(ErrorKind::undefined, "kill -11 $$"), "was ended by signal 11"));
   EXPECT_TRUE(has(compile(ErrorKind::undefined, "exit 0"), "made no object"));
   EXPECT_TRUE(has(compile(ErrorKind::undefined, "echo junk > kernel.o"), "made no object"));
   EXPECT_LT(compile(ErrorKind::undefined, "head -c 10000000 /dev/zero; exit 1").size(), 100'000U);
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_TRUE(
-      has(compile(ErrorKind::budget, "sleep 60 & sleep 60", {.timeout = 100ms}), "took too long"));
-  EXPECT_TRUE(has(compile(ErrorKind::budget, "sleep 60", {.is_cancelled = [] { return true; }}),
-                  "was cancelled"));
+  EXPECT_TRUE(has(compile(ErrorKind::budget, "sleep 60 & sleep 60", {.timeout = 100ms}), "took too long"));
+  EXPECT_TRUE(has(compile(ErrorKind::budget, "sleep 60", {.is_cancelled = [] { return true; }}), "was cancelled"));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
   const std::string gone = script(folder, "gone", "");
   const HostCompiler compiler(gone);
   std::filesystem::remove(gone);
-  EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { compiler.compile("int x;"); }),
-                  "could not be started"));
+  EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { compiler.compile("int x;"); }), "could not be started"));
 }
 
 TEST(HostCompiler, WithoutRoomForItsFilesItSaysSo) {

@@ -1,5 +1,5 @@
-// The LLVM plugin: what it compiles gives what `interpret` gives; what goes wrong comes back as an Error. A plugin that was
-// not built is said in the output, and its tests are left out.
+// The LLVM plugin: what it compiles gives what `interpret` gives; what goes wrong comes back as an Error. A plugin that
+// was not built is said in the output, and its tests are left out.
 #include "strata/runtime/llvm_library.h"
 
 #include <dlfcn.h>
@@ -76,8 +76,8 @@ LlvmModule build(const UOpGraph& list, const LlvmOptions& options = {.exact_mula
   return plugin()->load(plugin()->compile(uops_to_llvm("k", list, options), how));
 }
 
-::testing::AssertionResult agree(DType dtype, const std::vector<std::byte>& got,
-                                 const std::vector<std::byte>& expected, std::uint64_t ulps = 0) {
+::testing::AssertionResult agree(DType dtype, const std::vector<std::byte>& got, const std::vector<std::byte>& expected,
+                                 std::uint64_t ulps = 0) {
   for (std::size_t at = 0; at < got.size(); at += dtype.itemsize()) {
     const Scalar a = load_scalar(dtype, &got[at]), e = load_scalar(dtype, &expected[at]);
     if (dtype.is_float() ? ulp_distance(a, e) > ulps : a != e)
@@ -142,9 +142,7 @@ struct Bench {
   void end(UOp loop) { g.add(loop.op() == UOps::IF ? UOps::ENDIF : UOps::ENDLOOP, none, {loop}); }
   UOp acc(UOp begin) { return fresh(UOps::DEFINE_ACC, begin.dtype(), {begin}); }
   void assign(UOp acc, UOp v) { fresh(UOps::PHI, acc.dtype(), {acc, v}); }
-  UOp load(UOp from, UOp at, int lanes = 1) {
-    return fresh(UOps::LOAD, from.dtype().pointee().vec(lanes), {from, at});
-  }
+  UOp load(UOp from, UOp at, int lanes = 1) { return fresh(UOps::LOAD, from.dtype().pointee().vec(lanes), {from, at}); }
   void store(UOp to, UOp at, UOp v) { fresh(UOps::STORE, none, {to, at, v}); }
   UOp variable(const std::string& name, std::int64_t value) {
     values.emplace_back(name, value);
@@ -156,15 +154,13 @@ struct Bench {
     Buffers expected = buffers;
     std::vector<Memory> memory;
     for (std::size_t k = 0; k < buffers.size(); ++k)
-      memory.push_back({expected[k].data(),
-                        static_cast<std::int64_t>(expected[k].size() / dtypes[k].itemsize())});
+      memory.push_back({expected[k].data(), static_cast<std::int64_t>(expected[k].size() / dtypes[k].itemsize())});
     interpret(g, memory, values);
     std::vector<long long> passed;
     for (const auto& [name, v] : values) passed.push_back(v);
     run(build(g, options), buffers, passed);
     for (std::size_t k = 0; k < buffers.size(); ++k)
-      EXPECT_TRUE(agree(dtypes[k], buffers[k], expected[k], ulps)) << "data" << k << "\n"
-                                                                   << g.text();
+      EXPECT_TRUE(agree(dtypes[k], buffers[k], expected[k], ulps)) << "data" << k << "\n" << g.text();
   }
 };
 
@@ -241,14 +237,12 @@ TEST_F(LlvmPlugin, GatesDoNotTouchMemory) {
 /// What is hard to convert to one dtype or another.
 std::vector<Scalar> hard_values() {
   std::vector<Scalar> out;
-  for (const std::int64_t base :
-       {0, 1, 127, 128, 255, 256, 257, 2047, 2049, 32767, 65504, 65519, 65520, 65535})
+  for (const std::int64_t base : {0, 1, 127, 128, 255, 256, 257, 2047, 2049, 32767, 65504, 65519, 65520, 65535})
     for (const std::int64_t sign : {1, -1}) out.emplace_back(base * sign);
   for (int shift = 8; shift < 63; ++shift)
     for (const std::int64_t low : {-1, 0, 1})
       for (const std::int64_t half : {0, 1}) {
-        const std::int64_t v =
-            (std::int64_t{1} << shift) + (half << (shift - 8)) + (half << (shift / 2)) + low;
+        const std::int64_t v = (std::int64_t{1} << shift) + (half << (shift - 8)) + (half << (shift / 2)) + low;
         out.emplace_back(v);
         out.emplace_back(-v);
       }
@@ -280,8 +274,8 @@ std::vector<Scalar> hard_values() {
                          1.00048828124999})
     for (const double sign : {1.0, -1.0}) out.emplace_back(v * sign);
   using Limits = std::numeric_limits<double>;
-  for (const double v : {-0.0, Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(),
-                         Limits::max(), 0x1p63, 0x1p64})
+  for (const double v :
+       {-0.0, Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), Limits::max(), 0x1p63, 0x1p64})
     out.emplace_back(v);
   return out;
 }
@@ -292,16 +286,14 @@ TEST_F(LlvmPlugin, EveryConversionOfHardValues) {
     for (const int lanes : {1, 8}) {
       Bench b;
       const std::size_t size = values.size() / 8 * 8;
-      const UOp in = b.buffer(
-          from,
-          std::vector<Scalar>(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(size)));
+      const UOp in =
+          b.buffer(from, std::vector<Scalar>(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(size)));
       std::vector<UOp> outs;
       for (const DType to : dtypes::all()) outs.push_back(b.buffer(to, size));
       const UOp i = b.loop(static_cast<std::int64_t>(size) / lanes);
       const UOp at = b.g.alu(Ops::MUL, {i, b.number(lanes)});
       const UOp x = b.load(in, at, lanes);
-      for (std::size_t k = 0; k < outs.size(); ++k)
-        b.store(outs[k], at, b.g.cast(x, dtypes::all()[k]));
+      for (std::size_t k = 0; k < outs.size(); ++k) b.store(outs[k], at, b.g.cast(x, dtypes::all()[k]));
       b.end(i);
       b.check();
     }
@@ -318,8 +310,7 @@ TEST_F(LlvmPlugin, EightBitIntegers) {
       outs.push_back(b.buffer(kOps[k] == Ops::CMPLT ? boolean : dtype, 16384));
     const UOp i = b.loop(256), j = b.loop(64);
     const UOp at = b.g.alu(Ops::ADD, {b.g.alu(Ops::MUL, {i, b.number(64)}), j});
-    const UOp x = b.g.cast(i, dtype),
-              y = b.g.cast(b.g.alu(Ops::ADD, {i, b.g.alu(Ops::MUL, {j, b.number(5)})}), dtype);
+    const UOp x = b.g.cast(i, dtype), y = b.g.cast(b.g.alu(Ops::ADD, {i, b.g.alu(Ops::MUL, {j, b.number(5)})}), dtype);
     for (std::size_t k = 0; k < kOps.size(); ++k) b.store(outs[k], at, b.g.alu(kOps[k], {x, y}));
     b.end(j);
     b.end(i);
@@ -350,10 +341,8 @@ constexpr std::string_view kNothing = "define void @k_entry(ptr %b, ptr %v) { re
 
 TEST_F(LlvmPlugin, ErrorsOfTheTextAreTexts) {
   const auto compile = [](std::string_view text) { plugin()->compile(text); };
-  EXPECT_TRUE(
-      has(error_of(ErrorKind::parse,
-                   [&] { compile("define void @f() {\n  %x = add i32 1, true\n  ret void\n}"); }),
-          "2:"));
+  EXPECT_TRUE(has(
+      error_of(ErrorKind::parse, [&] { compile("define void @f() {\n  %x = add i32 1, true\n  ret void\n}"); }), "2:"));
   EXPECT_TRUE(has(error_of(ErrorKind::parse,
                            [&] {
                              compile(
@@ -362,9 +351,7 @@ TEST_F(LlvmPlugin, ErrorsOfTheTextAreTexts) {
                            }),
                   "PHI"));
   error_of(ErrorKind::parse, [&] { compile(std::string_view("\0\xff{", 3)); });
-  EXPECT_TRUE(
-      has(error_of(ErrorKind::undefined, [] { plugin()->compile(kNothing, {.cpu = "abacus"}); }),
-          "abacus"));
+  EXPECT_TRUE(has(error_of(ErrorKind::undefined, [] { plugin()->compile(kNothing, {.cpu = "abacus"}); }), "abacus"));
   compile(kNothing);
 }
 
@@ -382,8 +369,7 @@ TEST_F(LlvmPlugin, FatalErrorsAreTexts) {
   const std::string text =
       "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
       "define i32 @f() { %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x() ret i32 %x }";
-  EXPECT_TRUE(
-      has(error_of(ErrorKind::undefined, [&] { plugin()->compile(text); }), "annot select"));
+  EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { plugin()->compile(text); }), "annot select"));
   plugin()->load(plugin()->compile(kNothing)).function<Entry>("k_entry")(nullptr, nullptr);
 }
 
@@ -391,18 +377,15 @@ TEST_F(LlvmPlugin, SymbolsAreFoundOrNamed) {
   const LlvmModule module = plugin()->load(plugin()->compile(kNothing));
   EXPECT_NE(module.find("k_entry"), nullptr);
   EXPECT_EQ(module.find("k"), nullptr);
-  EXPECT_TRUE(
-      has(error_of(ErrorKind::undefined, [&] { module.function<Entry>("other"); }), "other"));
+  EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { module.function<Entry>("other"); }), "other"));
   const std::string text =
       "declare void @nobody_has_this()\ndefine void @f() { call void @nobody_has_this() ret void }";
-  EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { plugin()->load(plugin()->compile(text)); }),
-                  "nobody_has_this"));
+  EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { plugin()->load(plugin()->compile(text)); }), "nobody_has_this"));
   error_of(ErrorKind::undefined, [] { plugin()->load("no object file"); });
 }
 
 TEST_F(LlvmPlugin, LibraryFunctionsComeFromTheProcess) {
-  const std::string text =
-      "define double @f(double %x, double %y) { %z = frem double %x, %y ret double %z }";
+  const std::string text = "define double @f(double %x, double %y) { %z = frem double %x, %y ret double %z }";
   const LlvmModule module = plugin()->load(plugin()->compile(text));
   EXPECT_EQ(module.function<double (*)(double, double)>("f")(7.5, 2.0), std::fmod(7.5, 2.0));
 }
@@ -450,9 +433,7 @@ TEST_F(LlvmPlugin, ThreadsCompileSideBySide) {
         b.store(b.buffer(int64, 1), b.number(0), b.g.constant(int64, value));
         run(build(b.g), b.buffers, {});
         right[t] += load_scalar(int64, b.buffers[0].data()) == Scalar(value);
-        if (k == 5)
-          right[t] +=
-              has(error_of(ErrorKind::parse, [] { plugin()->compile("nonsense"); }), "expected");
+        if (k == 5) right[t] += has(error_of(ErrorKind::parse, [] { plugin()->compile("nonsense"); }), "expected");
       }
     });
   for (auto& thread : threads) thread.join();
@@ -473,8 +454,7 @@ TEST(LlvmLibraryFile, OneThatIsNoneIsRefused) {
   const PrivateFolder folder;
   write_file(folder.path() + "/" + std::string(LlvmLibrary::kFileName), "no library");
   const std::vector<std::string> folders{folder.path()};
-  EXPECT_TRUE(
-      has(error_of(ErrorKind::undefined, [&] { LlvmLibrary::open(folders); }), "cannot be opened"));
+  EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { LlvmLibrary::open(folders); }), "cannot be opened"));
 }
 
 TEST(LlvmLibraryFile, TheWorkingDirectoryIsNeverSearched) {
@@ -484,8 +464,7 @@ TEST(LlvmLibraryFile, TheWorkingDirectoryIsNeverSearched) {
   std::filesystem::current_path(folder.path());
   for (const char* relative : {"", ".", "./"}) {
     const std::vector<std::string> folders{relative};
-    EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { LlvmLibrary::open(folders); }),
-                    "no libstrata_llvm.so"));
+    EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { LlvmLibrary::open(folders); }), "no libstrata_llvm.so"));
   }
   std::filesystem::current_path(before);
 }

@@ -41,11 +41,10 @@ std::vector<Buffer> random_buffers(const LazyOp& kernel, const KernelValues& val
     for (std::int64_t k = 0; k < out.back().size(); ++k, bytes += use.dtype.itemsize()) {
       const auto small = static_cast<std::int64_t>(random() % 41) - (use.dtype.is_unsigned() ? 0 : 20);
       const bool any_bits = is_wild && use.dtype.is_float() && random() % 3 == 0;
-      const Scalar value = use.dtype.is_bool() ? Scalar(small % 2 == 0)
-                           : any_bits          ? Scalar::from_bits(use.dtype, random())
-                           : use.dtype.is_float()
-                               ? Scalar::of(use.dtype, static_cast<double>(small) / 8)
-                               : Scalar::of(use.dtype, small);
+      const Scalar value = use.dtype.is_bool()    ? Scalar(small % 2 == 0)
+                           : any_bits             ? Scalar::from_bits(use.dtype, random())
+                           : use.dtype.is_float() ? Scalar::of(use.dtype, static_cast<double>(small) / 8)
+                                                  : Scalar::of(use.dtype, small);
       store_scalar(value, bytes);
     }
   }
@@ -83,14 +82,13 @@ TEST_F(OpenCl, TwoAndThree) {
 }
 
 TEST_F(OpenCl, SourceIsItsLanguage) {
-  const Kernel k = compile_kernel(parse_kernel("a: f16[8]; c = a*2").kernel, opencl().target(),
-                                  parse_opts("PARALLEL 0"));
+  const Kernel k =
+      compile_kernel(parse_kernel("a: f16[8]; c = a*2").kernel, opencl().target(), parse_opts("PARALLEL 0"));
   const std::string source = opencl().source(k);
   EXPECT_TRUE(has(source, "#pragma OPENCL FP_CONTRACT OFF\n")) << source;
   EXPECT_TRUE(has(source, "__kernel void E_8(__global ushort* restrict data0")) << source;
   EXPECT_TRUE(has(source, "get_global_id(0)")) << source;
-  EXPECT_TRUE(
-      has(error_of(ErrorKind::undefined, [&] { opencl().assembly(k); }), "no machine code"));
+  EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { opencl().assembly(k); }), "no machine code"));
 }
 
 TEST_F(OpenCl, Instances) {
@@ -104,8 +102,7 @@ TEST_F(OpenCl, Reductions) {
   check_equal("a: f32[33,20]; c = a.sum(1)", "PARALLEL 0", {}, false);
   check_equal("a: f32[33,20]; c = a.max()", "");
   check_equal("a: i64[9,20]; c = a.prod(1)", "PARALLEL 0, UNROLL 2 4");
-  check_equal("a: f32[12,8]; b: f32[8,10]; c = a @ b",
-              "SPLIT 0 4, SPLIT 1 4, PARALLEL 0, STAGE 1 2", {}, false);
+  check_equal("a: f32[12,8]; b: f32[8,10]; c = a @ b", "SPLIT 0 4, SPLIT 1 4, PARALLEL 0, STAGE 1 2", {}, false);
 }
 
 TEST_F(OpenCl, SeveralStores) {
@@ -116,8 +113,7 @@ TEST_F(OpenCl, SeveralStores) {
 TEST_F(OpenCl, SymbolicSizesOfNoTurnToo) {
   for (const std::int64_t n : {0, 3, 4, 99})
     check_equal("n: 0..99; a: f32[n]; a = a*2 + n", "LANES 0 4, PARALLEL 0", {{"n", n}});
-  for (const std::int64_t n : {0, 5})
-    check_equal("n: 0..99; a: f32[n,3]; b = a.max(1)", "PARALLEL 0", {{"n", n}});
+  for (const std::int64_t n : {0, 5}) check_equal("n: 0..99; a: f32[n,3]; b = a.max(1)", "PARALLEL 0", {{"n", n}});
   check_equal("n: 0..99; a: f32[n]; a = a*2 + n", "", {{"n", 0}});
   const std::int64_t wide = std::int64_t{1} << 40;
   check_equal("n: 0..2000000000000; a: i64[5]; c = a + n", "PARALLEL 0", {{"n", wide}});
@@ -127,12 +123,11 @@ TEST_F(OpenCl, SymbolicSizesOfNoTurnToo) {
 // of a second for a kernel, so that each has many outputs.
 TEST_F(OpenCl, BasicOpsOfFloatsAreExact) {
   for (const char* dtype : {"f16", "bf16", "f32", "f64"})
-    check_equal(
-        detail::message("a: ", dtype, "[1500]; b: ", dtype,
-                        "[1500]; c = a / b; d = a * b; e = a - b; f = max(a, b); g = sqrt(a); "
-                        "h = floor(a); i = round(b); j = a.cast(f16); k = a.cast(bf16); "
-                        "l = a.cast(i32); m = b.cast(u8); o = b.cast(f32)"),
-        "LANES 0 4, PARALLEL 0");
+    check_equal(detail::message("a: ", dtype, "[1500]; b: ", dtype,
+                                "[1500]; c = a / b; d = a * b; e = a - b; f = max(a, b); g = sqrt(a); "
+                                "h = floor(a); i = round(b); j = a.cast(f16); k = a.cast(bf16); "
+                                "l = a.cast(i32); m = b.cast(u8); o = b.cast(f32)"),
+                "LANES 0 4, PARALLEL 0");
 }
 // Of constants, too, which drivers compute when they compile.
 TEST_F(OpenCl, WhatIsNoIntegerIsRoundedAsAConstant) {
@@ -140,8 +135,7 @@ TEST_F(OpenCl, WhatIsNoIntegerIsRoundedAsAConstant) {
     std::string text = detail::message("a: ", dtype, "[2]");
     for (const char* op : {"trunc", "floor", "ceil", "round"})
       for (const char* value : {"nan", "inf", "-inf", "1e30", "-2.5"})
-        text += detail::message("; y", text.size(), " = a*0 + ", op, "(full((2), ", value,
-                                ").cast(", dtype, "))");
+        text += detail::message("; y", text.size(), " = a*0 + ", op, "(full((2), ", value, ").cast(", dtype, "))");
     check_equal(text, "", {}, false);
   }
 }
@@ -159,8 +153,7 @@ TEST_F(OpenCl, EveryHalf) {
   for (std::size_t k = 0; k < bits.size(); ++k) bits[k] = static_cast<std::uint16_t>(k);
   const Buffer halves = Buffer::fromCPU(bits.data(), 65536, dtypes::float16);
   const LazyOp ast = parse_kernel("a: f16[65536]; c = a*1; d = a.cast(f32)").kernel;
-  const Buffer same = Buffer::allocate(65536, dtypes::float16),
-               wide = Buffer::allocate(65536, dtypes::float32);
+  const Buffer same = Buffer::allocate(65536, dtypes::float16), wide = Buffer::allocate(65536, dtypes::float32);
   compile(ast, opencl(), parse_opts("PARALLEL 0")).run({same, wide, halves});
   for (std::int64_t k = 0; k < 65536; ++k) {
     const Scalar a = halves[k];
@@ -190,8 +183,7 @@ TEST_F(OpenCl, HalvesAreRoundedToNearestEven) {
   const Buffer out = Buffer::allocate(n, dtypes::float16);
   compile(ast, opencl(), parse_opts("PARALLEL 0")).run({out, Buffer::fromCPU(in)});
   for (std::int64_t k = 0; k < n; ++k)
-    ASSERT_EQ(out[k], Scalar(in[static_cast<std::size_t>(k)]).cast(dtypes::float16))
-        << in[static_cast<std::size_t>(k)];
+    ASSERT_EQ(out[k], Scalar(in[static_cast<std::size_t>(k)]).cast(dtypes::float16)) << in[static_cast<std::size_t>(k)];
 }
 
 TEST_F(OpenCl, ScratchMemory) {
@@ -233,8 +225,7 @@ TEST_F(OpenCl, CompilersSayWhatTheyDoNotLike) {
   std::int32_t memory = 0;
   const OpenClMemory one{&memory, sizeof(memory), true};
   const auto program = library.build("__kernel void k(__global int* a, int b) { a[0] = b; }", "k");
-  const std::string missing =
-      error_of(ErrorKind::undefined, [&] { program->run({&one, 1}, {}, 1, 1); });
+  const std::string missing = error_of(ErrorKind::undefined, [&] { program->run({&one, 1}, {}, 1, 1); });
   EXPECT_TRUE(has(missing, "clEnqueueNDRangeKernel: CL_INVALID_KERNEL_ARGS")) << missing;
   const OpenClInteger seven{7, false};
   program->run({&one, 1}, {&seven, 1}, 1, 1);
@@ -242,8 +233,7 @@ TEST_F(OpenCl, CompilersSayWhatTheyDoNotLike) {
 }
 
 TEST_F(OpenCl, ALoaderThatIsMissing) {
-  const std::string text =
-      error_of(ErrorKind::undefined, [] { OpenClLibrary::open("libNoOpenCL.so.7"); });
+  const std::string text = error_of(ErrorKind::undefined, [] { OpenClLibrary::open("libNoOpenCL.so.7"); });
   EXPECT_TRUE(has(text, "libNoOpenCL.so.7")) << text;
   EXPECT_TRUE(has(text, OpenClLibrary::remedy().text())) << text;
   EXPECT_TRUE(has(text, "apt-get install ocl-icd-libopencl1 pocl-opencl-icd")) << text;
@@ -268,16 +258,15 @@ TEST(OpenClDevice, IsNeverTheDefault) {
 }
 
 TEST_F(OpenClThread, OneProgramFromMany) {
-  const CompiledKernel k = compile(parse_kernel("n: 1..5000; a: i32[n]; b: i32; c = a*n + b").kernel,
-                                   opencl(), parse_opts("PARALLEL 0"));
+  const CompiledKernel k =
+      compile(parse_kernel("n: 1..5000; a: i32[n]; b: i32; c = a*n + b").kernel, opencl(), parse_opts("PARALLEL 0"));
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&k, t] {
       for (int turn = 0; turn < 25; ++turn) {
         const std::int64_t n = 100 * (t + 1) + turn;
         const Buffer a = Buffer::fromCPU(std::vector<int>(static_cast<std::size_t>(n), t + 2)),
-                     b = Buffer::fromCPU(std::vector<int>{turn}),
-                     c = Buffer::allocate(n, dtypes::int32);
+                     b = Buffer::fromCPU(std::vector<int>{turn}), c = Buffer::allocate(n, dtypes::int32);
         k.run({c, a, b}, {{"n", n}});
         for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(c[i].as_int(), (t + 2) * n + turn);
       }

@@ -36,8 +36,7 @@ TEST(PollingThread, LongLoopsEndSoon) {
       {"y = sin(iota(20000000000).cast(f32)).sum()", ""},
       {"y = sin(iota(20000000000).reshape(2,10000000000).cast(f32)).sum(1)", ""},
       {"y = sin(iota(20000000000).reshape(4,5000000000).cast(f32)).sum(1)", "PARALLEL 0"},
-      {"y = sin(iota(20000000000).reshape(4,5000000000).cast(f32)).max(1)",
-       "LANES 2 8, PARALLEL 0"},
+      {"y = sin(iota(20000000000).reshape(4,5000000000).cast(f32)).max(1)", "LANES 2 8, PARALLEL 0"},
   };
   const auto two = make_executor(2);
   for (const Device* device : polling_devices())
@@ -83,8 +82,7 @@ TEST(Polling, WhatACheckRunsPollsForItself) {
   const Device& device = *polling_devices().front();
   const LazyOp ast = parse_kernel("y = iota(60000000).cast(f64).sum()").kernel;
   const CompiledKernel k = compile(ast, device, std::vector<Opt>());
-  const Buffer out = Buffer::allocate(1, dtypes::float64),
-               inner = Buffer::allocate(1, dtypes::float64);
+  const Buffer out = Buffer::allocate(1, dtypes::float64), inner = Buffer::allocate(1, dtypes::float64);
   int runs = 0;
   const InterruptCheck check(
       [&] {

@@ -59,26 +59,22 @@ const Bytes& entry_object() {
 int mapped_kernels() {
   std::ifstream maps("/proc/self/maps");
   int count = 0;
-  for (std::string line; std::getline(maps, line);)
-    count += has(line, "strata-kernel") && has(line, "r-x");
+  for (std::string line; std::getline(maps, line);) count += has(line, "strata-kernel") && has(line, "r-x");
   return count;
 }
 
 TEST(ClangProgram, TheSpecificationsExample) {
   const ScopedFlag no_cache(flags::DISK_CACHE, false);
-  const Buffer input_a = Buffer::fromCPU(std::vector<float>{2}),
-               input_b = Buffer::fromCPU(std::vector<float>{3});
+  const Buffer input_a = Buffer::fromCPU(std::vector<float>{2}), input_b = Buffer::fromCPU(std::vector<float>{3});
   const Buffer output = Buffer::allocate(1, dtypes::float32);
-  const ClangProgram program(
-      "add", compile_clang("void add(float *a, float *b, float *c) { *a = *b + *c; }"));
+  const ClangProgram program("add", compile_clang("void add(float *a, float *b, float *c) { *a = *b + *c; }"));
   program(output, input_a, input_b);
   EXPECT_EQ(output.toCPU()[0].as_double(), 5);
 }
 
 TEST(ClangProgram, TakesUpToSixteenPointers) {
-  const std::vector<int> powers = {1 << 1,  1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,
-                                   1 << 7,  1 << 8,  1 << 9,  1 << 10, 1 << 11, 1 << 12,
-                                   1 << 13, 1 << 14, 1 << 15, 1 << 16};
+  const std::vector<int> powers = {1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,  1 << 8,
+                                   1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16};
   std::vector<int> numbers = powers;
   std::vector<void*> pointers;
   for (int& number : numbers) pointers.push_back(&number);
@@ -93,8 +89,7 @@ TEST(ClangProgram, TakesUpToSixteenPointers) {
   ClangProgram program("f16", pointer_object());
   pointers.push_back(pointers.front());
   EXPECT_TRUE(has(error_of(ErrorKind::shape, [&] { program.run(pointers, {}); }), "not 17 and 0"));
-  error_of(ErrorKind::shape,
-           [&] { program.run(std::span(pointers).first(16), std::array<std::int64_t, 1>{1}); });
+  error_of(ErrorKind::shape, [&] { program.run(std::span(pointers).first(16), std::array<std::int64_t, 1>{1}); });
   const Buffer one = Buffer::fromCPU(std::vector<int>{7});
   ClangProgram("f1", pointer_object())(one);
   EXPECT_EQ(one[0].as_int(), 1);
@@ -112,8 +107,7 @@ TEST(ClangProgram, AnEntryTakesAnyNumber) {
 }
 
 TEST(ClangProgram, MissingFunctionsAreNamed) {
-  EXPECT_TRUE(
-      has(error_of(ErrorKind::undefined, [] { ClangProgram("g", pointer_object()); }), "'g'"));
+  EXPECT_TRUE(has(error_of(ErrorKind::undefined, [] { ClangProgram("g", pointer_object()); }), "'g'"));
   error_of(ErrorKind::undefined, [] { ClangProgram("", pointer_object()); });
 }
 
@@ -132,8 +126,7 @@ TEST(ObjectProgram, ChecksTheNumbers) {
   run(20, 1);
   run(20, 3);
   run(0, 0);
-  EXPECT_TRUE(has(error_of(ErrorKind::undefined, [] { ObjectProgram("f1", pointer_object(), 1, 0); }),
-                  "f1_entry"));
+  EXPECT_TRUE(has(error_of(ErrorKind::undefined, [] { ObjectProgram("f1", pointer_object(), 1, 0); }), "f1_entry"));
 }
 
 TEST(SharedObject, WhatIsCutOffIsRefused) {
@@ -155,8 +148,7 @@ TEST(SharedObject, WhatIsCutOffIsRefused) {
 }
 
 TEST(SharedObject, ObjectsOfOneNameAreKeptApart) {
-  const Bytes one = compile("int f(void) { return 1; }"),
-              two = compile("int f(void) { return 2; }");
+  const Bytes one = compile("int f(void) { return 1; }"), two = compile("int f(void) { return 2; }");
   using F = int (*)();
   const int before = mapped_kernels();
   {

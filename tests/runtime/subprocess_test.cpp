@@ -136,8 +136,7 @@ TEST(Subprocess, WhatItLeavesRunningIsEnded) {
 
 TEST(Subprocess, ClosingItsOutputIsNotItsEnd) {
   const PrivateFolder folder;
-  const ProcessResult result =
-      run_process(shell(folder, "exec >/dev/null 2>&1; sleep 0.1; exit 4"));
+  const ProcessResult result = run_process(shell(folder, "exec >/dev/null 2>&1; sleep 0.1; exit 4"));
   EXPECT_EQ(result.status, 4);
   Command command = shell(folder, "exec >/dev/null 2>&1; sleep 60");
   command.timeout = 100ms;

@@ -45,9 +45,7 @@ std::vector<Buffer> run_on(const Device& device, const LazyOp& kernel) {
 }
 
 std::vector<std::string> kernels_of(const char* type, std::int64_t n) {
-  const auto rows = [&](std::string_view rest) {
-    return detail::message("a: ", type, "[3,", n, "]; ", rest);
-  };
+  const auto rows = [&](std::string_view rest) { return detail::message("a: ", type, "[3,", n, "]; ", rest); };
   return {
       rows("y = a.sum(1)"),
       rows("y = (a*0.01 + 1).prod(1)"),
@@ -69,9 +67,8 @@ TEST(SumsOnDevices, DeterministicBitsAreThoseOfTheInterpreter) {
       for (const Device* device : devices) {
         const Buffer got = run_on(*device, kernel)[0];
         for (std::int64_t k = 0; k < expected.size(); ++k)
-          ASSERT_EQ(got[k].bits(), expected[k].bits())
-              << device->name() << " " << text << " at " << k << ": " << got[k].as_double() << ", "
-              << expected[k].as_double();
+          ASSERT_EQ(got[k].bits(), expected[k].bits()) << device->name() << " " << text << " at " << k << ": "
+                                                       << got[k].as_double() << ", " << expected[k].as_double();
       }
     }
   };
@@ -87,9 +84,8 @@ TEST(SumsOnDevices, DeterministicBitsAreThoseOfTheInterpreter) {
 // SPLITREDUCE, whose parts are those of the order.
 TEST(SumsOnDevices, DeterministicSumsInPartsHaveTheBitsOfTheWhole) {
   const ScopedFlag deterministic(flags::DETERMINISTIC, true);
-  for (const char* text :
-       {"a: f32[300001]; y = a.sum()", "a: bf16[2,300000]; y = a.sum(1)",
-        "a: f32[700,601]; y = (a*0.001 + 1).prod()", "a: f16[66000,5]; y = a.sum()"}) {
+  for (const char* text : {"a: f32[300001]; y = a.sum()", "a: bf16[2,300000]; y = a.sum(1)",
+                           "a: f32[700,601]; y = (a*0.001 + 1).prod()", "a: f16[66000,5]; y = a.sum()"}) {
     const LazyOp kernel = parse_kernel(text).kernel;
     const Buffer expected = run_on(Device::get("INTERP"), kernel)[0];
     for (const Device* device : devices_that_sum()) {
@@ -106,10 +102,9 @@ TEST(SumsOnDevices, DeterministicRowsDoNotDependOnOthers) {
   const ScopedFlag deterministic(flags::DETERMINISTIC, true);
   for (const Device* device : devices_that_sum()) {
     const auto row = [&](std::int64_t rows) {
-      const CompiledKernel k = compile(
-          parse_kernel(detail::message("a: f32[", rows, ",5000]; y = a.sum(1)")).kernel, *device);
-      const Buffer out = Buffer::allocate(rows, dtypes::float32),
-                   in = mixed(rows * 5000, dtypes::float32, 3);
+      const CompiledKernel k =
+          compile(parse_kernel(detail::message("a: f32[", rows, ",5000]; y = a.sum(1)")).kernel, *device);
+      const Buffer out = Buffer::allocate(rows, dtypes::float32), in = mixed(rows * 5000, dtypes::float32, 3);
       k.run(std::vector{out, in});
       return out[0].bits();
     };
@@ -123,11 +118,9 @@ TEST(SumsOnDevices, ErrorsAreBoundedInEachMode) {
     for (const Device* device : devices_that_sum())
       for (const std::int64_t n : {3000, 70'001, 1'000'003})
         for (const std::int64_t rows : {1, 3}) {
-          const CompiledKernel k = compile(
-              parse_kernel(detail::message("a: f32[", rows, ",", n, "]; y = a.sum(1)")).kernel,
-              *device);
-          const Buffer out = Buffer::allocate(rows, dtypes::float32),
-                       in = Buffer::allocate(rows * n, dtypes::float32);
+          const CompiledKernel k =
+              compile(parse_kernel(detail::message("a: f32[", rows, ",", n, "]; y = a.sum(1)")).kernel, *device);
+          const Buffer out = Buffer::allocate(rows, dtypes::float32), in = Buffer::allocate(rows * n, dtypes::float32);
           auto* const at = static_cast<float*>(in.data());
           long double exact = 0, size = 0;
           std::mt19937_64 random(7);
@@ -136,8 +129,7 @@ TEST(SumsOnDevices, ErrorsAreBoundedInEachMode) {
             if (j < n) exact += at[j], size += std::fabs(at[j]);
           }
           k.run(std::vector{out, in});
-          const long double bound =
-              (64 + std::log2(static_cast<double>(n))) * std::ldexp(1.0, -24) * size;
+          const long double bound = (64 + std::log2(static_cast<double>(n))) * std::ldexp(1.0, -24) * size;
           EXPECT_LE(std::fabs(out[0].as_double() - exact), bound)
               << device->name() << (is_deterministic ? " deterministic " : " ") << rows << "x" << n;
           // Errors of random roundings are far below the bound; those of one long chain are not.

@@ -32,8 +32,7 @@ TEST(ThreadPool, CoversTheRangeOnce) {
 
 TEST(ThreadPool, RangesAsLargeAsNumbersAre) {
   ThreadPool pool(3);
-  constexpr auto least = std::numeric_limits<std::int64_t>::min(),
-                 most = std::numeric_limits<std::int64_t>::max();
+  constexpr auto least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
   std::atomic<std::uint64_t> sum{0};
   pool.parallel_for(least, most, most, [&](std::int64_t b, std::int64_t e) {
     sum += static_cast<std::uint64_t>(e) - static_cast<std::uint64_t>(b);

@@ -22,16 +22,14 @@
 namespace strata {
 namespace {
 
-const Language& (*const kLanguages[])() = {CLanguage,      CUDALanguage,
-                                           OpenCLLanguage, OpenCLLanguageWithoutHalf,
-                                           MetalLanguage,  WGSLLanguage};
+const Language& (*const kLanguages[])() = {CLanguage,     CUDALanguage, OpenCLLanguage, OpenCLLanguageWithoutHalf,
+                                           MetalLanguage, WGSLLanguage};
 
 /// Identifiers that stand in `text`; what follows a $ is none.
 void add_words(std::string_view text, std::set<std::string>& out) {
   for (std::size_t at = 0; at < text.size();) {
     const auto is_inner = [&](std::size_t k) {
-      return k < text.size() &&
-             (std::isalnum(static_cast<unsigned char>(text[k])) != 0 || text[k] == '_');
+      return k < text.size() && (std::isalnum(static_cast<unsigned char>(text[k])) != 0 || text[k] == '_');
     };
     if (text[at] == '$') {  // and what goes on behind it
       for (at += 2; is_inner(at);) ++at;
@@ -44,8 +42,7 @@ void add_words(std::string_view text, std::set<std::string>& out) {
     const std::size_t begin = at;
     while (is_inner(at)) ++at;
     if (at < text.size() && text[at] == '$') continue;  // a part of a name
-    if (std::isdigit(static_cast<unsigned char>(text[begin])) == 0)
-      out.emplace(text.substr(begin, at - begin));
+    if (std::isdigit(static_cast<unsigned char>(text[begin])) == 0) out.emplace(text.substr(begin, at - begin));
   }
 }
 /// What the tables of a language say beside names that are its own.
@@ -53,21 +50,20 @@ std::set<std::string> words_of(const Language& l) {
   std::set<std::string> out;
   for (const rendering::TypeText& t : l.types) add_words(t.value, out), add_words(t.memory, out);
   for (const rendering::NarrowText& n : l.narrow)
-    for (const std::string_view text : {n.load, n.store, n.round, n.round_double, n.round_int})
-      add_words(text, out);
+    for (const std::string_view text : {n.load, n.store, n.round, n.round_double, n.round_int}) add_words(text, out);
   for (const rendering::OpText& row : l.ops) add_words(row.text, out);
   for (const rendering::OpText& row : rendering::common_rows()) add_words(row.text, out);
-  for (const std::string_view text :
-       {l.declare,    l.variable,         l.array,         l.loop,          l.local,
-        l.own,        l.barrier,          l.convert,       l.bits,          l.kernel,
-        l.space,      l.restricted,       l.infinity[0],   l.infinity[1],   l.nan[0],
-        l.nan[1],     l.special.instance, l.special.local, l.special.group, l.load_lanes,
-        l.store_lanes})
+  for (const std::string_view text : {l.declare,    l.variable,         l.array,         l.loop,          l.local,
+                                      l.own,        l.barrier,          l.convert,       l.bits,          l.kernel,
+                                      l.space,      l.restricted,       l.infinity[0],   l.infinity[1],   l.nan[0],
+                                      l.nan[1],     l.special.instance, l.special.local, l.special.group, l.load_lanes,
+                                      l.store_lanes})
     add_words(text, out);
   return out;
 }
 
-/// Keywords of the languages that no row has, functions that programs call, and what the compiler itself calls something.
+/// Keywords of the languages that no row has, functions that programs call, and what the compiler itself calls
+/// something.
 constexpr const char* kMore =
     "alignas asm auto bool break case char class const constexpr continue default delete discard "
     "do double else enum explicit "
@@ -97,8 +93,7 @@ std::set<std::string> all_names() {
   add_words(kMore, words);
   for (const auto& language : kLanguages) words.merge(words_of(language()));
   for (const std::string& name : words) {
-    const bool is_free =
-        !name.starts_with("_") && complaint([&] { parse_kernel(text_with(name)); }).empty();
+    const bool is_free = !name.starts_with("_") && complaint([&] { parse_kernel(text_with(name)); }).empty();
     if (is_free && name != "a" && name != "b") out.insert(name);
   }
   return out;
@@ -120,8 +115,7 @@ std::vector<std::string> parameters_of(const std::string& text) {
     if (const std::size_t binding = line.find("@binding("); binding != std::string::npos) {
       const std::size_t begin = line.find("> ") + 2;
       out.push_back(line.substr(begin, line.find(':', begin) - begin));
-    } else if (const std::size_t open = line.find(" k(");
-               open != std::string::npos && line.ends_with("{")) {
+    } else if (const std::size_t open = line.find(" k("); open != std::string::npos && line.ends_with("{")) {
       std::string list = line.substr(open + 3, line.rfind(')') - open - 3);
       std::istringstream parts(list);
       for (std::string part; std::getline(parts, part, ',');) {
@@ -181,16 +175,14 @@ TEST(VariableNames, CompileAndRunAsC) {
   style.entry = true;
   for (const std::string& name : all_names()) {
     kernels.emplace_back(name, kernel_with(name, false, "PARALLEL 0"));
-    all += uops_to_cstyle(CLanguage(), detail::message("random_", kernels.size()),
-                          kernels.back().second.uops, style);
+    all += uops_to_cstyle(CLanguage(), detail::message("random_", kernels.size()), kernels.back().second.uops, style);
   }
   const auto object = SharedObject::load(HostCompiler::find()->compile(all, {}));
   for (std::size_t k = 0; k < kernels.size(); ++k)
-    expect_runs(kernels[k].first, kernels[k].second,
-                [&](void** buffers, std::vector<long long>& values) {
-                  object->function<void (*)(void* const*, const long long*)>(
-                      detail::message("random_", k + 1, "_entry"))(buffers, values.data());
-                });
+    expect_runs(kernels[k].first, kernels[k].second, [&](void** buffers, std::vector<long long>& values) {
+      object->function<void (*)(void* const*, const long long*)>(detail::message("random_", k + 1, "_entry"))(
+          buffers, values.data());
+    });
 }
 
 TEST(VariableNames, CompileAndRunOnDevices) {
@@ -205,8 +197,7 @@ TEST(VariableNames, CompileAndRunOnDevices) {
       if (device.target().instances && ++n % 8 != 0 && !is_ours) continue;
       const CompiledKernel kernel = compile(parse_kernel(text_with(name)).kernel, device);
       const Buffer a = Buffer::allocate(24, dtypes::float32), b = Buffer::allocate(8, dtypes::float32);
-      for (std::size_t k = 0; k < 24; ++k)
-        static_cast<float*>(a.data())[k] = static_cast<float>(k + 1);
+      for (std::size_t k = 0; k < 24; ++k) static_cast<float*>(a.data())[k] = static_cast<float>(k + 1);
       kernel.run({b, a}, {{name, 5}});
       const float* const out = static_cast<const float*>(b.data());
       expect_results(name, {out, out + 5});
@@ -217,8 +208,7 @@ TEST(VariableNames, CompileAndRunOnDevices) {
 TEST(VariableNames, WhatLoopsAreCalledIsRefusedWithAReason) {
   for (const char* name : {"ridx0", "ridx", "lane_0"}) {
     const std::string text = complaint([&] { kernel_with(name, false); });
-    EXPECT_NE(text.find(detail::message("the name ", name, " is reserved for loops")), std::string::npos)
-        << text;
+    EXPECT_NE(text.find(detail::message("the name ", name, " is reserved for loops")), std::string::npos) << text;
   }
 }
 

@@ -1,6 +1,6 @@
-// What Strata does where the system refuses threads or address space: it goes on, with one warning, and advises nothing that does not
-// help. The refusals are real to all libraries of the process: this program's pthread_create stands in front of libc's. Each test runs in
-// a process of its own, which has started nothing.
+// What Strata does where the system refuses threads or address space: it goes on, with one warning, and advises nothing
+// that does not help. The refusals are real to all libraries of the process: this program's pthread_create stands in
+// front of libc's. Each test runs in a process of its own, which has started nothing.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -50,8 +50,8 @@ void* run_routine(void* context) {
 
 }  // namespace
 
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
-                              void* (*function)(void*), void* argument) {
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
+                              void* argument) {
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
   if (++live_threads > thread_limit) {
@@ -107,15 +107,13 @@ Outcome in_a_process(const std::function<void()>& f) {
 
 int count_of(std::string_view text, std::string_view what) {
   int out = 0;
-  for (std::size_t at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1))
-    ++out;
+  for (std::size_t at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) ++out;
   return out;
 }
 
 /// By a kernel in parallel.
 void print_roots() {
-  const std::vector<float> roots =
-      Tensor::arange(1 << 20).cast(dtypes::float32).sqrt().to_vector<float>();
+  const std::vector<float> roots = Tensor::arange(1 << 20).cast(dtypes::float32).sqrt().to_vector<float>();
   std::cout << "roots " << roots[4] + roots[1'000'000] << "\n";
 }
 
@@ -142,9 +140,7 @@ std::uint64_t address_space() {  // MiB in use
 }
 
 /// Whether there would be threads.
-bool has_threads() {
-  return thread_remedy().packages.empty() && std::thread::hardware_concurrency() > 1;
-}
+bool has_threads() { return thread_remedy().packages.empty() && std::thread::hardware_concurrency() > 1; }
 
 TEST(Scarce, LoopsRunOnTheThreadsThatThereAre) {
   for (const int limit : {0, 1}) {
@@ -170,8 +166,7 @@ TEST(Scarce, PoolsRunOnTheThreadsThatThereAre) {
     thread_limit = 1;
     ThreadPool pool(4);
     std::atomic<std::int64_t> sum{0};
-    for (int k = 0; k < 2; ++k)
-      pool.parallel_for(0, 1000, 1, [&](std::int64_t begin, std::int64_t) { sum += begin; });
+    for (int k = 0; k < 2; ++k) pool.parallel_for(0, 1000, 1, [&](std::int64_t begin, std::int64_t) { sum += begin; });
     std::cout << "sum " << sum << "\n";
   });
   EXPECT_EQ(got.status, 0) << got.said;
@@ -230,10 +225,8 @@ TEST(Scarce, WhatDoesNotFitIsNotToBeInstalled) {
   EXPECT_EQ(got.status, 0) << got.said;
   if (STRATA_HAS_LLVM) {
     EXPECT_EQ(count_of(got.said, "missing: [llvm] "), 1) << got.said;
-    EXPECT_EQ(count_of(got.said, "the address space is limited to "), STRATA_HAS_OPENCL ? 2 : 1)
-        << got.said;
-    EXPECT_EQ(count_of(got.said, "llvm"),
-              count_of(got.said, "[llvm]") + count_of(got.said, "libstrata_llvm"))
+    EXPECT_EQ(count_of(got.said, "the address space is limited to "), STRATA_HAS_OPENCL ? 2 : 1) << got.said;
+    EXPECT_EQ(count_of(got.said, "llvm"), count_of(got.said, "[llvm]") + count_of(got.said, "libstrata_llvm"))
         << got.said;
   }
   if (STRATA_HAS_LLVM && STRATA_HAS_OPENCL) {

@@ -15,9 +15,7 @@ namespace {
 
 LazyOp memory(const Ints& shape) { return LazyOp::empty(dtypes::float32, shape); }
 LazyOp sum(const LazyOp& x, std::int64_t axis) { return LazyOp::reduce(Ops::SUM, x, {axis}); }
-LazyOp largest(const LazyOp& x, std::int64_t axis) {
-  return LazyOp::reduce(Ops::REDUCE_MAX, x, {axis});
-}
+LazyOp largest(const LazyOp& x, std::int64_t axis) { return LazyOp::reduce(Ops::REDUCE_MAX, x, {axis}); }
 LazyOp exp(const LazyOp& x) { return LazyOp::alu(Ops::EXP, {x}); }
 LazyOp like(const LazyOp& reduced, const LazyOp& x) { return reduced.expand(x.shape()); }
 LazyOp softmax(const LazyOp& x, std::int64_t axis) {
@@ -26,9 +24,7 @@ LazyOp softmax(const LazyOp& x, std::int64_t axis) {
 }
 LazyOp matmul(const LazyOp& a, const LazyOp& b) {
   const Int m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];
-  return sum(a.reshape({m, 1, k}).expand({m, n, k}) *
-                 b.permute({1, 0}).reshape({1, n, k}).expand({m, n, k}),
-             2)
+  return sum(a.reshape({m, 1, k}).expand({m, n, k}) * b.permute({1, 0}).reshape({1, n, k}).expand({m, n, k}), 2)
       .reshape({m, n});
 }
 /// What is read is made before; what is stored by one kernel has as many elements.
@@ -47,9 +43,7 @@ std::vector<ScheduleItem> scheduled(std::initializer_list<LazyOp> roots, bool fu
   expect_order(out);
   return out;
 }
-std::size_t kernels(std::initializer_list<LazyOp> roots, bool fuse = true) {
-  return scheduled(roots, fuse).size();
-}
+std::size_t kernels(std::initializer_list<LazyOp> roots, bool fuse = true) { return scheduled(roots, fuse).size(); }
 
 TEST(Schedule, ElementsAndMovementAreOneKernel) {
   const LazyOp a = memory({4, 6}), b = memory({6, 4});
@@ -86,8 +80,7 @@ TEST(Schedule, WhatSeveralKernelsUseIsSharedWhereItIsDear) {
 }
 
 TEST(Schedule, ExpensiveElementsAreMadeOnceForAllLoopsOfAKernel) {
-  const LazyOp x = memory({16, 32}),
-               expensive = LazyOp::alu(Ops::TANH, {exp(LazyOp::alu(Ops::SIN, {x}))});
+  const LazyOp x = memory({16, 32}), expensive = LazyOp::alu(Ops::TANH, {exp(LazyOp::alu(Ops::SIN, {x}))});
   for (const std::int64_t axis : {0, 1}) {
     const std::vector<ScheduleItem> items = scheduled({softmax(expensive, axis)});
     ASSERT_EQ(items.size(), 2U);
@@ -122,8 +115,8 @@ TEST(Schedule, MasksAreMadeWhereTheyAreUsed) {
   const ShapeTracker square = ShapeTracker::from_shape({16, 16});
   const LazyOp place = LazyOp::iota(dtypes::int32, square);
   const LazyOp width = LazyOp::constant(Scalar(std::int32_t{16}), square);
-  const LazyOp mask = LazyOp::alu(Ops::CMPLT, {LazyOp::alu(Ops::FLOORMOD, {place, width}),
-                                               LazyOp::alu(Ops::FLOORDIV, {place, width})});
+  const LazyOp mask =
+      LazyOp::alu(Ops::CMPLT, {LazyOp::alu(Ops::FLOORMOD, {place, width}), LazyOp::alu(Ops::FLOORDIV, {place, width})});
   const LazyOp x = memory({16, 16}), none = LazyOp::constant(Scalar(-1e9F), square);
   const auto masked = [&](const LazyOp& y) { return LazyOp::alu(Ops::WHERE, {mask, y, none}); };
   EXPECT_EQ(kernels({softmax(masked(x), 1)}), 1U);
@@ -132,12 +125,10 @@ TEST(Schedule, MasksAreMadeWhereTheyAreUsed) {
 
 TEST(Schedule, RowsOfFinerDimensionsAreOneKernel) {
   const LazyOp x = memory({4, 24, 6}), w = memory({24});
-  const LazyOp groups = x.reshape({4, 3, 48}), mean = sum(groups, 2),
-               apart = groups - like(mean, groups);
+  const LazyOp groups = x.reshape({4, 3, 48}), mean = sum(groups, 2), apart = groups - like(mean, groups);
   const LazyOp y = (apart / like(sum(apart * apart, 2), apart)).reshape({4, 24, 6});
   EXPECT_EQ(kernels({y}), 1U);
-  const std::vector<ScheduleItem> items =
-      scheduled({exp(y * w.reshape({1, 24, 1}).expand({4, 24, 6}))});
+  const std::vector<ScheduleItem> items = scheduled({exp(y * w.reshape({1, 24, 1}).expand({4, 24, 6}))});
   ASSERT_EQ(items.size(), 1U);
   EXPECT_EQ(items[0].outputs[0].shape(), (Ints{4, 24, 6}));
   EXPECT_EQ(kernels({exp(x).reshape({4, 3, 48}).reshape({4, 24, 6})}), 1U);
@@ -216,8 +207,7 @@ TEST(Schedule, SaysWhy) {
   const LazyOp x = memory({8, 16});
   const OriginScope scope("softmax", std::source_location::current());
   const std::string text = scheduled({exp(x)})[0].text();
-  EXPECT_NE(text.find("a kernel of shape (8, 16): asked (softmax, written at "), std::string::npos)
-      << text;
+  EXPECT_NE(text.find("a kernel of shape (8, 16): asked (softmax, written at "), std::string::npos) << text;
 }
 
 TEST(MemoryPlan, MemoryIsUsedAgain) {
@@ -240,8 +230,7 @@ TEST(MemoryPlan, ACopyKeepsWhatItIsACopyOf) {
   EXPECT_FALSE(plan.at.contains(copy.node()));
   ASSERT_TRUE(plan.at.contains(y.node()));
   for (const auto& [node, block] : plan.at)
-    EXPECT_TRUE(node == y.node() || block != plan.at.at(y.node()))
-        << "its memory is used again before z reads it";
+    EXPECT_TRUE(node == y.node() || block != plan.at.at(y.node())) << "its memory is used again before z reads it";
 }
 
 TEST(MemoryPlan, ANameKeepsItsMemory) {

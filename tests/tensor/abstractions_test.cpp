@@ -1,5 +1,5 @@
-// abstractions.py.txt, statement by statement: 2+3 from a Tensor down to the code that computes it, then ShapeTracker and
-// Variable.
+// abstractions.py.txt, statement by statement: 2+3 from a Tensor down to the code that computes it, then ShapeTracker
+// and Variable.
 //
 //   Tensor, Function       Tensor, gradient_rules()            LazyBuffer, LazyOp    LazyOp, buffer_of
 //   Interpreted            evaluate, INTERP                    Compiled              compile_kernel, Device
@@ -64,8 +64,7 @@ TEST(Abstractions, TensorHasAGradient) {
 // "all the definitions of the derivatives are subclasses of Function": rows of a table here.
 TEST(Abstractions, DerivativesAreATable) {
   const auto rules = gradient_rules();
-  const auto log = std::find_if(rules.begin(), rules.end(),
-                                [](const GradientRule& r) { return r.op == Ops::LOG; });
+  const auto log = std::find_if(rules.begin(), rules.end(), [](const GradientRule& r) { return r.op == Ops::LOG; });
   ASSERT_NE(log, rules.end());
   EXPECT_EQ(log->text, "dy/a");
   const LazyOp x = LazyOp::empty(dtypes::float32, {1}), dy = LazyOp::empty(dtypes::float32, {1});
@@ -88,15 +87,13 @@ TEST(Abstractions, LazyBufferHasDeviceShapeAndDType) {
 TEST(Abstractions, MovementOpsAreShapeTrackers) {
   const LazyOp memory = LazyOp::empty(dtypes::float32, {10, 10});
   const LazyOp moved = memory.permute({1, 0}).reshape({5, 2, 5, 2}).reshape({100}).reshape({10, 10});
-  for (const LazyNode* n : postorder(moved))
-    EXPECT_TRUE(n->op == Ops::EMPTY || is_movement(n->op)) << row(n->op).name;
+  for (const LazyNode* n : postorder(moved)) EXPECT_TRUE(n->op == Ops::EMPTY || is_movement(n->op)) << row(n->op).name;
   EXPECT_EQ(movement_of(*memory.permute({1, 0}).node()).views()[0].strides(), (Ints{1, 10}));
 
   const auto items = schedule(std::vector{LazyOp::alu(Ops::NEG, {moved})});
   ASSERT_EQ(items.size(), 1U);
   const auto nodes = postorder(items[0].ast);
-  const auto load =
-      std::find_if(nodes.begin(), nodes.end(), [](const LazyNode* n) { return n->op == Ops::LOAD; });
+  const auto load = std::find_if(nodes.begin(), nodes.end(), [](const LazyNode* n) { return n->op == Ops::LOAD; });
   ASSERT_NE(load, nodes.end());
   const auto& arg = std::get<BufferArg>((*load)->arg);
   EXPECT_EQ(arg.st.simplify().render(), ShapeTracker::from_shape({10, 10}).permute({1, 0}).render());
@@ -106,13 +103,12 @@ TEST(Abstractions, MovementOpsAreShapeTrackers) {
 // UnaryOps, BinaryOps, ...: every op that the document names, under its class.
 TEST(Abstractions, OpsByTheirClasses) {
   for (const char* name :
-       {"UnaryOps.NOOP",      "UnaryOps.EXP2",    "UnaryOps.LOG2",       "UnaryOps.CAST",
-        "UnaryOps.SIN",       "UnaryOps.SQRT",    "BinaryOps.ADD",       "BinaryOps.SUB",
-        "BinaryOps.MUL",      "BinaryOps.DIV",    "BinaryOps.CMPLT",     "BinaryOps.MAX",
-        "ReduceOps.SUM",      "ReduceOps.MAX",    "MovementOps.RESHAPE", "MovementOps.PERMUTE",
-        "MovementOps.EXPAND", "MovementOps.PAD",  "MovementOps.SHRINK",  "MovementOps.STRIDE",
-        "TernaryOps.MULACC",  "TernaryOps.WHERE", "LoadOps.EMPTY",       "LoadOps.RAND",
-        "LoadOps.CONST",      "LoadOps.FROM",     "LoadOps.CONTIGUOUS",  "LoadOps.CUSTOM"}) {
+       {"UnaryOps.NOOP",       "UnaryOps.EXP2",      "UnaryOps.LOG2",   "UnaryOps.CAST",      "UnaryOps.SIN",
+        "UnaryOps.SQRT",       "BinaryOps.ADD",      "BinaryOps.SUB",   "BinaryOps.MUL",      "BinaryOps.DIV",
+        "BinaryOps.CMPLT",     "BinaryOps.MAX",      "ReduceOps.SUM",   "ReduceOps.MAX",      "MovementOps.RESHAPE",
+        "MovementOps.PERMUTE", "MovementOps.EXPAND", "MovementOps.PAD", "MovementOps.SHRINK", "MovementOps.STRIDE",
+        "TernaryOps.MULACC",   "TernaryOps.WHERE",   "LoadOps.EMPTY",   "LoadOps.RAND",       "LoadOps.CONST",
+        "LoadOps.FROM",        "LoadOps.CONTIGUOUS", "LoadOps.CUSTOM"}) {
     const std::optional<Ops> op = find_op(name);
     ASSERT_TRUE(op.has_value()) << name;
     EXPECT_EQ(spec_name(*op), name);
@@ -164,8 +160,7 @@ TEST(Abstractions, CompiledIsACodeGeneratorAndARuntime) {
     if (!device->missing().empty() || device->name() == "NULL") continue;
     const Kernel kernel = compile_kernel(ast, device->target());
     const Buffer output = Buffer::allocate(1, dtypes::float32);
-    const std::array buffers = {output, Buffer::fromCPU(std::vector<float>{2}),
-                                Buffer::fromCPU(std::vector<float>{3})};
+    const std::array buffers = {output, Buffer::fromCPU(std::vector<float>{2}), Buffer::fromCPU(std::vector<float>{3})};
     std::vector<void*> addresses;
     for (const Buffer& b : buffers) addresses.push_back(b.data());
     const std::shared_ptr<Program> program = device->compile(kernel);
@@ -186,11 +181,9 @@ TEST(Abstractions, BuffersGoToTheCPUAndBack) {
 
 // == Example: 2+3 in raw clang ==
 TEST(Abstractions, RawClang) {
-  const Buffer input_a = Buffer::fromCPU(std::vector<float>{2}),
-               input_b = Buffer::fromCPU(std::vector<float>{3});
+  const Buffer input_a = Buffer::fromCPU(std::vector<float>{2}), input_b = Buffer::fromCPU(std::vector<float>{3});
   const Buffer output = Buffer::allocate(1, dtypes::float32);
-  const ClangProgram program(
-      "add", compile_clang("void add(float *a, float *b, float *c) { *a = *b + *c; }"));
+  const ClangProgram program("add", compile_clang("void add(float *a, float *b, float *c) { *a = *b + *c; }"));
   program(output, input_a, input_b);
   EXPECT_EQ(output.toCPU()[0].as_double(), 5) << "it's still 5";
 }
@@ -246,41 +239,27 @@ TEST(Abstractions, GeneratedCodeOfTheRecording) {
 
 // == Example: ShapeTracker ==
 TEST(Abstractions, ShapeTrackerStacksViews) {
-  const auto printed = [](const char* top) {
-    return detail::message("ShapeTracker(views=(", top, "))");
-  };
-  const std::string four =
-      "View(shape=(5, 2, 5, 2), strides=(2, 1, 20, 10), offset=0, mask=None, contiguous=False), ";
+  const auto printed = [](const char* top) { return detail::message("ShapeTracker(views=(", top, "))"); };
+  const std::string four = "View(shape=(5, 2, 5, 2), strides=(2, 1, 20, 10), offset=0, mask=None, contiguous=False), ";
   ShapeTracker a = ShapeTracker::from_shape({10, 10});
-  EXPECT_EQ(
-      a.render(),
-      printed("View(shape=(10, 10), strides=(10, 1), offset=0, mask=None, contiguous=True),"));
+  EXPECT_EQ(a.render(), printed("View(shape=(10, 10), strides=(10, 1), offset=0, mask=None, contiguous=True),"));
   a = a.permute({1, 0});
-  EXPECT_EQ(
-      a.render(),
-      printed("View(shape=(10, 10), strides=(1, 10), offset=0, mask=None, contiguous=False),"));
+  EXPECT_EQ(a.render(), printed("View(shape=(10, 10), strides=(1, 10), offset=0, mask=None, contiguous=False),"));
   a = a.reshape({5, 2, 5, 2});
   EXPECT_EQ(a.render(), printed(four.substr(0, four.size() - 1).c_str()));
   a = a.reshape({100});
-  EXPECT_EQ(
-      a.render(),
-      printed((four + "View(shape=(100,), strides=(1,), offset=0, mask=None, contiguous=True)").c_str()));
+  EXPECT_EQ(a.render(),
+            printed((four + "View(shape=(100,), strides=(1,), offset=0, mask=None, contiguous=True)").c_str()));
   EXPECT_EQ(a.expr_idxs().index.render(), "(((idx0%10)*10)+(idx0//10))");
   a = a.reshape({10, 10});
   EXPECT_EQ(a.expr_idxs().index.render(), "((idx1*10)+idx0)");
-  EXPECT_EQ(
-      a.render(),
-      printed(
-          (four + "View(shape=(10, 10), strides=(10, 1), offset=0, mask=None, contiguous=True)").c_str()))
+  EXPECT_EQ(a.render(),
+            printed((four + "View(shape=(10, 10), strides=(10, 1), offset=0, mask=None, contiguous=True)").c_str()))
       << "two views still, until it is simplified";
   a = a.simplify();
-  EXPECT_EQ(
-      a.render(),
-      printed("View(shape=(10, 10), strides=(1, 10), offset=0, mask=None, contiguous=False),"));
+  EXPECT_EQ(a.render(), printed("View(shape=(10, 10), strides=(1, 10), offset=0, mask=None, contiguous=False),"));
   a = a.permute({1, 0});
-  EXPECT_EQ(
-      a.render(),
-      printed("View(shape=(10, 10), strides=(10, 1), offset=0, mask=None, contiguous=True),"));
+  EXPECT_EQ(a.render(), printed("View(shape=(10, 10), strides=(10, 1), offset=0, mask=None, contiguous=True),"));
   EXPECT_TRUE(a.contiguous());
 }
 

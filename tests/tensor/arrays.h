@@ -23,30 +23,21 @@ template <class T>
 Tensor tensor_of(const std::vector<T>& values, const Ints& shape) {
   return Tensor::from(values, shape).to("INTERP");
 }
-inline Tensor bools(const std::vector<bool>& values, const Ints& shape) {
-  return tensor_of(values, shape);
-}
-inline Tensor i64(const std::vector<std::int64_t>& values, const Ints& shape) {
-  return tensor_of(values, shape);
-}
+inline Tensor bools(const std::vector<bool>& values, const Ints& shape) { return tensor_of(values, shape); }
+inline Tensor i64(const std::vector<std::int64_t>& values, const Ints& shape) { return tensor_of(values, shape); }
 inline Tensor i64(const std::vector<std::int64_t>& values) {
   return tensor_of(values, {static_cast<std::int64_t>(values.size())});
 }
-inline Tensor f32(const std::vector<float>& values, const Ints& shape) {
-  return tensor_of(values, shape);
-}
+inline Tensor f32(const std::vector<float>& values, const Ints& shape) { return tensor_of(values, shape); }
 inline Tensor f32(const std::vector<float>& values) {
   return tensor_of(values, {static_cast<std::int64_t>(values.size())});
 }
-inline Tensor f64(const std::vector<double>& values, const Ints& shape) {
-  return tensor_of(values, shape);
-}
+inline Tensor f64(const std::vector<double>& values, const Ints& shape) { return tensor_of(values, shape); }
 
 /// 0, 1, 2, ... in row-major order.
 inline Tensor counted(const Ints& shape, DType dtype = dtypes::float64) {
   std::vector<double> values;
-  for (std::int64_t k = 0; k < product(shape).value(); ++k)
-    values.push_back(static_cast<double>(k));
+  for (std::int64_t k = 0; k < product(shape).value(); ++k) values.push_back(static_cast<double>(k));
   return f64(values, shape).cast(dtype);
 }
 
@@ -64,9 +55,7 @@ inline std::vector<double> spread(std::int64_t count, double low, double high, s
 // --- the elements of tensors ---
 
 inline std::vector<float> floats(const Tensor& x) { return x.to_vector<float>(); }
-inline std::vector<double> values_of(const Tensor& x) {
-  return x.cast(dtypes::float64).to_vector<double>();
-}
+inline std::vector<double> values_of(const Tensor& x) { return x.cast(dtypes::float64).to_vector<double>(); }
 
 struct Array {
   Place shape;
@@ -126,8 +115,8 @@ inline void expect_values(const Tensor& x, const Place& shape, const std::vector
 }
 
 /// That `x` has a shape, and at each index nearly what `f` says; NaN where that is NaN.
-inline void expect_near(const Tensor& x, const Place& shape,
-                        const std::function<double(const Place&)>& f, double tolerance = 1e-9) {
+inline void expect_near(const Tensor& x, const Place& shape, const std::function<double(const Place&)>& f,
+                        double tolerance = 1e-9) {
   const Array found(x);
   ASSERT_EQ(found.shape, shape);
   ASSERT_EQ(std::ssize(found.values), found.count());
@@ -140,8 +129,7 @@ inline void expect_near(const Tensor& x, const Place& shape,
 }
 
 /// That `x` has a shape, and at each index what `f` says.
-inline void expect_elements(const Tensor& x, const Place& shape,
-                            const std::function<double(const Place&)>& f) {
+inline void expect_elements(const Tensor& x, const Place& shape, const std::function<double(const Place&)>& f) {
   expect_near(x, shape, f, 0);
 }
 

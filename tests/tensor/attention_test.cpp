@@ -17,8 +17,7 @@ double attended(const Array& q, const Array& k, const Array& v, const Place& at,
   double sum = 0, total = 0;
   for (std::int64_t s = 0; s < k.shape[1]; ++s) {
     double score = 0;
-    for (std::int64_t e = 0; e < q.shape[2]; ++e)
-      score += q.at({at[0], at[1], e}) * k.at({head, s, e});
+    for (std::int64_t e = 0; e < q.shape[2]; ++e) score += q.at({at[0], at[1], e}) * k.at({head, s, e});
     const double weight = std::exp(score * scale + mask(at[1], s));
     sum += weight * v.at({head, s, at[2]}), total += weight;
   }
@@ -46,8 +45,7 @@ TEST(Attention, DropsWeightsByChance) {
   constexpr std::int64_t n = 32;
   const Tensor same = Tensor::zeros({1, n, 4});
   const std::vector<float> weights =
-      scaled_dot_product_attention(same, same, Tensor::eye(n).unsqueeze(0), {.dropout = 0.5})
-          .to_vector<float>();
+      scaled_dot_product_attention(same, same, Tensor::eye(n).unsqueeze(0), {.dropout = 0.5}).to_vector<float>();
   std::size_t dropped = 0;
   for (const float w : weights) {
     EXPECT_TRUE(w == 0 || std::fabs(w - 2.0F / n) < 1e-6F) << w;
@@ -55,29 +53,21 @@ TEST(Attention, DropsWeightsByChance) {
   }
   EXPECT_GT(dropped, weights.size() / 3);
   EXPECT_LT(dropped, weights.size() * 2 / 3);
-  expect_error([&] { scaled_dot_product_attention(same, same, same, {.dropout = -0.5}); },
-               "[dropout]");
+  expect_error([&] { scaled_dot_product_attention(same, same, same, {.dropout = -0.5}); }, "[dropout]");
 }
 
 TEST(Attention, SeveralQueriesOfAKey) {
   const Array q({4, 3, 2}, 1), k({2, 3, 2}, 2), v({2, 3, 2}, 3);
-  expect_near(scaled_dot_product_attention(q.tensor(), k.tensor(), v.tensor(),
-                                           {.scale = 1, .enable_gqa = true}),
-              {4, 3, 2},
-              [&](const Place& p) { return attended(q, k, v, p, 1, [](auto, auto) { return 0.0; }); });
-  expect_error([&] { scaled_dot_product_attention(q.tensor(), k.tensor(), v.tensor()); },
-               "do not broadcast");
-  expect_error(
-      [&] {
-        scaled_dot_product_attention(counted({3, 2, 2}), k.tensor(), v.tensor(), {.enable_gqa = true});
-      },
-      "3 query heads are not a multiple of 2");
+  expect_near(scaled_dot_product_attention(q.tensor(), k.tensor(), v.tensor(), {.scale = 1, .enable_gqa = true}),
+              {4, 3, 2}, [&](const Place& p) { return attended(q, k, v, p, 1, [](auto, auto) { return 0.0; }); });
+  expect_error([&] { scaled_dot_product_attention(q.tensor(), k.tensor(), v.tensor()); }, "do not broadcast");
+  expect_error([&] { scaled_dot_product_attention(counted({3, 2, 2}), k.tensor(), v.tensor(), {.enable_gqa = true}); },
+               "3 query heads are not a multiple of 2");
   expect_error([&] { scaled_dot_product_attention(q.tensor(), counted({4, 3, 3}), v.tensor()); },
                "[scaled_dot_product_attention] shapes");
   expect_error(
       [&] {
-        scaled_dot_product_attention(q.tensor(), q.tensor(), q.tensor(),
-                                     {.mask = counted({3, 3}), .causal = true});
+        scaled_dot_product_attention(q.tensor(), q.tensor(), q.tensor(), {.mask = counted({3, 3}), .causal = true});
       },
       "a mask is given and causal is set");
 }
@@ -103,10 +93,8 @@ TEST(Layers, LinearAndEmbedding) {
 TEST(Layers, HalvesAndSimilarities) {
   const Array x({2, 4}, 1), y({2, 4}, 2);
   const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
-  expect_near(glu(x.tensor()), {2, 2},
-              [&](const Place& p) { return x.at(p) * sigmoid(x.at({p[0], p[1] + 2})); });
-  expect_near(glu(x.tensor(), 0), {1, 4},
-              [&](const Place& p) { return x.at(p) * sigmoid(x.at({1, p[1]})); });
+  expect_near(glu(x.tensor()), {2, 2}, [&](const Place& p) { return x.at(p) * sigmoid(x.at({p[0], p[1] + 2})); });
+  expect_near(glu(x.tensor(), 0), {1, 4}, [&](const Place& p) { return x.at(p) * sigmoid(x.at({1, p[1]})); });
   expect_error([] { glu(counted({3})); }, "[glu] axis -1 of shape (3,) has an odd size");
   expect_near(softmin(x.tensor(), 1), {2, 4}, [&](const Place& p) {
     double sum = 0;
@@ -118,9 +106,8 @@ TEST(Layers, HalvesAndSimilarities) {
     for (std::int64_t k = 0; k < 4; ++k) sum += a.at({n, k}) * b.at({n, k});
     return sum;
   };
-  expect_near(cosine_similarity(x.tensor(), y.tensor()), {2}, [&](const Place& p) {
-    return dot(x, y, p[0]) / std::sqrt(dot(x, x, p[0]) * dot(y, y, p[0]));
-  });
+  expect_near(cosine_similarity(x.tensor(), y.tensor()), {2},
+              [&](const Place& p) { return dot(x, y, p[0]) / std::sqrt(dot(x, x, p[0]) * dot(y, y, p[0])); });
   expect_values(cosine_similarity(f64({0, 0}, {1, 2}), f64({1, 1}, {1, 2})), {1}, {0});
   expect_near(pairwise_distance(x.tensor(), y.tensor(), 1, 0), {2}, [&](const Place& p) {
     double sum = 0;
@@ -131,23 +118,15 @@ TEST(Layers, HalvesAndSimilarities) {
 }
 
 TEST(Attention, Gradients) {
-  expect_gradients(
-      [](const Many& x) { return scaled_dot_product_attention(x[0], x[1], x[2], {.causal = true}); },
-      {{2, 2}, {2, 2}, {2, 2}});
-  expect_gradients(
-      [](const Many& x) { return scaled_dot_product_attention(x[0], x[1], x[2], {.mask = x[3]}); },
-      {{2, 2}, {3, 2}, {3, 2}, {2, 3}});
+  expect_gradients([](const Many& x) { return scaled_dot_product_attention(x[0], x[1], x[2], {.causal = true}); },
+                   {{2, 2}, {2, 2}, {2, 2}});
+  expect_gradients([](const Many& x) { return scaled_dot_product_attention(x[0], x[1], x[2], {.mask = x[3]}); },
+                   {{2, 2}, {3, 2}, {3, 2}, {2, 3}});
   const Tensor nowhere = bools({true, true, false, false}, {2, 2});
-  expect_gradients(
-      [&](const Many& x) {
-        return scaled_dot_product_attention(x[0], x[1], x[2], {.mask = nowhere});
-      },
-      {{2, 2}, {2, 2}, {2, 2}});
-  expect_gradients(
-      [](const Many& x) {
-        return scaled_dot_product_attention(x[0], x[1], x[2], {.enable_gqa = true});
-      },
-      {{2, 2, 2}, {1, 2, 2}, {1, 2, 2}});
+  expect_gradients([&](const Many& x) { return scaled_dot_product_attention(x[0], x[1], x[2], {.mask = nowhere}); },
+                   {{2, 2}, {2, 2}, {2, 2}});
+  expect_gradients([](const Many& x) { return scaled_dot_product_attention(x[0], x[1], x[2], {.enable_gqa = true}); },
+                   {{2, 2, 2}, {1, 2, 2}, {1, 2, 2}});
   expect_gradients([](const Many& x) { return linear(x[0], x[1], x[2]); }, {{2, 3}, {2, 3}, {2}});
   expect_gradients([](const Many& x) { return embedding(i64({1, 0, 1}), x[0]); }, {{3, 2}});
   expect_gradients([](const Many& x) { return glu(x[0]); }, {{2, 4}});

@@ -12,9 +12,7 @@ struct Case {
   Place stride = {1, 1, 1}, dilation = {1, 1, 1}, before = {0, 0, 0}, after = {0, 0, 0};
   std::int64_t groups = 1;
   std::size_t axes() const { return x.size() - 2; }
-  PerAxis each(const Place& p) const {
-    return std::vector(p.begin(), p.begin() + static_cast<std::ptrdiff_t>(axes()));
-  }
+  PerAxis each(const Place& p) const { return std::vector(p.begin(), p.begin() + static_cast<std::ptrdiff_t>(axes())); }
   ConvOptions options() const {
     std::vector<std::pair<std::int64_t, std::int64_t>> sides;
     for (std::size_t k = 0; k < axes(); ++k) sides.emplace_back(before[k], after[k]);
@@ -24,17 +22,12 @@ struct Case {
 
 std::vector<Case> cases() {
   std::vector<Case> out = {
-      {{2, 3, 7}, {4, 3, 3}},
-      {{1, 2, 5, 6}, {3, 2, 2, 3}},
-      {{1, 1, 3, 4, 5}, {2, 1, 2, 1, 3}},
-      {{1, 2, 4, 4}, {3, 2, 1, 1}},
-      {{1, 2, 4, 4}, {3, 2, 4, 4}},
-      {{0, 2, 4}, {3, 2, 2}},
+      {{2, 3, 7}, {4, 3, 3}},       {{1, 2, 5, 6}, {3, 2, 2, 3}}, {{1, 1, 3, 4, 5}, {2, 1, 2, 1, 3}},
+      {{1, 2, 4, 4}, {3, 2, 1, 1}}, {{1, 2, 4, 4}, {3, 2, 4, 4}}, {{0, 2, 4}, {3, 2, 2}},
   };
   for (const std::int64_t s : {1, 2, 3})
     for (const std::int64_t d : {1, 2})
-      for (const std::int64_t p : {0, 2})
-        out.push_back({{1, 4, 8}, {6, 2, 3}, {s}, {d}, {p}, {p + 1}, 2});
+      for (const std::int64_t p : {0, 2}) out.push_back({{1, 4, 8}, {6, 2, 3}, {s}, {d}, {p}, {p + 1}, 2});
   out.push_back({{1, 2, 7, 6}, {2, 2, 3, 2}, {2, 1}, {1, 2}, {1, 0}, {2, 1}});
   out.push_back({{1, 4, 5, 5}, {4, 1, 3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 4});
   out.push_back({{1, 2, 6, 6}, {2, 2, 2, 2}, {2, 2}});  // windows that do not overlap
@@ -61,17 +54,14 @@ double conv_at(const Case& c, const Array& x, const Array& w, const Place& at) {
 Place result_of(const Case& c) {
   Place out = {c.x[0], c.w[0]};
   for (std::size_t a = 0; a < c.axes(); ++a)
-    out.push_back((c.x[a + 2] + c.before[a] + c.after[a] - (c.w[a + 2] - 1) * c.dilation[a] - 1) /
-                      c.stride[a] +
-                  1);
+    out.push_back((c.x[a + 2] + c.before[a] + c.after[a] - (c.w[a + 2] - 1) * c.dilation[a] - 1) / c.stride[a] + 1);
   return out;
 }
 
 TEST(Convolution, IsTheSumOverChannelsAndKernel) {
   for (const Case& c : cases()) {
     const Array x(c.x, 1), w(c.w, 2), b({c.w[0]}, 3);
-    SCOPED_TRACE(::testing::PrintToString(c.x) + ::testing::PrintToString(c.w) +
-                 ::testing::PrintToString(c.stride));
+    SCOPED_TRACE(::testing::PrintToString(c.x) + ::testing::PrintToString(c.w) + ::testing::PrintToString(c.stride));
     expect_near(conv_nd(x.tensor(), w.tensor(), b.tensor(), c.options()), result_of(c),
                 [&](const Place& at) { return conv_at(c, x, w, at) + b.at({at[1]}); });
   }
@@ -84,8 +74,7 @@ TEST(Convolution, TransposedIsTheAdjoint) {
     const Array x(c.x, 1), w(c.w, 2), y(result_of(c), 4);
     std::vector<std::int64_t> more;
     for (std::size_t a = 0; a < c.axes(); ++a)
-      more.push_back((c.x[a + 2] + 2 * c.before[a] - (c.w[a + 2] - 1) * c.dilation[a] - 1) %
-                     c.stride[a]);
+      more.push_back((c.x[a + 2] + 2 * c.before[a] - (c.w[a + 2] - 1) * c.dilation[a] - 1) % c.stride[a]);
     const Tensor back = conv_transpose_nd(y.tensor(), w.tensor(), {},
                                           {.stride = c.each(c.stride),
                                            .padding = c.each(c.before),
@@ -95,19 +84,17 @@ TEST(Convolution, TransposedIsTheAdjoint) {
     Tensor input = x.tensor().requires_grad(true);
     conv_nd(input, w.tensor(), {}, c.options()).backward(y.tensor());
     const Array slope(*input.grad());
-    SCOPED_TRACE(::testing::PrintToString(c.x) + ::testing::PrintToString(c.w) +
-                 ::testing::PrintToString(c.stride));
+    SCOPED_TRACE(::testing::PrintToString(c.x) + ::testing::PrintToString(c.w) + ::testing::PrintToString(c.stride));
     expect_near(back, c.x, [&](const Place& at) { return slope.at(at); });
   }
 }
 
 TEST(Convolution, TransposedByHand) {
-  const Tensor x = i64({1, 2}, {1, 1, 2}).cast(dtypes::float64),
-               w = i64({1, 10, 100}, {1, 1, 3}).cast(dtypes::float64);
+  const Tensor x = i64({1, 2}, {1, 1, 2}).cast(dtypes::float64), w = i64({1, 10, 100}, {1, 1, 3}).cast(dtypes::float64);
   expect_values(conv_transpose1d(x, w), {1, 1, 4}, {1, 12, 120, 200});
   expect_values(conv_transpose1d(x, w, i64({1}), {.stride = 2}), {1, 1, 5}, {2, 11, 103, 21, 201});
-  expect_values(conv_transpose1d(x, w, {}, {.stride = 2, .padding = 1, .output_padding = 1}),
-                {1, 1, 4}, {10, 102, 20, 200});
+  expect_values(conv_transpose1d(x, w, {}, {.stride = 2, .padding = 1, .output_padding = 1}), {1, 1, 4},
+                {10, 102, 20, 200});
 }
 
 TEST(Convolution, PaddingInWords) {
@@ -128,9 +115,8 @@ TEST(Convolution, WithoutABatchAndOfIntegers) {
 
 TEST(Convolution, ErrorsNameTheShapes) {
   const Tensor x = counted({1, 2, 5}), w = counted({3, 2, 3});
-  expect_error(
-      [&] { conv2d(x, w); },
-      "[conv2d] the weight has shape (3, 2, 3); two channel dimensions and 2 kernel sizes");
+  expect_error([&] { conv2d(x, w); },
+               "[conv2d] the weight has shape (3, 2, 3); two channel dimensions and 2 kernel sizes");
   expect_error([&] { conv1d(counted({5}), w); }, "[conv1d] the input has shape (5,)");
   expect_error([&] { conv1d(x, counted({3, 3, 3})); },
                "[conv1d] the input has 2 channels; a weight of shape (3, 3, 3) and 1 group need 3");
@@ -139,18 +125,14 @@ TEST(Convolution, ErrorsNameTheShapes) {
   expect_error([&] { conv1d(x, w, {}, {.stride = 0}); }, "[conv1d] stride 0: 1 to");
   expect_error([&] { conv1d(x, w, {}, {.stride = {1, 1}}); }, "[conv1d] stride of 2 axes, not 1");
   expect_error([&] { conv1d(x, w, {}, {.padding = -1}); }, "[conv1d] padding -1");
-  expect_error([&] { conv1d(x, w, {}, {.stride = 2, .padding = "same"}); },
-               "needs stride 1, not 2");
+  expect_error([&] { conv1d(x, w, {}, {.stride = 2, .padding = "same"}); }, "needs stride 1, not 2");
   expect_error([&] { conv1d(x, w, {}, {.padding = "full"}); }, "padding \"full\"");
   expect_error([&] { conv1d(x, w, {}, {.dilation = 3}); }, "spans 7 elements does not fit the 5");
   expect_error([&] { conv1d(x, w, {}, {.dilation = std::int64_t{1} << 62}); }, "dilation");
-  expect_error([&] { conv1d(x, w, counted({2})); },
-               "a bias of shape (2,) does not match 3 channels");
+  expect_error([&] { conv1d(x, w, counted({2})); }, "a bias of shape (2,) does not match 3 channels");
   expect_error([&] { conv1d(counted({1, 2, 0}), w); }, "does not fit the 0");
-  expect_error([&] { conv_transpose1d(x, counted({2, 3, 3}), {}, {.output_padding = 1}); },
-               "output padding 1");
-  expect_error([&] { conv_transpose1d(counted({1, 2, 1}), counted({2, 3, 1}), {}, {.padding = 1}); },
-               "leaves nothing");
+  expect_error([&] { conv_transpose1d(x, counted({2, 3, 3}), {}, {.output_padding = 1}); }, "output padding 1");
+  expect_error([&] { conv_transpose1d(counted({1, 2, 1}), counted({2, 3, 1}), {}, {.padding = 1}); }, "leaves nothing");
 }
 
 TEST(Columns, AreWindowsAndGoBack) {
@@ -158,8 +140,7 @@ TEST(Columns, AreWindowsAndGoBack) {
   const UnfoldOptions o = {.dilation = {2, 1}, .padding = {1, 0}, .stride = {1, 2}};
   const Tensor columns = unfold(x.tensor(), {2, 2}, o);  // 5 x 2 windows
   expect_near(columns, {2, 8, 10}, [&](const Place& at) {
-    const std::int64_t ch = at[1] / 4, kh = at[1] / 2 % 2, kw = at[1] % 2, oh = at[2] / 2,
-                       ow = at[2] % 2;
+    const std::int64_t ch = at[1] / 4, kh = at[1] / 2 % 2, kw = at[1] % 2, oh = at[2] / 2, ow = at[2] % 2;
     return x.at({at[0], ch, oh + 2 * kh - 1, 2 * ow + kw});
   });
   const Array y({2, 8, 10}, 3);
@@ -179,8 +160,7 @@ TEST(Columns, AreWindowsAndGoBack) {
   EXPECT_EQ(fold(counted({4, 9}), 4, 2).shape(), Ints({1, 4, 4}));
   expect_error([&] { fold(counted({4, 8}), 4, 2); },
                "[fold] columns of shape (4, 8) do not match an image of 4 x 4, which has 9");
-  expect_error([&] { fold(counted({3, 9}), 4, 2); },
-               "[fold] columns of 3 elements do not match a kernel of 4");
+  expect_error([&] { fold(counted({3, 9}), 4, 2); }, "[fold] columns of 3 elements do not match a kernel of 4");
 }
 
 /// One axis, each kind of window: apart, overlapping, many elements.
@@ -192,20 +172,15 @@ TEST(Columns, OfAllKindsOfWindows) {
                         {7, 1, 2, 1, 0}, {14, 9, 1, 1, 0}, {30, 10, 3, 2, 2}, {9, 9, 1, 1, 0}};
   for (const Kind& c : kinds) {
     SCOPED_TRACE(::testing::PrintToString(Place{c.size, c.kernel, c.stride, c.dilation, c.padding}));
-    const std::int64_t count =
-        (c.size + 2 * c.padding - (c.kernel - 1) * c.dilation - 1) / c.stride + 1;
-    const UnfoldOptions o = {
-        .dilation = {1, c.dilation}, .padding = {0, c.padding}, .stride = {1, c.stride}};
+    const std::int64_t count = (c.size + 2 * c.padding - (c.kernel - 1) * c.dilation - 1) / c.stride + 1;
+    const UnfoldOptions o = {.dilation = {1, c.dilation}, .padding = {0, c.padding}, .stride = {1, c.stride}};
     const Array x({1, 1, 1, c.size}, 1), y({1, c.kernel, count}, 2);
-    const auto element = [&](std::int64_t k, std::int64_t w) {
-      return w * c.stride + k * c.dilation - c.padding;
-    };
+    const auto element = [&](std::int64_t k, std::int64_t w) { return w * c.stride + k * c.dilation - c.padding; };
     expect_near(unfold(x.tensor(), {1, c.kernel}, o), y.shape,
                 [&](const Place& p) { return x.at({0, 0, 0, element(p[1], p[2])}); });
     const auto sum = [&](const Place& p) {
       double out = 0;
-      for_each_place(y.shape,
-                     [&](const Place& q) { out += element(q[1], q[2]) == p[3] ? y.at(q) : 0; });
+      for_each_place(y.shape, [&](const Place& q) { out += element(q[1], q[2]) == p[3] ? y.at(q) : 0; });
       return out;
     };
     expect_near(fold(y.tensor(), {1, c.size}, {1, c.kernel}, o), x.shape, sum);
@@ -213,8 +188,7 @@ TEST(Columns, OfAllKindsOfWindows) {
     unfold(image, {1, c.kernel}, o).backward(y.tensor());
     expect_near(*image.grad(), x.shape, sum);
     fold(columns, {1, c.size}, {1, c.kernel}, o).backward(x.tensor());
-    expect_near(*columns.grad(), y.shape,
-                [&](const Place& p) { return x.at({0, 0, 0, element(p[1], p[2])}); });
+    expect_near(*columns.grad(), y.shape, [&](const Place& p) { return x.at({0, 0, 0, element(p[1], p[2])}); });
   }
 }
 
@@ -227,28 +201,23 @@ TEST(Convolution, SecondGradients) {
     };
   };
   const std::vector<double> values = spread(10, -1, 1);
-  expect_gradient(
-      slope([&](const Tensor& x) { return conv1d(x, w, {}, {.stride = 2, .padding = 1}); }), values,
-      {1, 2, 5});
-  expect_gradient(slope([&](const Tensor& x) { return conv_transpose1d(x, wt, {}, {.stride = 2}); }),
-                  values, {1, 2, 5});
+  expect_gradient(slope([&](const Tensor& x) { return conv1d(x, w, {}, {.stride = 2, .padding = 1}); }), values,
+                  {1, 2, 5});
+  expect_gradient(slope([&](const Tensor& x) { return conv_transpose1d(x, wt, {}, {.stride = 2}); }), values,
+                  {1, 2, 5});
 }
 
 TEST(Convolution, Gradients) {
-  expect_gradients(
-      [](const Many& x) { return conv1d(x[0], x[1], x[2], {.stride = 2, .padding = 1}); },
-      {{1, 2, 5}, {2, 2, 3}, {2}});
+  expect_gradients([](const Many& x) { return conv1d(x[0], x[1], x[2], {.stride = 2, .padding = 1}); },
+                   {{1, 2, 5}, {2, 2, 3}, {2}});
   expect_gradients([](const Many& x) { return conv1d(x[0], x[1], {}, {.dilation = 2, .groups = 2}); },
                    {{1, 2, 5}, {2, 1, 2}});
   expect_gradients([](const Many& x) { return conv2d(x[0], x[1], {}, {.padding = "same"}); },
                    {{1, 1, 3, 3}, {2, 1, 2, 3}});
-  expect_gradients([](const Many& x) { return conv1d(x[0], x[1], {}, {.stride = 2}); },
-                   {{1, 1, 5}, {1, 1, 2}});
-  expect_gradients(
-      [](const Many& x) { return conv_transpose1d(x[0], x[1], x[2], {.stride = 2, .padding = 1}); },
-      {{1, 2, 3}, {2, 2, 3}, {2}});
-  expect_gradients([](const Many& x) { return unfold(x[0], 2, {.padding = 1, .stride = 2}); },
-                   {{1, 1, 3, 3}});
+  expect_gradients([](const Many& x) { return conv1d(x[0], x[1], {}, {.stride = 2}); }, {{1, 1, 5}, {1, 1, 2}});
+  expect_gradients([](const Many& x) { return conv_transpose1d(x[0], x[1], x[2], {.stride = 2, .padding = 1}); },
+                   {{1, 2, 3}, {2, 2, 3}, {2}});
+  expect_gradients([](const Many& x) { return unfold(x[0], 2, {.padding = 1, .stride = 2}); }, {{1, 1, 3, 3}});
   expect_gradients([](const Many& x) { return fold(x[0], 3, 2); }, {{1, 4, 4}});
 }
 

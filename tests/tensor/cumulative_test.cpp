@@ -25,8 +25,7 @@ void check_cumulative(const Tensor& found, const Array& x, std::int64_t axis, do
 }
 double log_add(double a, double b) {
   const double largest = std::max(a, b);
-  return std::isinf(largest) ? largest
-                             : largest + std::log(std::exp(a - largest) + std::exp(b - largest));
+  return std::isinf(largest) ? largest : largest + std::log(std::exp(a - largest) + std::exp(b - largest));
 }
 
 TEST(Cumulative, AlongEachAxis) {
@@ -34,10 +33,8 @@ TEST(Cumulative, AlongEachAxis) {
   for (const std::int64_t axis : {0, 1, 2}) {
     check_cumulative(x.tensor().cumsum(axis), x, axis, 0, std::plus<>());
     check_cumulative(x.tensor().cumprod(axis - 3), x, axis, 1, std::multiplies<>());
-    check_cumulative(x.tensor().cummax(axis).first, x, axis, -kInf,
-                     [](double a, double b) { return std::max(a, b); });
-    check_cumulative(x.tensor().cummin(axis).first, x, axis, kInf,
-                     [](double a, double b) { return std::min(a, b); });
+    check_cumulative(x.tensor().cummax(axis).first, x, axis, -kInf, [](double a, double b) { return std::max(a, b); });
+    check_cumulative(x.tensor().cummin(axis).first, x, axis, kInf, [](double a, double b) { return std::min(a, b); });
     check_cumulative(x.tensor().logcumsumexp(axis), x, axis, -kInf, log_add);
   }
 }
@@ -48,14 +45,12 @@ TEST(Cumulative, LongRowsInBlocks) {
     const Array x({n}, 1, -2, 2), near_one({n}, 2, 0.99, 1.01);
     const Tensor t = Tensor::from(x.values, {n});
     check_cumulative(t.cumsum(0), x, 0, 0, std::plus<>());
-    check_cumulative(Tensor::from(near_one.values, {n}).cumprod(0), near_one, 0, 1,
-                     std::multiplies<>());
+    check_cumulative(Tensor::from(near_one.values, {n}).cumprod(0), near_one, 0, 1, std::multiplies<>());
     check_cumulative(t.logcumsumexp(0), x, 0, -kInf, log_add);
     const auto [values, indices] = t.cummin(0);
     const Array at(indices);
     check_cumulative(values, x, 0, kInf, [](double a, double b) { return std::min(a, b); });
-    expect_near(values, {n},
-                [&](const Place& p) { return x.at({static_cast<std::int64_t>(at.at(p))}); });
+    expect_near(values, {n}, [&](const Place& p) { return x.at({static_cast<std::int64_t>(at.at(p))}); });
   }
 }
 

@@ -55,7 +55,8 @@ namespace {
 
 using Floats = std::vector<float>;
 
-/// Memory of another library, which counts how often its deleter is called. It outlives the tensors that are made of it.
+/// Memory of another library, which counts how often its deleter is called. It outlives the tensors that are made of
+/// it.
 template <class M>
 struct Producer {
   explicit Producer(std::vector<std::int64_t> sizes, std::vector<std::int64_t> steps = {})
@@ -164,8 +165,7 @@ TEST(DLPackIn, WhatIsRefusedIsDeleted) {
   const std::int64_t huge = std::int64_t{1} << 62;
   refused(ErrorKind::domain, "version 2.0", [](P& p) { p.managed.version = {2, 0}; });
   refused(ErrorKind::domain, "version 0.8", [](P& p) { p.managed.version = {0, 8}; });
-  refused(ErrorKind::domain, "device type 2",
-          [](P& p) { p.managed.dl_tensor.device.device_type = kDLCUDA; });
+  refused(ErrorKind::domain, "device type 2", [](P& p) { p.managed.dl_tensor.device.device_type = kDLCUDA; });
   refused(ErrorKind::domain, "code 5 and 64", [](P& p) { p.managed.dl_tensor.dtype = {5, 64, 1}; });
   refused(ErrorKind::domain, "code 2 and 8", [](P& p) { p.managed.dl_tensor.dtype = {2, 8, 1}; });
   refused(ErrorKind::domain, "code 1 and 4", [](P& p) { p.managed.dl_tensor.dtype = {1, 4, 1}; });
@@ -174,8 +174,7 @@ TEST(DLPackIn, WhatIsRefusedIsDeleted) {
   refused(ErrorKind::domain, "0 lanes", [](P& p) { p.managed.dl_tensor.dtype = {2, 32, 0}; });
   refused(ErrorKind::domain, "ndim is -1", [](P& p) { p.managed.dl_tensor.ndim = -1; });
   refused(ErrorKind::domain, "have no shape", [](P& p) { p.managed.dl_tensor.shape = nullptr; });
-  refused(ErrorKind::domain, "6 elements have a null address",
-          [](P& p) { p.managed.dl_tensor.data = nullptr; });
+  refused(ErrorKind::domain, "6 elements have a null address", [](P& p) { p.managed.dl_tensor.data = nullptr; });
   refused(ErrorKind::shape, "dimension 1 has size -3", [](P& p) { p.shape[1] = -3; });
   refused(ErrorKind::overflow, "64 bits",
           [&](P& p) { p.shape = {huge, 4}, p.managed.dl_tensor.shape = p.shape.data(); });
@@ -214,8 +213,8 @@ TEST(DLPackOut, ViewsAreNotCopied) {
   const Tensor x = Tensor::from(Floats{0, 1, 2, 3, 4, 5}, {2, 3}).realize();
   const auto* const memory = x.span<float>().data();
   const auto of = [](const Tensor& y) {
-    return std::unique_ptr<DLManagedTensor, void (*)(DLManagedTensor*)>(
-        to_dlpack<DLManagedTensor>(y), [](DLManagedTensor* m) { m->deleter(m); });
+    return std::unique_ptr<DLManagedTensor, void (*)(DLManagedTensor*)>(to_dlpack<DLManagedTensor>(y),
+                                                                        [](DLManagedTensor* m) { m->deleter(m); });
   };
   const auto part = of(x.t().shrink({{1, 3}, {0, 2}}));
   EXPECT_EQ(part->dl_tensor.data, memory + 1);
@@ -250,11 +249,10 @@ TEST(DLPack, EachDTypeThereAndBack) {
     DType dtype;
     int code;
   };
-  const std::vector<Row> rows = {{dtypes::boolean, 6}, {dtypes::int8, 0},     {dtypes::int16, 0},
-                                 {dtypes::int32, 0},   {dtypes::int64, 0},    {dtypes::uint8, 1},
-                                 {dtypes::uint16, 1},  {dtypes::uint32, 1},   {dtypes::uint64, 1},
-                                 {dtypes::float16, 2}, {dtypes::bfloat16, 4}, {dtypes::float32, 2},
-                                 {dtypes::float64, 2}};
+  const std::vector<Row> rows = {
+      {dtypes::boolean, 6},  {dtypes::int8, 0},    {dtypes::int16, 0},  {dtypes::int32, 0},  {dtypes::int64, 0},
+      {dtypes::uint8, 1},    {dtypes::uint16, 1},  {dtypes::uint32, 1}, {dtypes::uint64, 1}, {dtypes::float16, 2},
+      {dtypes::bfloat16, 4}, {dtypes::float32, 2}, {dtypes::float64, 2}};
   for (const Row& row : rows) {
     Tensor x = Tensor::empty({3}, row.dtype);
     std::memset(x.buffer().data(), 1, x.buffer().nbytes());

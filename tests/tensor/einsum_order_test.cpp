@@ -44,8 +44,7 @@ double brute_force(const Sum& sum, std::vector<Labels> left) {
   for (Labels& mine : left)  // what one factor alone has is added up first
     std::erase_if(mine, [&](char c) {
       return sum.result.find(c) == std::string::npos &&
-             std::count_if(left.begin(), left.end(),
-                           [c](const Labels& l) { return l.contains(c); }) == 1;
+             std::count_if(left.begin(), left.end(), [c](const Labels& l) { return l.contains(c); }) == 1;
     });
   if (left.size() == 1) return 0;
   double least = std::numeric_limits<double>::infinity();
@@ -82,8 +81,7 @@ double multiplications(const Tensor& x) {
   return out;
 }
 
-Sum random_sum(std::mt19937_64& random, std::size_t operands, std::int64_t labels,
-               std::int64_t largest) {
+Sum random_sum(std::mt19937_64& random, std::size_t operands, std::int64_t labels, std::int64_t largest) {
   const auto below = [&](std::int64_t n) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
   };
@@ -100,8 +98,7 @@ Sum random_sum(std::mt19937_64& random, std::size_t operands, std::int64_t label
     all += mine;
   }
   for (std::int64_t k = 0; k < labels; ++k)
-    if (const char c = static_cast<char>('a' + k); all.find(c) != std::string::npos && below(4) == 0)
-      out.result += c;
+    if (const char c = static_cast<char>('a' + k); all.find(c) != std::string::npos && below(4) == 0) out.result += c;
   return out;
 }
 
@@ -116,8 +113,7 @@ TEST(EinsumOrder, NoOrderIsCheaperForUpToEightOperands) {
       for (const char c : o) shape.push_back(sum.sizes[c - 'a']);
       tensors.push_back(Tensor::empty(shape));
     }
-    EXPECT_EQ(multiplications(Tensor::einsum(sum.formula(), tensors)), brute_force(sum))
-        << sum.formula();
+    EXPECT_EQ(multiplications(Tensor::einsum(sum.formula(), tensors)), brute_force(sum)) << sum.formula();
   }
 }
 
@@ -154,17 +150,14 @@ TEST(EinsumOrder, AnyOrderMeansTheSame) {
       std::sort(places.begin(), places.end());
       Axes axes;
       for (const auto& [place, axis] : places) axes.push_back(axis);
-      for (const char c : order)
-        shape.push_back(sum.operands[k].find(c) == std::string::npos ? 1 : sum.sizes[c - 'a']);
+      for (const char c : order) shape.push_back(sum.operands[k].find(c) == std::string::npos ? 1 : sum.sizes[c - 'a']);
       product = product * tensors[k].cast(dtypes::float64).permute(axes).reshape(shape);
     }
     Axes gone;
-    for (std::size_t d = sum.result.size(); d < order.size(); ++d)
-      gone.push_back(static_cast<std::int64_t>(d));
+    for (std::size_t d = sum.result.size(); d < order.size(); ++d) gone.push_back(static_cast<std::int64_t>(d));
     const Array want(gone.empty() ? product : product.sum(gone));
     SCOPED_TRACE(sum.formula());
-    expect_near(Tensor::einsum(sum.formula(), tensors), want.shape,
-                [&](const Place& at) { return want.at(at); });
+    expect_near(Tensor::einsum(sum.formula(), tensors), want.shape, [&](const Place& at) { return want.at(at); });
   }
 }
 
@@ -180,9 +173,7 @@ TEST(EinsumOrder, WhatIsSummedInBetweenHasMemoryOfItsOwn) {
 }
 
 TEST(EinsumOrder, Gradients) {
-  const auto of = [](const char* formula) {
-    return [formula](const Many& x) { return Tensor::einsum(formula, x); };
-  };
+  const auto of = [](const char* formula) { return [formula](const Many& x) { return Tensor::einsum(formula, x); }; };
   expect_gradients(of("ab,bc,cd->ad"), {{2, 3}, {3, 2}, {2, 2}});
   expect_gradients(of("a,ab,bc,c->"), {{2}, {2, 3}, {3, 2}, {2}});
   expect_gradients(of("ab,cd,be,ef->df"), {{2, 2}, {2, 3}, {2, 2}, {2, 2}});

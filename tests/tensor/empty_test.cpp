@@ -81,12 +81,9 @@ TEST(EmptyTensor, EveryElementwiseMethodOfOneMovedFromAnswers) {
 #define STRATA_OF_ONE(name, ...) \
   answers(#name, [](const Tensor& x) { EXPECT_EQ(x.name().shape(), Ints({0})) << #name; });
 #define STRATA_OF_TWO(name, ...) answers(#name, [](const Tensor& x) { x.name(x); });
-#define STRATA_UNARY(name, dtype, in_place, names, ...) \
-  STRATA_OF_ONE(name) STRATA_EACH_NAME(STRATA_OF_ONE, names, 0)
-#define STRATA_BINARY(name, dtype, in_place, names, ...) \
-  STRATA_OF_TWO(name) STRATA_EACH_NAME(STRATA_OF_TWO, names, 0)
-#define STRATA_OPERATOR(symbol, name) \
-  answers(#name, [](const Tensor& x) { static_cast<void>(x symbol x); });
+#define STRATA_UNARY(name, dtype, in_place, names, ...) STRATA_OF_ONE(name) STRATA_EACH_NAME(STRATA_OF_ONE, names, 0)
+#define STRATA_BINARY(name, dtype, in_place, names, ...) STRATA_OF_TWO(name) STRATA_EACH_NAME(STRATA_OF_TWO, names, 0)
+#define STRATA_OPERATOR(symbol, name) answers(#name, [](const Tensor& x) { static_cast<void>(x symbol x); });
 #include "strata/ops/operations.def"
 #undef STRATA_OF_ONE
 #undef STRATA_OF_TWO

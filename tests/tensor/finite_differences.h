@@ -12,9 +12,9 @@
 
 namespace strata::test {
 
-/// That the gradient of `f`'s elements, each weighted otherwise, is the difference quotient, for each element of each input.
-inline void expect_gradient(const std::function<Tensor(const Many&)>& f,
-                            const std::vector<std::vector<double>>& values,
+/// That the gradient of `f`'s elements, each weighted otherwise, is the difference quotient, for each element of each
+/// input.
+inline void expect_gradient(const std::function<Tensor(const Many&)>& f, const std::vector<std::vector<double>>& values,
                             const std::vector<Ints>& shapes, double tolerance = 1e-6) {
   Many xs;
   for (std::size_t k = 0; k < values.size(); ++k) {
@@ -39,26 +39,22 @@ inline void expect_gradient(const std::function<Tensor(const Many&)>& f,
     ASSERT_EQ(found.size(), values[k].size());
     for (std::size_t e = 0; e < found.size(); ++e) {
       const double step = 1e-5, slope = (weighted(k, e, step) - weighted(k, e, -step)) / (2 * step);
-      EXPECT_NEAR(found[e], slope, tolerance * (1 + std::abs(slope)))
-          << "input " << k << ", element " << e;
+      EXPECT_NEAR(found[e], slope, tolerance * (1 + std::abs(slope))) << "input " << k << ", element " << e;
     }
   }
 }
 
-inline void expect_gradient(const std::function<Tensor(const Tensor&)>& f,
-                            const std::vector<double>& values, const Ints& shape,
-                            double tolerance = 1e-6) {
-  expect_gradient([&](const Many& xs) { return f(xs[0]); },
-                  std::vector<std::vector<double>>{values}, std::vector<Ints>{shape}, tolerance);
+inline void expect_gradient(const std::function<Tensor(const Tensor&)>& f, const std::vector<double>& values,
+                            const Ints& shape, double tolerance = 1e-6) {
+  expect_gradient([&](const Many& xs) { return f(xs[0]); }, std::vector<std::vector<double>>{values},
+                  std::vector<Ints>{shape}, tolerance);
 }
 
 /// The same, of inputs of these shapes whose elements are between low and high.
-inline void expect_gradients(const std::function<Tensor(const Many&)>& f,
-                             const std::vector<Ints>& shapes, double tolerance = 1e-6,
-                             double low = -1, double high = 1) {
+inline void expect_gradients(const std::function<Tensor(const Many&)>& f, const std::vector<Ints>& shapes,
+                             double tolerance = 1e-6, double low = -1, double high = 1) {
   std::vector<std::vector<double>> values;
-  for (const Ints& s : shapes)
-    values.push_back(spread(product(s).value(), low, high, values.size() + 1));
+  for (const Ints& s : shapes) values.push_back(spread(product(s).value(), low, high, values.size() + 1));
   expect_gradient(f, values, shapes, tolerance);
 }
 

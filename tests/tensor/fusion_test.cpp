@@ -61,9 +61,7 @@ TEST(KernelsOf, Convolutions) {
   const Tensor x = memory({2, 4, 9, 9}), w = memory({6, 4, 3, 3}), b = memory({6});
   EXPECT_EQ(kernels(conv2d(x, w, b).relu()), 1);
   EXPECT_EQ(kernels(conv2d(x, w, b, {.stride = 2, .padding = 1}).relu()), 1);
-  EXPECT_EQ(
-      kernels(conv2d(x, memory({6, 2, 3, 3}), b, {.padding = "same", .dilation = 2, .groups = 2}).gelu()),
-      1);
+  EXPECT_EQ(kernels(conv2d(x, memory({6, 2, 3, 3}), b, {.padding = "same", .dilation = 2, .groups = 2}).gelu()), 1);
   // A product, and what puts its windows back.
   EXPECT_EQ(kernels(conv_transpose2d(x, memory({4, 6, 3, 3}), b, {.stride = 2}).relu()), 2);
   EXPECT_EQ(kernels(max_pool2d(x, 3, {.stride = 2, .padding = 1})), 1);

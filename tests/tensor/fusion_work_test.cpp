@@ -17,7 +17,8 @@
 namespace strata::test {
 namespace {
 
-/// Counts the operations on floats that a kernel does, as its list says: loops by their trip counts, vectors by their lanes.
+/// Counts the operations on floats that a kernel does, as its list says: loops by their trip counts, vectors by their
+/// lanes.
 class Counting {
  public:
   explicit Counting(const Kernel& kernel)
@@ -34,8 +35,7 @@ class Counting {
         const std::size_t end = end_of(k);
         out += of_loop(k, end);
         k = end;
-      } else if (u.op() == UOps::ALU && usage_.live(u) &&
-                 (u.dtype().is_float() || u.src(0).dtype().is_float())) {
+      } else if (u.op() == UOps::ALU && usage_.live(u) && (u.dtype().is_float() || u.src(0).dtype().is_float())) {
         out += std::max(u.dtype().lanes(), 1);
       }
     }
@@ -43,12 +43,11 @@ class Counting {
   }
   double of_loop(std::size_t begin, std::size_t end) {
     const std::int64_t first = value_of(list_[begin].src(0)), last = value_of(list_[begin].src(1));
-    const bool is_even =
-        std::none_of(list_.begin() + static_cast<std::ptrdiff_t>(begin) + 1,
-                     list_.begin() + static_cast<std::ptrdiff_t>(end), [&](UOp u) {
-                       return u.op() == UOps::LOOP &&
-                              (depends(u.src(0), list_[begin]) || depends(u.src(1), list_[begin]));
-                     });
+    const bool is_even = std::none_of(list_.begin() + static_cast<std::ptrdiff_t>(begin) + 1,
+                                      list_.begin() + static_cast<std::ptrdiff_t>(end), [&](UOp u) {
+                                        return u.op() == UOps::LOOP &&
+                                               (depends(u.src(0), list_[begin]) || depends(u.src(1), list_[begin]));
+                                      });
     if (last <= first) return 0;
     double out = 0;
     for (std::int64_t at = first; at < (is_even ? first + 1 : last); ++at) {
@@ -63,15 +62,14 @@ class Counting {
     return end;
   }
   static bool depends(UOp u, UOp on) {
-    return u == on || (u.op() != UOps::LOOP && std::any_of(u.src().begin(), u.src().end(),
-                                                           [&](UOp s) { return depends(s, on); }));
+    return u == on ||
+           (u.op() != UOps::LOOP && std::any_of(u.src().begin(), u.src().end(), [&](UOp s) { return depends(s, on); }));
   }
   /// Of an end of a loop, where the parallel one has all its iterations.
   std::int64_t value_of(UOp u) const {
     if (u.op() == UOps::LOOP) return counters_.at(u.num());
     if (u.op() == UOps::CAST) return value_of(u.src(0));
-    if (u.op() == UOps::CONST)
-      return u.dtype().is_bool() ? (u.constant().as_bool() ? 1 : 0) : u.constant().as_int();
+    if (u.op() == UOps::CONST) return u.dtype().is_bool() ? (u.constant().as_bool() ? 1 : 0) : u.constant().as_int();
     if (u.op() == UOps::DEFINE_VAR)
       return std::get<Variable>(u.arg()).name() == kRangeBegin ? 0 : kernel_.parallel->value();
     if (u.op() != UOps::ALU) throw InternalError("a loop ends at " + spec_name(u.op()));
@@ -111,8 +109,7 @@ double operations_of(const LazyOp& ast) {
   const KernelAxes axes(ast);
   const Lowered plain = lower(ast, axes, target);
   std::vector<Opt> opts;
-  if (const std::optional<Opt> order = rows_outside(plain.graph, axes, plain.counters))
-    opts.push_back(*order);
+  if (const std::optional<Opt> order = rows_outside(plain.graph, axes, plain.counters)) opts.push_back(*order);
   const Kernel kernel = compile_kernel(ast, target, opts);
   return Counting(kernel).run();
 }
@@ -134,9 +131,7 @@ double growth(const Tensor& x) {
 struct Random {
   std::mt19937_64 source;
   explicit Random(std::uint64_t seed) : source(seed) {}
-  std::int64_t below(std::int64_t n) {
-    return static_cast<std::int64_t>(source() % static_cast<std::uint64_t>(n));
-  }
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(source() % static_cast<std::uint64_t>(n)); }
   bool chance(std::int64_t percent) { return below(100) < percent; }
   template <class T>
   const T& of(const std::vector<T>& from) {
@@ -150,17 +145,14 @@ Tensor matrix(std::int64_t rows, std::int64_t columns) { return Tensor::empty({r
 Tensor chain(Random& random) {
   const std::int64_t count = 3 + random.below(6), small = 1 + random.below(30);
   std::vector<std::int64_t> sizes;
-  for (std::int64_t k = 0; k <= count; ++k)
-    sizes.push_back(random.chance(60) ? small : 1 + random.below(30));
+  for (std::int64_t k = 0; k <= count; ++k) sizes.push_back(random.chance(60) ? small : 1 + random.below(30));
   std::vector<Tensor> terms;
-  for (std::size_t k = 0; k + 1 < sizes.size(); ++k)
-    terms.push_back(matrix(sizes[k], sizes[k + 1]));
+  for (std::size_t k = 0; k + 1 < sizes.size(); ++k) terms.push_back(matrix(sizes[k], sizes[k + 1]));
   const bool in_order = random.chance(50);
   while (terms.size() > 1) {
     const std::int64_t at = in_order ? 0 : random.below(static_cast<std::int64_t>(terms.size()) - 1);
     const auto left = terms.begin() + at;
-    Tensor both = random.chance(50) ? left->matmul(left[1])
-                                    : Tensor::einsum("ij,jk->ik", std::vector{*left, left[1]});
+    Tensor both = random.chance(50) ? left->matmul(left[1]) : Tensor::einsum("ij,jk->ik", std::vector{*left, left[1]});
     if (random.chance(20)) both = both.relu() + both;
     if (random.chance(10)) both = both.exp();
     *left = std::move(both);
@@ -231,10 +223,10 @@ TEST(WorkOfKernels, ProductsOfSmallMatricesAreMadeOnce) {
   for (Tensor& m : matrices) m = matrix(20, 20);
   Tensor product = matrices[0];
   for (std::size_t k = 1; k < matrices.size(); ++k) product = product.matmul(matrices[k]);
-  for (const Tensor& y : {product, product.sum(), product.matmul(Tensor::empty({20})),
-                          Tensor::einsum("ab,bc,cd,de,ef,fg,gh->ah", matrices),
-                          Tensor::einsum("ab,bc,cd,de,ef,fg,gh->a", matrices),
-                          Tensor::einsum("ab,bc,cd,de,ef,fg,ga->", matrices)}) {
+  for (const Tensor& y :
+       {product, product.sum(), product.matmul(Tensor::empty({20})),
+        Tensor::einsum("ab,bc,cd,de,ef,fg,gh->ah", matrices), Tensor::einsum("ab,bc,cd,de,ef,fg,gh->a", matrices),
+        Tensor::einsum("ab,bc,cd,de,ef,fg,ga->", matrices)}) {
     EXPECT_LE(growth(y), 1.01) << y.explain();
     EXPECT_LE(operations_of(y, true), 6 * 2.0 * 20 * 20 * 20 + 1000);
   }

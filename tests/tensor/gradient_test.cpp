@@ -50,21 +50,15 @@ const UnaryCase kUnary[] = {
     {Ops::EXPAND, [](const Tensor& x) { return x.unsqueeze(1).expand({2, 4, 3}).square(); }, -2, 2},
     {Ops::SHRINK, [](const Tensor& x) { return x.square().shrink({{0, 2}, {1, 2}}); }, -2, 2},
     {Ops::CONTIGUOUS, [](const Tensor& x) { return x.square().contiguous(); }, -2, 2},
-    {Ops::NOOP,
-     [](const Tensor& x) { return TensorAccess::of(LazyOp::alu(Ops::NOOP, {x.square().node()}), x); },
-     -2, 2},
-    {Ops::REQUIRES_GRAD,
-     [](const Tensor& x) { return TensorAccess::of(x.square().node().tracked({}), x); }, -2, 2},
+    {Ops::NOOP, [](const Tensor& x) { return TensorAccess::of(LazyOp::alu(Ops::NOOP, {x.square().node()}), x); }, -2,
+     2},
+    {Ops::REQUIRES_GRAD, [](const Tensor& x) { return TensorAccess::of(x.square().node().tracked({}), x); }, -2, 2},
     {Ops::CUSTOM_GRAD, [](const Tensor& x) { return x.cumprod(1); }, 0.5, 2},
-    {Ops::PAD,
-     [](const Tensor& x) { return TensorAccess::of(x.square().node().pad({{1, 2}, {0, 1}}), x); },
-     -2, 2},
-    {Ops::STRIDE,
-     [](const Tensor& x) { return TensorAccess::of(x.square().node().stride({-1, 2}), x); }, -2, 2},
+    {Ops::PAD, [](const Tensor& x) { return TensorAccess::of(x.square().node().pad({{1, 2}, {0, 1}}), x); }, -2, 2},
+    {Ops::STRIDE, [](const Tensor& x) { return TensorAccess::of(x.square().node().stride({-1, 2}), x); }, -2, 2},
     {Ops::CONCAT,
      [](const Tensor& x) {
-       return TensorAccess::of(
-           LazyOp::concatenated(std::vector{x.square().node(), x.sum(0).node()}), x);
+       return TensorAccess::of(LazyOp::concatenated(std::vector{x.square().node(), x.sum(0).node()}), x);
      },
      -2, 2},
     {Ops::FROM, [](const Tensor& x) { return x.square().to("CLANG").to("INTERP"); }, -2, 2},
@@ -112,15 +106,13 @@ TEST(Gradient, EveryRuleIsTested) {
   std::set<Ops> tested;
   for (const UnaryCase& c : kUnary) tested.insert(c.op);
   for (const BinaryCase& c : kBinary) tested.insert(c.op);
-  for (const GradientRule& r : gradient_rules())
-    EXPECT_TRUE(tested.contains(r.op)) << spec_name(r.op);
+  for (const GradientRule& r : gradient_rules()) EXPECT_TRUE(tested.contains(r.op)) << spec_name(r.op);
 }
 
 TEST(Gradient, OfAProductWithZeros) {
   const Tensor x = f64({2, 0, 3, 0, 0, 5}, {2, 3});
-  EXPECT_EQ(
-      value_and_grad([](const Tensor& t) { return t.prod(1).sum(); }, x).second.to_vector<double>(),
-      (std::vector<double>{0, 6, 0, 0, 0, 0}));
+  EXPECT_EQ(value_and_grad([](const Tensor& t) { return t.prod(1).sum(); }, x).second.to_vector<double>(),
+            (std::vector<double>{0, 6, 0, 0, 0, 0}));
 }
 
 TEST(Gradient, OfEqualOnesIsShared) {
@@ -192,8 +184,7 @@ TEST(Gradient, GoesThroughWhatIsSetInPlace) {
 
   expect_error([&] { set_in_place(x, y, "add_"); },
                "[add_] a tensor that takes gradients, of shape (3,), cannot be changed in place");
-  expect_error([&] { set_in_place(y, x[0], "add_"); },
-               "[assign] a value of shape () does not match");
+  expect_error([&] { set_in_place(y, x[0], "add_"); }, "[assign] a value of shape () does not match");
   expect_values(y, {3}, {7, 8, 9});
   Tensor tracked = x * 3;
   {
@@ -255,16 +246,13 @@ TEST(Gradient, OfTheUsersOwnOfWhatWasSaved) {
 TEST(Gradient, IsRefusedWhereThereIsNone) {
   Tensor x = f64({1, 2}, {2}), w = f64({3, 4}, {2}), unused = f64({5}, {1});
   const Tensor cube = (x * x * x).sum();
-  expect_error(
-      [&] { gradients(cube, {&x, 1}); },
-      "[gradients] tensor 0 of shape (2,) takes no gradient: call requires_grad(true) before");
-  x.requires_grad(true), w.requires_grad(true), unused.requires_grad(true);
   expect_error([&] { gradients(cube, {&x, 1}); },
-               "[gradients] y does not depend on tensor 0 of shape (2,)");
+               "[gradients] tensor 0 of shape (2,) takes no gradient: call requires_grad(true) before");
+  x.requires_grad(true), w.requires_grad(true), unused.requires_grad(true);
+  expect_error([&] { gradients(cube, {&x, 1}); }, "[gradients] y does not depend on tensor 0 of shape (2,)");
   const Tensor y = (x * x * x + w).sum();
   const std::array both = {x, unused};
-  expect_error([&] { gradients(y, both); },
-               "[gradients] y does not depend on tensor 1 of shape (1,)");
+  expect_error([&] { gradients(y, both); }, "[gradients] y does not depend on tensor 1 of shape (1,)");
   const std::vector<Tensor> by = gradients(y, both, {}, Unused::zeros);
   expect_values(by[0], {2}, {3, 12});
   expect_values(by[1], {1}, {0});
@@ -278,8 +266,7 @@ TEST(Gradient, IsRefusedWhereThereIsNone) {
 TEST(Gradient, ByAFunctionsArgument) {
   const Tensor x = f64({1, 2}, {2});  // which takes none
   expect_values(grad([](const Tensor& t) { return (t * t * t).sum(); })(x), {2}, {3, 12});
-  expect_values(value_and_grad([](const Tensor& t) { return (t * t * t).sum(); }, x).second, {2},
-                {3, 12});
+  expect_values(value_and_grad([](const Tensor& t) { return (t * t * t).sum(); }, x).second, {2}, {3, 12});
   expect_values(grad([&](const Tensor&) { return x.sum(); })(x), {2}, {0, 0});  // no function of its argument
 }
 

@@ -1,5 +1,5 @@
-// Operands that change in place after an operation: its slopes stay those at the operands that it was computed from. The
-// operations are the unary and binary rows of operations.def, and those that say their gradients.
+// Operands that change in place after an operation: its slopes stay those at the operands that it was computed from.
+// The operations are the unary and binary rows of operations.def, and those that say their gradients.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -21,8 +21,7 @@ using Change = void (*)(const Tensor& x);
 const std::vector<std::pair<std::string, Change>> kInPlaceChanges = {
     {"assigned", [](const Tensor& x) { x.assign(x.zeros_like()); }}, {"set", [](const Tensor& x) {
                                                                         const NoGrad no_grad;
-                                                                        set_in_place(x, x + 1,
-                                                                                     "add_");
+                                                                        set_in_place(x, x + 1, "add_");
                                                                       }}};
 
 /// The weighted sum of f's elements, made of operands that are computed or are parameters themselves.
@@ -30,8 +29,8 @@ struct Run {
   Many parameters, operands;
   Tensor sum{0};
 };
-Run run_of(const OfOperands& f, const std::vector<std::vector<double>>& values,
-           const std::vector<Ints>& shapes, bool computed, const std::string& device) {
+Run run_of(const OfOperands& f, const std::vector<std::vector<double>>& values, const std::vector<Ints>& shapes,
+           bool computed, const std::string& device) {
   Run out;
   for (std::size_t k = 0; k < values.size(); ++k) {
     out.parameters.push_back(f64(values[k], shapes[k]).to(device));
@@ -48,17 +47,14 @@ std::vector<std::vector<double>> slopes_of(const Run& run) {
   std::vector<std::vector<double>> out;
   if (!run.sum.requires_grad()) return out;
   run.sum.backward();
-  for (const Tensor& x : run.parameters)
-    out.push_back((x.grad() ? *x.grad() : x.zeros_like()).to_vector<double>());
+  for (const Tensor& x : run.parameters) out.push_back((x.grad() ? *x.grad() : x.zeros_like()).to_vector<double>());
   return out;
 }
 
 /// `more`: tensors that f uses and that are no operands of it; they are changed, too, and put back.
 void expect_slopes_stay(const OfOperands& f, const std::vector<std::vector<double>>& values,
-                        const std::vector<Ints>& shapes, const Many& more = {},
-                        const std::string& device = "INTERP") {
-  const std::vector<std::vector<double>> expected =
-      slopes_of(run_of(f, values, shapes, false, device));
+                        const std::vector<Ints>& shapes, const Many& more = {}, const std::string& device = "INTERP") {
+  const std::vector<std::vector<double>> expected = slopes_of(run_of(f, values, shapes, false, device));
   Many before;
   for (const Tensor& t : more) before.push_back(t.contiguous().realize());
   for (const auto& [name, change] : kInPlaceChanges)
@@ -85,19 +81,18 @@ TEST(InPlace, SlopesOfEachUnaryFunction) {
 }
 
 bool is_of_integers(const std::string& name) {
-  for (const char* n :
-       {"gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "lshift", "rshift"})
+  for (const char* n : {"gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "lshift", "rshift"})
     if (name == n) return true;
   return false;
 }
 
 TEST(InPlace, SlopesOfEachBinaryFunction) {
-#define STRATA_BINARY(name, ...)                                                         \
-  {                                                                                      \
-    SCOPED_TRACE(#name);                                                                 \
-    if (!is_of_integers(#name))                                                          \
-      expect_slopes_stay([](const Many& x) { return x[0].name(x[1]); },                  \
-                         {spread(6, 0.1, 2), spread(6, 0.1, 0.9, 3)}, {{2, 3}, {2, 3}}); \
+#define STRATA_BINARY(name, ...)                                                                                     \
+  {                                                                                                                  \
+    SCOPED_TRACE(#name);                                                                                             \
+    if (!is_of_integers(#name))                                                                                      \
+      expect_slopes_stay([](const Many& x) { return x[0].name(x[1]); }, {spread(6, 0.1, 2), spread(6, 0.1, 0.9, 3)}, \
+                         {{2, 3}, {2, 3}});                                                                          \
   }
 #include "strata/ops/operations.def"
 }
@@ -136,10 +131,9 @@ TEST(InPlace, SlopesByIndicesThatChange) {
   const Tensor index = i64(places).to("LLVM");
   const std::vector<double> values = spread(kPlaces, -1, 1), more = spread(kPicks, -1, 1, 3);
   ASSERT_TRUE(ops::is_sum_by_order({}, {kPicks}, kPlaces));
-  expect_slopes_stay([&](const Many& x) { return x[0].take(index).square(); }, {values},
-                     {{kPlaces}}, {index}, "LLVM");
-  expect_slopes_stay([&](const Many& x) { return x[0].scatter_add(0, index, x[1]).square(); },
-                     {values, more}, {{kPlaces}, {kPicks}}, {index}, "LLVM");
+  expect_slopes_stay([&](const Many& x) { return x[0].take(index).square(); }, {values}, {{kPlaces}}, {index}, "LLVM");
+  expect_slopes_stay([&](const Many& x) { return x[0].scatter_add(0, index, x[1]).square(); }, {values, more},
+                     {{kPlaces}, {kPicks}}, {index}, "LLVM");
 }
 
 TEST(InPlace, SlopesOfSlopes) {

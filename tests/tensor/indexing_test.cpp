@@ -11,8 +11,7 @@ namespace {
 using Subscripts = std::vector<Subscript>;
 
 /// The indices that Python's slice takes, by walking.
-Place walked(std::optional<std::int64_t> begin, std::optional<std::int64_t> end, std::int64_t step,
-             std::int64_t n) {
+Place walked(std::optional<std::int64_t> begin, std::optional<std::int64_t> end, std::int64_t step, std::int64_t n) {
   const auto from_end = [&](std::int64_t v) { return v < 0 ? v + n : v; };
   Place out;
   if (step > 0) {
@@ -21,15 +20,12 @@ Place walked(std::optional<std::int64_t> begin, std::optional<std::int64_t> end,
       out.push_back(k);
   } else {
     const std::int64_t last = std::max<std::int64_t>(end ? from_end(*end) : -1, -1);
-    for (std::int64_t k = std::min(begin ? from_end(*begin) : n - 1, n - 1); k > last; k += step)
-      out.push_back(k);
+    for (std::int64_t k = std::min(begin ? from_end(*begin) : n - 1, n - 1); k > last; k += step) out.push_back(k);
   }
   return out;
 }
 
-std::optional<Int> size_of(std::optional<std::int64_t> v) {
-  return v ? std::optional<Int>(Int(*v)) : std::nullopt;
-}
+std::optional<Int> size_of(std::optional<std::int64_t> v) { return v ? std::optional<Int>(Int(*v)) : std::nullopt; }
 
 TEST(Index, SlicesAreAsPython) {
   for (const std::int64_t n : {0, 1, 5}) {
@@ -59,8 +55,7 @@ TEST(Index, IntegersSlicesAndNewAxes) {
   expect_values(x[{1, 2, 3}], {}, {23});
   expect_elements(x[{Slice{}, 1}], {2, 4}, [](const Place& i) { return i[0] * 12 + 4 + i[1]; });
   expect_elements(x[{ellipsis, -1}], {2, 3}, [](const Place& i) { return i[0] * 12 + i[1] * 4 + 3; });
-  expect_elements(x[{0, ellipsis, Slice{1, 3}}], {3, 2},
-                  [](const Place& i) { return i[0] * 4 + i[1] + 1; });
+  expect_elements(x[{0, ellipsis, Slice{1, 3}}], {3, 2}, [](const Place& i) { return i[0] * 4 + i[1] + 1; });
   EXPECT_EQ((x[{0, 1, ellipsis, 2}]).shape(), Ints({}));
   expect_elements(x[{new_axis, ellipsis, new_axis, 0}], {1, 2, 3, 1},
                   [](const Place& i) { return i[1] * 12 + i[2] * 4; });
@@ -81,9 +76,7 @@ TEST(Index, OneTensorOfIntegers) {
   const Tensor x = counted({3, 4});
   const Tensor i = i64({2, 0, -1, 2}, {2, 2});
   const Place rows = {2, 0, 2, 2};
-  const auto row = [&](std::int64_t a, std::int64_t b) {
-    return rows[static_cast<std::size_t>(a * 2 + b)];
-  };
+  const auto row = [&](std::int64_t a, std::int64_t b) { return rows[static_cast<std::size_t>(a * 2 + b)]; };
   expect_elements(x[i], {2, 2, 4}, [&](const Place& p) { return row(p[0], p[1]) * 4 + p[2]; });
   expect_elements(x[{Slice{}, i}], {3, 2, 2}, [&](const Place& p) {
     return p[0] * 4 + (p[1] == 1 && p[2] == 0 ? 3 : row(p[1], p[2]));
@@ -106,22 +99,19 @@ TEST(Index, CheckedIndices) {
   EXPECT_EQ(x[rows({})].shape(), Ints({0, 4}));
   expect_error([&] { x[rows({0, 3})]; }, "[index] index 3 is outside of axis 0 of size 3");
   expect_error([&] { x[{0, rows({-5, 1})}]; }, "[index] index -5 is outside of axis 1 of size 4");
-  expect_error([&] { x.index_put({rows({0, 7})}, 1); },
-               "[index] index 7 is outside of axis 0 of size 3");
-  for (const DType d : {dtypes::int8, dtypes::int16, dtypes::int32, dtypes::uint8, dtypes::uint16,
-                        dtypes::uint32, dtypes::uint64}) {
+  expect_error([&] { x.index_put({rows({0, 7})}, 1); }, "[index] index 7 is outside of axis 0 of size 3");
+  for (const DType d :
+       {dtypes::int8, dtypes::int16, dtypes::int32, dtypes::uint8, dtypes::uint16, dtypes::uint32, dtypes::uint64}) {
     expect_values(x[{Subscript::checked(i64({2, 1}).cast(d)), 0}], {2}, {8, 4});
     expect_error([&] { x[Subscript::checked(i64({0, 100}).cast(d))]; },
                  "[index] index 100 is outside of axis 0 of size 3");
   }
-  expect_error([&] { x[Subscript::checked(i64({-1}).cast(dtypes::uint64))]; },
-               "is outside of axis 0");
+  expect_error([&] { x[Subscript::checked(i64({-1}).cast(dtypes::uint64))]; }, "is outside of axis 0");
   expect_error([&] { counted({0})[rows({0})]; }, "[index] index 0 is outside of axis 0 of size 0");
 }
 
 TEST(Index, ValuesElsewhereDoNotLeak) {
-  const double nan = std::numeric_limits<double>::quiet_NaN(),
-               inf = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   expect_values(f64({nan, inf, 3, -inf}, {4})[i64({2, 1})], {2}, {3, inf});
 }
 
@@ -135,24 +125,19 @@ TEST(Index, SeveralTensorsOfIntegers) {
   const auto to = [](const Place& v, std::int64_t k) { return v[static_cast<std::size_t>(k)]; };
   const auto wrap = [](std::int64_t k, std::int64_t n) { return k < 0 ? k + n : k; };
   // Side by side: their dimensions stand there.
-  expect_elements(x[{i, j}], {3, 4, 5}, [&](const Place& p) {
-    return at(to(is, p[0]), wrap(to(js, p[0]), 3), p[1], p[2]);
-  });
-  expect_elements(x[{Slice{}, j, i}], {2, 3, 5}, [&](const Place& p) {
-    return at(p[0], wrap(to(js, p[1]), 3), to(is, p[1]), p[2]);
-  });
+  expect_elements(x[{i, j}], {3, 4, 5},
+                  [&](const Place& p) { return at(to(is, p[0]), wrap(to(js, p[0]), 3), p[1], p[2]); });
+  expect_elements(x[{Slice{}, j, i}], {2, 3, 5},
+                  [&](const Place& p) { return at(p[0], wrap(to(js, p[1]), 3), to(is, p[1]), p[2]); });
   expect_elements(x[{Slice{}, i, column}], {2, 2, 3, 5},
                   [&](const Place& p) { return at(p[0], to(is, p[2]), to(columns, p[1]), p[3]); });
   // Apart: in front.
-  expect_elements(x[{i, Slice{}, j}], {3, 3, 5}, [&](const Place& p) {
-    return at(to(is, p[0]), p[1], wrap(to(js, p[0]), 4), p[2]);
-  });
-  expect_elements(x[{Slice{}, i, Slice{1, 3}, column}], {2, 3, 2, 2}, [&](const Place& p) {
-    return at(p[2], to(is, p[1]), p[3] + 1, to(columns, p[0]));
-  });
-  expect_elements(x[{i, new_axis, j}], {3, 1, 4, 5}, [&](const Place& p) {
-    return at(to(is, p[0]), wrap(to(js, p[0]), 3), p[2], p[3]);
-  });
+  expect_elements(x[{i, Slice{}, j}], {3, 3, 5},
+                  [&](const Place& p) { return at(to(is, p[0]), p[1], wrap(to(js, p[0]), 4), p[2]); });
+  expect_elements(x[{Slice{}, i, Slice{1, 3}, column}], {2, 3, 2, 2},
+                  [&](const Place& p) { return at(p[2], to(is, p[1]), p[3] + 1, to(columns, p[0])); });
+  expect_elements(x[{i, new_axis, j}], {3, 1, 4, 5},
+                  [&](const Place& p) { return at(to(is, p[0]), wrap(to(js, p[0]), 3), p[2], p[3]); });
   // An integer takes its axis away before, as PyTorch has it.
   expect_elements(x[{Slice{}, i, 2, j}], {2, 3},
                   [&](const Place& p) { return at(p[0], to(is, p[1]), 2, wrap(to(js, p[1]), 5)); });
@@ -171,8 +156,8 @@ TEST(Index, Masks) {
   expect_values(x[{Slice{}, bools({true, false, true}, {3})}], {2, 2}, {0, 2, 3, 5});
   expect_values(x[{bools({true, true}, {2}), i64({2, 0})}], {2}, {2, 3});
   EXPECT_EQ((x[x > 9.0]).shape(), Ints({0}));
-  expect_elements(counted({2, 2, 3})[{bools({true, false, false, true}, {2, 2}), Slice{1, 3}}],
-                  {2, 2}, [](const Place& i) { return i[0] * 9 + i[1] + 1; });
+  expect_elements(counted({2, 2, 3})[{bools({true, false, false, true}, {2, 2}), Slice{1, 3}}], {2, 2},
+                  [](const Place& i) { return i[0] * 9 + i[1] + 1; });
   expect_elements(counted({3, 2, 2})[{Slice{}, bools({false, true, true, true}, {2, 2})}], {3, 3},
                   [](const Place& i) { return i[0] * 4 + i[1] + 1; });
   expect_elements(x[bools({true}, {})], {1, 2, 3}, [](const Place& i) { return i[1] * 3 + i[2]; });
@@ -183,8 +168,7 @@ TEST(Index, Masks) {
 
 TEST(Index, PutWhereSlicesAre) {
   const Tensor x = counted({3, 4});
-  expect_elements(x.index_put({1}, 9), {3, 4},
-                  [](const Place& i) { return i[0] == 1 ? 9 : i[0] * 4 + i[1]; });
+  expect_elements(x.index_put({1}, 9), {3, 4}, [](const Place& i) { return i[0] == 1 ? 9 : i[0] * 4 + i[1]; });
   expect_elements(x.index_put({Slice{}, Slice{1, 3}}, counted({2}) + 100), {3, 4},
                   [](const Place& i) { return i[1] == 1 || i[1] == 2 ? 99 + i[1] : i[0] * 4 + i[1]; });
   expect_elements(x.index_put({Slice{{}, {}, -2}, Slice{3, {}, -2}}, counted({2, 2}) + 100), {3, 4},
@@ -192,9 +176,8 @@ TEST(Index, PutWhereSlicesAre) {
                     const bool is_there = i[0] % 2 == 0 && i[1] % 2 == 1;
                     return is_there ? 100 + (1 - i[0] / 2) * 2 + (1 - i[1] / 2) : i[0] * 4 + i[1];
                   });
-  expect_elements(
-      x.index_put({1, new_axis, Slice{1, {}, 2}}, i64({50, 60}, {1, 1, 2})), {3, 4},
-      [](const Place& i) { return i[0] == 1 && i[1] % 2 == 1 ? 45 + 5 * i[1] : i[0] * 4 + i[1]; });
+  expect_elements(x.index_put({1, new_axis, Slice{1, {}, 2}}, i64({50, 60}, {1, 1, 2})), {3, 4},
+                  [](const Place& i) { return i[0] == 1 && i[1] % 2 == 1 ? 45 + 5 * i[1] : i[0] * 4 + i[1]; });
   expect_elements(x.index_put({ellipsis}, 5), {3, 4}, [](const Place&) { return 5; });
   expect_elements(x.index_put({0}, 10, true), {3, 4},
                   [](const Place& i) { return i[0] * 4 + i[1] + (i[0] == 0 ? 10 : 0); });
@@ -217,8 +200,7 @@ TEST(Index, PutReplacesAnything) {
 
 TEST(Index, PutWhereTensorsSay) {
   const Tensor x = counted({3, 4});
-  expect_elements(x.index_put({i64({2, -3})}, 9), {3, 4},
-                  [](const Place& i) { return i[0] == 1 ? 4 + i[1] : 9; });
+  expect_elements(x.index_put({i64({2, -3})}, 9), {3, 4}, [](const Place& i) { return i[0] == 1 ? 4 + i[1] : 9; });
   expect_values(counted({3}).index_put({i64({1, 1, 1})}, i64({5, 6, 7})), {3}, {0, 7, 2});
   expect_values(counted({3}).index_put({i64({1, 1, 0})}, i64({5, 6, 7}), true), {3}, {7, 12, 2});
   expect_values(counted({3}).index_put({i64({7, -4})}, 9), {3}, {0, 1, 2});  // outside: nowhere
@@ -227,34 +209,28 @@ TEST(Index, PutWhereTensorsSay) {
     return i == Place{0, 1} ? 50 : i == Place{2, 3} ? 60 : i[0] * 4 + i[1];
   });
   // Apart: the value's dimensions of indices are in front.
-  expect_elements(
-      counted({2, 3, 2}).index_put({i64({0, 1}), Slice{1, 3}, i64({1, 0})}, counted({2, 2}) + 100),
-      {2, 3, 2}, [](const Place& i) {
-        const bool is_there = i[1] > 0 && i[2] == 1 - i[0];
-        return is_there ? 100 + i[0] * 2 + i[1] - 1 : (i[0] * 3 + i[1]) * 2 + i[2];
-      });
+  expect_elements(counted({2, 3, 2}).index_put({i64({0, 1}), Slice{1, 3}, i64({1, 0})}, counted({2, 2}) + 100),
+                  {2, 3, 2}, [](const Place& i) {
+                    const bool is_there = i[1] > 0 && i[2] == 1 - i[0];
+                    return is_there ? 100 + i[0] * 2 + i[1] - 1 : (i[0] * 3 + i[1]) * 2 + i[2];
+                  });
   expect_elements(x.index_put({x > 6.0}, 0), {3, 4},
                   [](const Place& i) { return i[0] * 4 + i[1] > 6 ? 0 : i[0] * 4 + i[1]; });
-  expect_elements(
-      x.index_put({Slice{1, {}}, bools({true, false, false, true}, {4})}, counted({2, 2}) + 100),
-      {3, 4}, [](const Place& i) {
-        const bool is_there = i[0] > 0 && (i[1] == 0 || i[1] == 3);
-        return is_there ? 100 + (i[0] - 1) * 2 + i[1] / 3 : i[0] * 4 + i[1];
-      });
+  expect_elements(x.index_put({Slice{1, {}}, bools({true, false, false, true}, {4})}, counted({2, 2}) + 100), {3, 4},
+                  [](const Place& i) {
+                    const bool is_there = i[0] > 0 && (i[1] == 0 || i[1] == 3);
+                    return is_there ? 100 + (i[0] - 1) * 2 + i[1] / 3 : i[0] * 4 + i[1];
+                  });
 }
 
 TEST(Index, Gradients) {
   const std::vector<double> v = spread(6, -2, 2), w = spread(4, -2, 2);
   const Tensor rows = i64({1, 0, 1}), columns = i64({2, -1, 0});
-  expect_gradient([&](const Tensor& x) { return x[{Slice{{}, {}, -1}, Slice{0, {}, 2}}].square(); },
-                  v, {2, 3});
+  expect_gradient([&](const Tensor& x) { return x[{Slice{{}, {}, -1}, Slice{0, {}, 2}}].square(); }, v, {2, 3});
   expect_gradient([&](const Tensor& x) { return x[rows].square(); }, v, {2, 3});
   expect_gradient([&](const Tensor& x) { return x[{rows, columns}].square(); }, v, {2, 3});
-  expect_gradient(
-      [&](const Tensor& x) {
-        return x[bools({true, false, false, true, true, false}, {2, 3})].square();
-      },
-      v, {2, 3});
+  expect_gradient([&](const Tensor& x) { return x[bools({true, false, false, true, true, false}, {2, 3})].square(); },
+                  v, {2, 3});
   const auto put = [&](const Subscripts& where, bool accumulate) {
     return [=](const Many& xs) { return xs[0].index_put(where, xs[1], accumulate).square(); };
   };
@@ -311,8 +287,7 @@ TEST(Index, RandomSubscripts) {
     // Axes that are left, in order; those of tensors are one. Apart they would be in front: here the first of them is.
     std::vector<std::size_t> left;
     for (std::size_t k = 0; k < 3; ++k)
-      if (kind[k] == 1 ||
-          (kind[k] == 2 && std::count(kind.begin(), kind.begin() + static_cast<int>(k), 2) == 0))
+      if (kind[k] == 1 || (kind[k] == 2 && std::count(kind.begin(), kind.begin() + static_cast<int>(k), 2) == 0))
         left.push_back(k);
     Place sizes;
     for (const std::size_t k : left) sizes.push_back(static_cast<std::int64_t>(taken[k].size()));
@@ -321,8 +296,7 @@ TEST(Index, RandomSubscripts) {
       for (std::size_t k = 0; k < 3; ++k) {
         std::size_t at = 0;
         for (std::size_t j = 0; j < left.size(); ++j)
-          if (left[j] == k || (kind[k] == 2 && kind[left[j]] == 2))
-            at = static_cast<std::size_t>(i[j]);
+          if (left[j] == k || (kind[k] == 2 && kind[left[j]] == 2)) at = static_cast<std::size_t>(i[j]);
         out = out * shape[k].value() + taken[k][at];
       }
       return out;
@@ -332,8 +306,7 @@ TEST(Index, RandomSubscripts) {
     const Tensor put = x.index_put(subscripts, x.index(subscripts) + 1000);
     EXPECT_EQ(values_of(put.index(subscripts)), values_of(x.index(subscripts) + 1000));
     std::vector<double> expected = values_of(x);
-    for (const double v : values_of(x.index(subscripts)))
-      expected[static_cast<std::size_t>(v)] = v + 1000;
+    for (const double v : values_of(x.index(subscripts))) expected[static_cast<std::size_t>(v)] = v + 1000;
     EXPECT_EQ(values_of(put), expected);
   }
 }

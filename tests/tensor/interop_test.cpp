@@ -78,10 +78,8 @@ TEST(Interop, BytesThatAreNoBoolsAreTrue) {
   const Tensor x = Tensor::from_blob(bytes, {8}, dtypes::boolean);
   EXPECT_EQ(x.sum().item<std::int64_t>(), 5);
   EXPECT_EQ(x.eq(x.logical_not().logical_not()).sum().item<std::int64_t>(), 8);
-  EXPECT_EQ(x.nonzero().flatten().to_vector<std::int64_t>(),
-            (std::vector<std::int64_t>{1, 2, 3, 5, 7}));
-  EXPECT_EQ(x.to_vector<bool>(),
-            (std::vector<bool>{false, true, true, true, false, true, false, true}));
+  EXPECT_EQ(x.nonzero().flatten().to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 2, 3, 5, 7}));
+  EXPECT_EQ(x.to_vector<bool>(), (std::vector<bool>{false, true, true, true, false, true, false, true}));
   EXPECT_TRUE(x[2].item<bool>());
 }
 
@@ -133,8 +131,7 @@ TEST(Interop, RandomStridesAreViewsOfTheMemory) {
 
 TEST(Interop, KernelsReadStridedMemory) {
   const Floats storage = up_to(200);
-  const Tensor x =
-      Tensor::from_blob(storage.data() + 60, {3, 2, 4}, {.strides = Index{-20, 5, 1}}) + 1;
+  const Tensor x = Tensor::from_blob(storage.data() + 60, {3, 2, 4}, {.strides = Index{-20, 5, 1}}) + 1;
   Floats expected;
   for (const Index& at : places_of({3, 2, 4}))
     expected.push_back(storage[static_cast<std::size_t>(60 + place_in_memory({-20, 5, 1}, at))] + 1);
@@ -210,8 +207,7 @@ TEST(Interop, BackwardsMemoryIsFreedByItsFirstElement) {
   Floats storage = up_to(4);
   void* told = nullptr;
   {
-    const Tensor x = Tensor::from_blob(
-        &storage[3], {4}, {.strides = Index{-1}, .deleter = [&](void* p) { told = p; }});
+    const Tensor x = Tensor::from_blob(&storage[3], {4}, {.strides = Index{-1}, .deleter = [&](void* p) { told = p; }});
     EXPECT_EQ(floats(x + 0), (Floats{3, 2, 1, 0}));
   }
   EXPECT_EQ(told, &storage[3]);
@@ -222,9 +218,9 @@ TEST(Interop, WhatIsNotAlignedIsCopied) {
   const Floats values = up_to(10);
   std::memcpy(&bytes[1], values.data(), 40);
   int frees = 0;
-  const Tensor x = Tensor::from_blob(
-      &bytes[1], {5}, dtypes::float32,
-      {.strides = Index{2}, .deleter = [&](void* p) { frees += p == &bytes[1] ? 1 : 100; }});
+  const Tensor x =
+      Tensor::from_blob(&bytes[1], {5}, dtypes::float32,
+                        {.strides = Index{2}, .deleter = [&](void* p) { frees += p == &bytes[1] ? 1 : 100; }});
   EXPECT_EQ(frees, 1);
   bytes.fill(0);
   EXPECT_EQ(floats(x), (Floats{0, 2, 4, 6, 8}));
@@ -233,8 +229,7 @@ TEST(Interop, WhatIsNotAlignedIsCopied) {
 TEST(Interop, NoElementsNeedNoMemory) {
   int frees = 0;
   const auto count = [&](void*) { ++frees; };
-  const Tensor x =
-      Tensor::from_blob(nullptr, {3, 0, std::int64_t{1} << 62}, dtypes::int32, {.deleter = count});
+  const Tensor x = Tensor::from_blob(nullptr, {3, 0, std::int64_t{1} << 62}, dtypes::int32, {.deleter = count});
   EXPECT_EQ(frees, 1);
   EXPECT_EQ(x.to_vector<int>(), std::vector<int>());
   EXPECT_EQ(strided_buffer(x).shape[1], 0);
@@ -243,11 +238,10 @@ TEST(Interop, NoElementsNeedNoMemory) {
 
 TEST(Interop, WhatIsRefusedStaysTheCallers) {
   int frees = 0;
-  const auto refused = [&](ErrorKind kind, const char* text, const Ints& shape,
-                           std::optional<Index> strides, float* at, DType dtype = dtypes::float32) {
+  const auto refused = [&](ErrorKind kind, const char* text, const Ints& shape, std::optional<Index> strides, float* at,
+                           DType dtype = dtypes::float32) {
     const std::string what = error_of(kind, [&] {
-      Tensor::from_blob(static_cast<void*>(at), shape, dtype,
-                        {.strides = strides, .deleter = [&](void*) { ++frees; }});
+      Tensor::from_blob(static_cast<void*>(at), shape, dtype, {.strides = strides, .deleter = [&](void*) { ++frees; }});
     });
     EXPECT_TRUE(has(what, text)) << what;
   };
@@ -274,8 +268,7 @@ TEST(Interop, ReadOnlyMemoryIsNotWritten) {
   const Floats storage = up_to(4);
   const Tensor x = Tensor::from_blob(storage.data(), {4});
   EXPECT_TRUE(x.buffer().is_read_only());
-  EXPECT_TRUE(
-      has(error_of(ErrorKind::domain, [&] { x.buffer().copy_from(x.buffer()); }), "read-only"));
+  EXPECT_TRUE(has(error_of(ErrorKind::domain, [&] { x.buffer().copy_from(x.buffer()); }), "read-only"));
   Floats mine = storage;
   EXPECT_FALSE(Tensor::from_blob(mine.data(), {4}).buffer().is_read_only());
   EXPECT_TRUE(Tensor::from_blob(mine.data(), {4}, {.read_only = true}).buffer().is_read_only());
@@ -311,8 +304,7 @@ TEST(Interop, AVectorIsMovedIn) {
   EXPECT_EQ(x->span<float>().data(), memory);
   EXPECT_EQ(floats(*x), up_to(6));
   EXPECT_EQ(floats(Tensor::from(Floats{}, {0, 2})), Floats());
-  EXPECT_EQ(Tensor::from(std::vector<bool>{true, false}, {2}).to_vector<bool>(),
-            (std::vector<bool>{true, false}));
+  EXPECT_EQ(Tensor::from(std::vector<bool>{true, false}, {2}).to_vector<bool>(), (std::vector<bool>{true, false}));
   Floats kept = up_to(3);
   x = Tensor::from(kept, {3});  // an lvalue is copied
   kept[0] = 9;
@@ -456,8 +448,7 @@ TEST(Interop, MapsThatCannotSayATensorAreRefused) {
     const Tensor wide = x.select(0, 0).expand({2, 3});
     to_map<Eigen::Map<const ByRows, 0, AnyStride>>(wide);
   });
-  refused(ErrorKind::shape, "4 rows and 1 columns",
-          [&] { to_map<Eigen::Map<const Eigen::Vector4f>>(x); });
+  refused(ErrorKind::shape, "4 rows and 1 columns", [&] { to_map<Eigen::Map<const Eigen::Vector4f>>(x); });
   refused(ErrorKind::shape, "not a matrix", [&] {
     const Tensor deep = x.unsqueeze(0);
     to_map<Eigen::Map<const ByRows>>(deep);
@@ -465,8 +456,7 @@ TEST(Interop, MapsThatCannotSayATensorAreRefused) {
   refused(ErrorKind::domain, "[as]", [&] { to_map<Eigen::Map<const Eigen::MatrixXd>>(x); });
   alignas(16) std::array<float, 5> storage{};
   const Tensor askew = as_tensor(std::span(storage).subspan(1), {2, 2});
-  refused(ErrorKind::domain, "not aligned to 16",
-          [&] { to_map<Eigen::Map<const ByRows, Eigen::Aligned16>>(askew); });
+  refused(ErrorKind::domain, "not aligned to 16", [&] { to_map<Eigen::Map<const ByRows, Eigen::Aligned16>>(askew); });
 }
 
 #endif

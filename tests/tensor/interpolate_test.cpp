@@ -22,16 +22,14 @@ double clamped(const std::vector<double>& row, double at) {
   return row[static_cast<std::size_t>(std::clamp(at, 0.0, static_cast<double>(row.size() - 1)))];
 }
 double linear_at(const std::vector<double>& row, double at) {
-  const double inside = std::clamp(at, 0.0, static_cast<double>(row.size() - 1)),
-               first = std::floor(inside);
+  const double inside = std::clamp(at, 0.0, static_cast<double>(row.size() - 1)), first = std::floor(inside);
   return clamped(row, first) * (1 - (inside - first)) + clamped(row, first + 1) * (inside - first);
 }
 double cubic_at(const std::vector<double>& row, double at) {
   double sum = 0;
   for (double k = std::floor(at) - 1; k <= std::floor(at) + 2; ++k) {
     const double d = std::abs(at - k), a = -0.75;
-    const double weight = d <= 1 ? (a + 2) * d * d * d - (a + 3) * d * d + 1
-                                 : a * (d * d * d - 5 * d * d + 8 * d - 4);
+    const double weight = d <= 1 ? (a + 2) * d * d * d - (a + 3) * d * d + 1 : a * (d * d * d - 5 * d * d + 8 * d - 4);
     sum += weight * clamped(row, k);
   }
   return sum;
@@ -71,42 +69,36 @@ TEST(Interpolate, NearestIsTheOneBeforeOrTheNearest) {
     expect_near(interpolate(x.tensor(), {.size = to}), {2, 1, to}, [&](const Place& p) {
       return x.at({p[0], 0, static_cast<std::int64_t>(std::floor(static_cast<double>(p[2]) * step))});
     });
-    expect_near(interpolate(x.tensor(), {.size = to, .mode = Interpolation::nearest_exact}),
-                {2, 1, to}, [&](const Place& p) {
-                  return x.at({p[0], 0,
-                               static_cast<std::int64_t>(
-                                   std::floor((static_cast<double>(p[2]) + 0.5) * step))});
-                });
+    expect_near(
+        interpolate(x.tensor(), {.size = to, .mode = Interpolation::nearest_exact}), {2, 1, to}, [&](const Place& p) {
+          return x.at({p[0], 0, static_cast<std::int64_t>(std::floor((static_cast<double>(p[2]) + 0.5) * step))});
+        });
   }
-  expect_values(interpolate(counted({1, 1, 3}, dtypes::int32), {.scale_factor = {2}}), {1, 1, 6},
-                {0, 0, 1, 1, 2, 2});
+  expect_values(interpolate(counted({1, 1, 3}, dtypes::int32), {.scale_factor = {2}}), {1, 1, 6}, {0, 0, 1, 1, 2, 2});
 }
 
 TEST(Interpolate, ByFactors) {
   const Tensor x = counted({1, 1, 2, 2, 2});
   EXPECT_EQ(interpolate(x, {.scale_factor = {2, 1, 1.5}, .mode = Interpolation::linear}).shape(),
             Ints({1, 1, 4, 2, 3}));
-  expect_values(interpolate(counted({1, 1, 2}), {.scale_factor = {2}, .mode = Interpolation::linear}),
-                {1, 1, 4}, {0, 0.25, 0.75, 1});
+  expect_values(interpolate(counted({1, 1, 2}), {.scale_factor = {2}, .mode = Interpolation::linear}), {1, 1, 4},
+                {0, 0.25, 0.75, 1});
   // The factor itself says where outputs lie: 2.6 elements of 1/1.3 each are two outputs.
   const double step = 1 / 1.3;
-  expect_near(interpolate(counted({1, 1, 2}), {.scale_factor = {1.3}, .mode = Interpolation::linear}),
-              {1, 1, 2},
+  expect_near(interpolate(counted({1, 1, 2}), {.scale_factor = {1.3}, .mode = Interpolation::linear}), {1, 1, 2},
               [&](const Place& p) { return linear_at({0, 1}, place_of(p[2], step, false)); });
 }
 
 TEST(Interpolate, ErrorsSayWhatIsExpected) {
   const Tensor x = counted({1, 1, 4});
   expect_error([&] { interpolate(x, {}); }, "[interpolate] either a size or a factor is expected");
-  expect_error([&] { interpolate(x, {.size = 2, .scale_factor = {2}}); },
-               "either a size or a factor");
+  expect_error([&] { interpolate(x, {.size = 2, .scale_factor = {2}}); }, "either a size or a factor");
   expect_error([&] { interpolate(x, {.size = 2, .align_corners = true}); }, "align_corners");
   expect_error([&] { interpolate(x, {.scale_factor = {0.1}}); }, "a factor of");
   expect_error([&] { interpolate(x, {.scale_factor = {NAN}}); }, "a factor of");
   expect_error([&] { interpolate(x, {.size = std::int64_t{1} << 30}); }, "the size 1073741824");
   expect_error([&] { interpolate(x, {.size = PerAxis{2, 2}}); }, "size of 2 axes, not 1");
-  expect_error([&] { interpolate(counted({4, 4}), {.size = 2}); },
-               "[interpolate] the input has shape (4, 4)");
+  expect_error([&] { interpolate(counted({4, 4}), {.size = 2}); }, "[interpolate] the input has shape (4, 4)");
   expect_error([&] { interpolate(i64({1}, {1, 1, 1}), {.size = 2, .mode = Interpolation::linear}); },
                "[interpolate] the input has dtype i64");
   expect_error([&] { interpolate(counted({1, 1, 0}), {.size = 2}); }, "[interpolate] of nothing");
@@ -115,9 +107,8 @@ TEST(Interpolate, ErrorsSayWhatIsExpected) {
 TEST(Interpolate, Gradients) {
   const std::vector<double> values = spread(4, -1, 1);
   for (const Interpolation mode : {Interpolation::nearest, Interpolation::linear, Interpolation::cubic})
-    expect_gradient(
-        [mode](const Tensor& x) { return interpolate(x, {.size = PerAxis{3, 3}, .mode = mode}); },
-        values, {1, 1, 2, 2});
+    expect_gradient([mode](const Tensor& x) { return interpolate(x, {.size = PerAxis{3, 3}, .mode = mode}); }, values,
+                    {1, 1, 2, 2});
 }
 
 }  // namespace

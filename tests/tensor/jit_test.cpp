@@ -25,8 +25,7 @@ using Floats = std::vector<float>;
 
 TEST(Jit, GivesWhatTheFunctionGives) {
   auto f = jit([](const Tensor& a, const Tensor& b) { return (a * b).sum() + a; });
-  for (float k = 1; k < 6; ++k)
-    EXPECT_EQ(floats(f(f32({k, 2}), f32({3, k}))), (Floats{3 * k + 2 * k + k, 5 * k + 2}));
+  for (float k = 1; k < 6; ++k) EXPECT_EQ(floats(f(f32({k, 2}), f32({3, k}))), (Floats{3 * k + 2 * k + k, 5 * k + 2}));
   EXPECT_EQ(f.jit()->runs(), 2U);
   EXPECT_EQ(f.jit()->replays(), 3U);
 }
@@ -35,8 +34,7 @@ TEST(Jit, ResultsAreTheCallers) {
   auto f = jit([](const Tensor& a) { return a + 1; });
   std::vector<Tensor> held;
   for (float k = 0; k < 6; ++k) held.push_back(f(f32({k})));
-  for (std::size_t k = 0; k < held.size(); ++k)
-    EXPECT_EQ(floats(held[k]), (Floats{static_cast<float>(k) + 1}));
+  for (std::size_t k = 0; k < held.size(); ++k) EXPECT_EQ(floats(held[k]), (Floats{static_cast<float>(k) + 1}));
 }
 
 TEST(Jit, OneTensorTwice) {
@@ -119,8 +117,7 @@ TEST(Jit, OneCaptureForAllValuesOfAVariable) {
   const Variable n("n", 1, 8);
   auto f = jit([](const Tensor& a) { return std::vector<Tensor>{a.sum(), a * 2}; });
   for (std::int64_t size = 1; size < 8; ++size) {
-    const Tensor x =
-        Tensor::from_buffer(Buffer::fromCPU(Floats(8, 1)), {n.bind(size)}).to("INTERP");
+    const Tensor x = Tensor::from_buffer(Buffer::fromCPU(Floats(8, 1)), {n.bind(size)}).to("INTERP");
     const std::vector<Tensor> y = f(x);
     EXPECT_EQ(y[0].item(), static_cast<double>(size));
     EXPECT_EQ(floats(y[1]).size(), static_cast<std::size_t>(size));
@@ -292,8 +289,7 @@ TEST(JitInto, RefusesWhatItCannotWrite) {
     }
   };
   says(wide, "has shape (2,), but the output for the result has shape (3,)");
-  says(y.cast(dtypes::int32).realize(),
-       "has dtype f32, but the output for the result has dtype i32");
+  says(y.cast(dtypes::int32).realize(), "has dtype f32, but the output for the result has dtype i32");
   says(x, "shares memory with input 0");
   says(w, "shares memory with tensor that the function reads from outside 0");
   says(wide.shrink({{0, 2}}), "or a part of other memory");

@@ -1,5 +1,5 @@
-// A kernel written as text and the same written with Tensors are one graph: the same nodes, as both are fronts of the table of
-// operations.
+// A kernel written as text and the same written with Tensors are one graph: the same nodes, as both are fronts of the
+// table of operations.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,16 +16,13 @@
 namespace strata::test {
 namespace {
 
-LazyOp loaded(int slot, DType dtype) {
-  return LazyOp::load(slot, dtype, ShapeTracker::from_shape({2, 3}));
-}
+LazyOp loaded(int slot, DType dtype) { return LazyOp::load(slot, dtype, ShapeTracker::from_shape({2, 3})); }
 Tensor over(const LazyOp& node) { return TensorAccess::of(node, Device::get("INTERP")); }
 
 /// The value that the text stores, whose inputs are a, b and c of a dtype in slots 1, 2 and 3.
 LazyOp node_written(const std::string& expression, DType dtype) {
   std::string text;
-  for (const char* name : {"a", "b", "c"})
-    text += std::string(name) + ": " + std::string(dtype.name()) + "[2,3]; ";
+  for (const char* name : {"a", "b", "c"}) text += std::string(name) + ": " + std::string(dtype.name()) + "[2,3]; ";
   // Each input is used, so that slots do not depend on the expression.
   const KernelText kernel = parse_kernel(text + "y = " + expression);
   return kernel.kernel.src(0).src(0);
@@ -59,11 +56,10 @@ constexpr DType kDTypes[] = {dtypes::float32, dtypes::float16, dtypes::float64, 
 
 TEST(KernelFunctions, EachRowOfOneTensorIsTheSameGraph) {
   for (const DType dtype : kDTypes) {
-#define STRATA_UNARY(name, rule, in_place, names, ...)                                      \
-  expect_one_graph(#name "(a)", dtype,                                                      \
-                   [](const Tensor& a, const Tensor&, const Tensor&) { return a.name(); }); \
-  for (const char* other : std::vector<const char*>{STRATA_NAMES(names)})                   \
-    expect_one_graph(other + std::string("(a)"), dtype,                                     \
+#define STRATA_UNARY(name, rule, in_place, names, ...)                                                          \
+  expect_one_graph(#name "(a)", dtype, [](const Tensor& a, const Tensor&, const Tensor&) { return a.name(); }); \
+  for (const char* other : std::vector<const char*>{STRATA_NAMES(names)})                                       \
+    expect_one_graph(other + std::string("(a)"), dtype,                                                         \
                      [](const Tensor& a, const Tensor&, const Tensor&) { return a.name(); });
 #include "strata/ops/operations.def"
   }
@@ -71,13 +67,12 @@ TEST(KernelFunctions, EachRowOfOneTensorIsTheSameGraph) {
 
 TEST(KernelFunctions, EachRowOfTwoOperandsIsTheSameGraph) {
   for (const DType dtype : kDTypes) {
-#define STRATA_BINARY(name, rule, in_place, names, ...)                                        \
-  expect_one_graph(#name "(a, b)", dtype,                                                      \
-                   [](const Tensor& a, const Tensor& b, const Tensor&) { return a.name(b); }); \
-  expect_one_graph(#name "(a, 1)", dtypes::float32,                                            \
-                   [](const Tensor& a, const Tensor&, const Tensor&) { return a.name(1); });   \
-  for (const char* other : std::vector<const char*>{STRATA_NAMES(names)})                      \
-    expect_one_graph(other + std::string("(a, b)"), dtype,                                     \
+#define STRATA_BINARY(name, rule, in_place, names, ...)                                                               \
+  expect_one_graph(#name "(a, b)", dtype, [](const Tensor& a, const Tensor& b, const Tensor&) { return a.name(b); }); \
+  expect_one_graph(#name "(a, 1)", dtypes::float32,                                                                   \
+                   [](const Tensor& a, const Tensor&, const Tensor&) { return a.name(1); });                          \
+  for (const char* other : std::vector<const char*>{STRATA_NAMES(names)})                                             \
+    expect_one_graph(other + std::string("(a, b)"), dtype,                                                            \
                      [](const Tensor& a, const Tensor& b, const Tensor&) { return a.name(b); });
 #include "strata/ops/operations.def"
   }
@@ -91,9 +86,8 @@ TEST(KernelFunctions, EachOperatorIsTheSameGraph) {
 #include "strata/ops/operations.def"
     expect_one_graph("-a", dtype, [](const Tensor& a, const Tensor&, const Tensor&) { return -a; });
     expect_one_graph("~a", dtype, [](const Tensor& a, const Tensor&, const Tensor&) { return ~a; });
-    expect_one_graph("a // b", dtype, [](const Tensor& a, const Tensor& b, const Tensor&) {
-      return a.floor_divide(b);
-    });
+    expect_one_graph("a // b", dtype,
+                     [](const Tensor& a, const Tensor& b, const Tensor&) { return a.floor_divide(b); });
     if (dtype.is_bool()) continue;  // a text refuses a number that is none of the operand's dtype
     for (const int n : {2, 3, 7, 16, 17})
       expect_one_graph("a ** " + std::to_string(n), dtype,
@@ -103,27 +97,20 @@ TEST(KernelFunctions, EachOperatorIsTheSameGraph) {
 
 TEST(KernelFunctions, TheOthersAreTheSameGraph) {
   for (const DType dtype : kDTypes) {
-    expect_one_graph("max(a, b, c)", dtype, [](const Tensor& a, const Tensor& b, const Tensor& c) {
-      return a.maximum(b).maximum(c);
-    });
-    expect_one_graph("min(a, b)", dtype,
-                     [](const Tensor& a, const Tensor& b, const Tensor&) { return a.minimum(b); });
+    expect_one_graph("max(a, b, c)", dtype,
+                     [](const Tensor& a, const Tensor& b, const Tensor& c) { return a.maximum(b).maximum(c); });
+    expect_one_graph("min(a, b)", dtype, [](const Tensor& a, const Tensor& b, const Tensor&) { return a.minimum(b); });
     expect_one_graph("where(a, b, c)", dtype,
                      [](const Tensor& a, const Tensor& b, const Tensor& c) { return a.where(b, c); });
-    expect_one_graph("gelu(a)", dtype,
-                     [](const Tensor& a, const Tensor&, const Tensor&) { return a.gelu(); });
-    expect_one_graph("a @ b.permute(1, 0)", dtype, [](const Tensor& a, const Tensor& b, const Tensor&) {
-      return a.matmul(b.transpose());
-    });
+    expect_one_graph("gelu(a)", dtype, [](const Tensor& a, const Tensor&, const Tensor&) { return a.gelu(); });
+    expect_one_graph("a @ b.permute(1, 0)", dtype,
+                     [](const Tensor& a, const Tensor& b, const Tensor&) { return a.matmul(b.transpose()); });
     expect_one_graph("softmax(a, 1)", dtype,
                      [](const Tensor& a, const Tensor&, const Tensor&) { return a.softmax(1); });
-    expect_one_graph("a.max(1)", dtype,
-                     [](const Tensor& a, const Tensor&, const Tensor&) { return a.max(1, true); });
+    expect_one_graph("a.max(1)", dtype, [](const Tensor& a, const Tensor&, const Tensor&) { return a.max(1, true); });
     if (!dtype.is_float()) continue;
-    expect_one_graph("a.sum(0)", dtype,
-                     [](const Tensor& a, const Tensor&, const Tensor&) { return a.sum(0, true); });
-    expect_one_graph("a.mean()", dtype,
-                     [](const Tensor& a, const Tensor&, const Tensor&) { return a.mean({}, true); });
+    expect_one_graph("a.sum(0)", dtype, [](const Tensor& a, const Tensor&, const Tensor&) { return a.sum(0, true); });
+    expect_one_graph("a.mean()", dtype, [](const Tensor& a, const Tensor&, const Tensor&) { return a.mean({}, true); });
   }
 }
 

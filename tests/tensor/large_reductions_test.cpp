@@ -1,4 +1,5 @@
-// Reductions of 100,000 elements of each dtype: those of whole numbers are exact in what they are added up in, and rounded once.
+// Reductions of 100,000 elements of each dtype: those of whole numbers are exact in what they are added up in, and
+// rounded once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,8 +34,7 @@ std::vector<double> small_numbers(DType d) {
 /// A result beside what it is in f64: to the bit, once that is rounded to the result's dtype.
 void expect_rounded(const std::string& name, const Tensor& got, double want) {
   const Tensor rounded = Tensor::full({}, want, dtypes::float64).cast(got.dtype());
-  EXPECT_EQ(got.buffer()[0].as_double(), rounded.buffer()[0].as_double())
-      << name << " of " << got.dtype().name();
+  EXPECT_EQ(got.buffer()[0].as_double(), rounded.buffer()[0].as_double()) << name << " of " << got.dtype().name();
 }
 
 void check_sums(const Tensor& x, const std::vector<double>& values, const std::string& where) {
@@ -46,24 +46,18 @@ void check_sums(const Tensor& x, const std::vector<double>& values, const std::s
                  x.dtype().itemsize() == 2 && x.dtype().is_float()
                      ? x.reshape({100, 1000}).sum(1).cast(dtypes::float64).sum().item<double>()
                      : sum);
-  expect_rounded(
-      where + "sum of columns", x.reshape({10000, 10}).sum(0)[3],
-      x.cast(dtypes::float64).reshape({10000, 10}).shrink({{0, 10000}, {3, 4}}).sum().item<double>());
+  expect_rounded(where + "sum of columns", x.reshape({10000, 10}).sum(0)[3],
+                 x.cast(dtypes::float64).reshape({10000, 10}).shrink({{0, 10000}, {3, 4}}).sum().item<double>());
   expect_rounded(where + "cumsum", x.cumsum(0)[-1], sum);
   if (!x.dtype().is_float()) return;
   expect_rounded(where + "mean", x.mean(), mean);
   expect_rounded(where + "dot", x.dot(x), squares);
-  expect_rounded(where + "matmul", x.reshape({1, kMany}).matmul(x.reshape({kMany, 1})).reshape({}),
-                 squares);
+  expect_rounded(where + "matmul", x.reshape({1, kMany}).matmul(x.reshape({kMany, 1})).reshape({}), squares);
   const double variance = (squares - count * mean * mean) / (count - 1);
-  const double last = x.dtype() == dtypes::bfloat16  ? 0.004
-                      : x.dtype() == dtypes::float16 ? 0.0005
-                                                     : 1e-5;
+  const double last = x.dtype() == dtypes::bfloat16 ? 0.004 : x.dtype() == dtypes::float16 ? 0.0005 : 1e-5;
   EXPECT_NEAR(x.var().cast(dtypes::float64).item<double>(), variance, variance * last) << where;
-  EXPECT_NEAR(x.std().cast(dtypes::float64).item<double>(), std::sqrt(variance), std::sqrt(variance) * last)
-      << where;
-  EXPECT_NEAR(x.norm().cast(dtypes::float64).item<double>(), std::sqrt(squares), std::sqrt(squares) * last)
-      << where;
+  EXPECT_NEAR(x.std().cast(dtypes::float64).item<double>(), std::sqrt(variance), std::sqrt(variance) * last) << where;
+  EXPECT_NEAR(x.norm().cast(dtypes::float64).item<double>(), std::sqrt(squares), std::sqrt(squares) * last) << where;
 }
 
 void check_extremes(const Tensor& x, const std::vector<double>& values, const std::string& where) {
@@ -72,10 +66,8 @@ void check_extremes(const Tensor& x, const std::vector<double>& values, const st
   expect_rounded(where + "min", x.min(), *low);
   const auto first = std::max_element(values.begin(), values.end());
   EXPECT_EQ(x.argmax().item<std::int64_t>(), first - values.begin()) << where;
-  EXPECT_EQ(x.argmin().item<std::int64_t>(), std::min_element(values.begin(), values.end()) - values.begin())
-      << where;
-  EXPECT_EQ(x.count_nonzero().item<std::int64_t>(), kMany - std::count(values.begin(), values.end(), 0.0))
-      << where;
+  EXPECT_EQ(x.argmin().item<std::int64_t>(), std::min_element(values.begin(), values.end()) - values.begin()) << where;
+  EXPECT_EQ(x.count_nonzero().item<std::int64_t>(), kMany - std::count(values.begin(), values.end(), 0.0)) << where;
   EXPECT_TRUE(x.any().item<bool>()) << where;
   EXPECT_FALSE(x.all().item<bool>()) << where;
 }

@@ -18,8 +18,7 @@ Tensor matrix(const Ints& shape, std::uint64_t seed = 1) {
 }
 /// Positive definite.
 Tensor definite(const Tensor& x) {
-  return x.matmul(x.transpose(-2, -1)) +
-         Tensor::eye(x.size(-2).value(), {}, dtypes::float64).to("INTERP");
+  return x.matmul(x.transpose(-2, -1)) + Tensor::eye(x.size(-2).value(), {}, dtypes::float64).to("INTERP");
 }
 void expect_equal(const Tensor& found, const Tensor& wanted, double tolerance = 1e-11) {
   ASSERT_EQ(found.shape(), wanted.shape());
@@ -44,11 +43,9 @@ TEST(LinearAlgebra, SystemsAndInverses) {
   expect_values(linalg::inv(f64({2}, {1, 1})), {1, 1}, {0.5});
   EXPECT_EQ(linalg::inv(f64({}, {0, 0})).shape(), Ints({0, 0}));
   EXPECT_EQ(solve(f64({}, {0, 2, 2}), f64({}, {0, 2, 1})).shape(), Ints({0, 2, 1}));
-  for (const double x : values_of(linalg::inv(f64({1, 2, 2, 4}, {2, 2}))))
-    EXPECT_FALSE(std::isfinite(x));
+  for (const double x : values_of(linalg::inv(f64({1, 2, 2, 4}, {2, 2})))) EXPECT_FALSE(std::isfinite(x));
   EXPECT_EQ(linalg::inv(i64({2}, {1, 1})).dtype(), dtypes::float32);
-  expect_error([] { linalg::inv(f64({1, 2}, {1, 2})); },
-               "[inv] matrices of shape (1, 2) are not square");
+  expect_error([] { linalg::inv(f64({1, 2}, {1, 2})); }, "[inv] matrices of shape (1, 2) are not square");
   expect_error([] { linalg::det(f64({1}, {1})); }, "[det] a tensor of shape (1,) is not a matrix");
   expect_error([] { solve(matrix({3, 3}), matrix({2, 3})); },
                "[solve] matrices of shape (3, 3) do not match right sides of shape (2, 3)");
@@ -62,15 +59,11 @@ TEST(LinearAlgebra, Triangles) {
       if (unitriangular) t = (upper ? a.triu(1) : a.tril(-1)) + unit(a);
       const linalg::TriangularOptions o{.upper = upper, .unitriangular = unitriangular};
       expect_equal(t.matmul(linalg::solve_triangular(a, b, o)), b);
-      const linalg::TriangularOptions right{
-          .upper = upper, .unitriangular = unitriangular, .left = false};
+      const linalg::TriangularOptions right{.upper = upper, .unitriangular = unitriangular, .left = false};
       const Tensor c = b.transpose(-2, -1);
       expect_equal(linalg::solve_triangular(a, c, right).matmul(t), c);
-      expect_gradients(
-          [&](const Many& x) {
-            return linalg::solve_triangular(x[0] * 0.5 + unit(x[0]) * 2, x[1], o);
-          },
-          {{3, 3}, {3, 2}});
+      expect_gradients([&](const Many& x) { return linalg::solve_triangular(x[0] * 0.5 + unit(x[0]) * 2, x[1], o); },
+                       {{3, 3}, {3, 2}});
     }
 }
 
@@ -100,8 +93,7 @@ TEST(LinearAlgebra, FactorsGiveTheMatrixBack) {
       const auto [q, r] = qr(a, reduced);
       expect_equal(q.matmul(r), a), expect_equal(r.triu(), r);
       expect_equal(q.transpose(-2, -1).matmul(q), unit(q.transpose(-2, -1).matmul(q)));
-      EXPECT_EQ(q.size(-1),
-                reduced ? Int(std::min(shape.back().value(), a.size(-2).value())) : a.size(-2));
+      EXPECT_EQ(q.size(-1), reduced ? Int(std::min(shape.back().value(), a.size(-2).value())) : a.size(-2));
     }
   }
   // Columns of 0, and what is a triangle already.
@@ -143,8 +135,7 @@ TEST(LinearAlgebra, GradientsOfFactors) {
   };
   expect_gradients(squares([](const Tensor& x) { return linalg::inv(x); }), {{2, 2}}, 1e-4);
   expect_gradients(squares([](const Tensor& x) { return linalg::det(x); }), {{3, 3}}, 1e-4);
-  expect_gradients(squares([](const Tensor& x) { return linalg::cholesky(definite(x)); }), {{2, 2}},
-                   1e-4);
+  expect_gradients(squares([](const Tensor& x) { return linalg::cholesky(definite(x)); }), {{2, 2}}, 1e-4);
 }
 
 TEST(LinearAlgebra, Exponentials) {

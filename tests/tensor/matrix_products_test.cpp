@@ -73,8 +73,7 @@ TEST(Products, Vectors) {
   expect_values(a.outer(i64({1, 10})), {3, 2}, {1, 10, 2, 20, 3, 30});
   expect_values(counted({2, 3}, dtypes::int64).mv(a), {2}, {8, 26});
   expect_values(a.cross(b), {3}, {-3, 6, -3});
-  expect_values(i64({1, 0, 0, 0, 1, 0}, {3, 2}).cross(i64({0, 1, 0}, {3, 1}), 0), {3, 2},
-                {-1, 0, 0, 0, 1, 0});
+  expect_values(i64({1, 0, 0, 0, 1, 0}, {3, 2}).cross(i64({0, 1, 0}, {3, 1}), 0), {3, 2}, {-1, 0, 0, 0, 1, 0});
   expect_values(a.kron(i64({1, 10})), {6}, {1, 10, 2, 20, 3, 30});
   expect_values(counted({2, 2}, dtypes::int64).kron(a), {2, 6}, {0, 0, 0, 1, 2, 3, 2, 4, 6, 3, 6, 9});
   expect_values(counted({2, 3}).trace(), {}, {4});
@@ -86,16 +85,12 @@ TEST(Products, MoreThanTwoDimensions) {
   const Tensor x = a.tensor(), y = b.tensor();
   expect_near(x.tensordot(y), {2, 5}, [&](const Place& at) {
     double sum = 0;
-    for_each_place({3, 4}, [&](const Place& k) {
-      sum += a.at({at[0], k[0], k[1]}) * b.at({k[0], k[1], at[1]});
-    });
+    for_each_place({3, 4}, [&](const Place& k) { sum += a.at({at[0], k[0], k[1]}) * b.at({k[0], k[1], at[1]}); });
     return sum;
   });
   expect_near(x.tensordot(c.tensor(), {0, -1}, {1, 0}), {3, 3}, [&](const Place& at) {
     double sum = 0;
-    for_each_place({2, 4}, [&](const Place& k) {
-      sum += a.at({k[0], at[0], k[1]}) * c.at({k[1], k[0], at[1]});
-    });
+    for_each_place({2, 4}, [&](const Place& k) { sum += a.at({k[0], at[0], k[1]}) * c.at({k[1], k[0], at[1]}); });
     return sum;
   });
   EXPECT_EQ(x.tensordot(y, 0).shape(), Ints({2, 3, 4, 3, 4, 5}));
@@ -206,10 +201,8 @@ TEST(Einsum, AnEllipsisBroadcasts) {
   same(Tensor::einsum("...ij->ji...", Many{a}), a.permute({2, 1, 0}));
   same(Tensor::einsum("i...->...", Many{a}), a.sum(0));
   same(Tensor::einsum("i...->i", Many{a}), a.sum({1, 2}));
-  same(Tensor::einsum("...,...", Many{a, b.shrink({{0, 3}, {0, 1}}).t()}),
-       a * b.shrink({{0, 3}, {0, 1}}).t());
-  same(Tensor::einsum("...ii->...i", Many{Array({2, 3, 3}).tensor()}),
-       Array({2, 3, 3}).tensor().diagonal(0, 1, 2));
+  same(Tensor::einsum("...,...", Many{a, b.shrink({{0, 3}, {0, 1}}).t()}), a * b.shrink({{0, 3}, {0, 1}}).t());
+  same(Tensor::einsum("...ii->...i", Many{Array({2, 3, 3}).tensor()}), Array({2, 3, 3}).tensor().diagonal(0, 1, 2));
 }
 
 TEST(Einsum, ErrorsSayWhere) {

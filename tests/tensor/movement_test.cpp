@@ -13,12 +13,9 @@ TEST(Rearrange, AxesChangePlaces) {
   expect_elements(counted({2, 3}).t(), {3, 2}, [](const Place& i) { return i[1] * 3 + i[0]; });
   EXPECT_EQ(counted({3}).t().shape(), Ints({3}));
   expect_error([&] { x.t(); }, "[t] shape (2, 3, 4) has more than 2");
-  expect_elements(x.movedim({0}, {-1}), {3, 4, 2},
-                  [](const Place& i) { return i[2] * 12 + i[0] * 4 + i[1]; });
-  expect_elements(x.movedim({0, 2}, {2, 0}), {4, 3, 2},
-                  [](const Place& i) { return i[2] * 12 + i[1] * 4 + i[0]; });
-  expect_elements(x.movedim({-1, 0}, {0, 1}), {4, 2, 3},
-                  [](const Place& i) { return i[1] * 12 + i[2] * 4 + i[0]; });
+  expect_elements(x.movedim({0}, {-1}), {3, 4, 2}, [](const Place& i) { return i[2] * 12 + i[0] * 4 + i[1]; });
+  expect_elements(x.movedim({0, 2}, {2, 0}), {4, 3, 2}, [](const Place& i) { return i[2] * 12 + i[1] * 4 + i[0]; });
+  expect_elements(x.movedim({-1, 0}, {0, 1}), {4, 2, 3}, [](const Place& i) { return i[1] * 12 + i[2] * 4 + i[0]; });
   EXPECT_EQ(x.movedim({}, {}).shape(), x.shape());
   EXPECT_EQ(x.swapaxes(0, 2).shape(), Ints({4, 3, 2}));
   EXPECT_EQ(x.swapdims(0, 1).shape(), Ints({3, 2, 4}));
@@ -40,8 +37,7 @@ TEST(Rearrange, ShapesWithTheSameElements) {
   EXPECT_EQ(counted({2, 3}).view_as(counted({6})).shape(), Ints({6}));
   EXPECT_EQ(counted({3}).expand_as(counted({2, 3})).shape(), Ints({2, 3}));
   EXPECT_EQ(counted({3}).broadcast_to({4, 3}).shape(), Ints({4, 3}));
-  expect_error([] { counted({8}).unflatten(0, {3, -1}); },
-               "[unflatten] axis 0 of size 8 does not fill (3, -1)");
+  expect_error([] { counted({8}).unflatten(0, {3, -1}); }, "[unflatten] axis 0 of size 8 does not fill (3, -1)");
   expect_error([] { counted({8}).unflatten(0, {-1, -1}); }, "[unflatten]");
   expect_error([] { counted({8}).unflatten(0, {0, -1}); }, "[unflatten]");
   expect_error([] { counted({8}).unflatten(0, {2, 3}); }, "[unflatten]");
@@ -66,8 +62,7 @@ TEST(Rearrange, PartsOfAnAxis) {
   expect_elements(x.select(0, 1), {4}, [](const Place& i) { return 4 + i[0]; });
   expect_elements(x.select(1, -1), {3}, [](const Place& i) { return i[0] * 4 + 3; });
   EXPECT_EQ(x.narrow(0, 3, 0).shape(), Ints({0, 4}));
-  expect_error([&] { x.narrow(1, 2, 3); },
-               "[narrow] 3 from 2 on are not inside of axis 1 of size 4");
+  expect_error([&] { x.narrow(1, 2, 3); }, "[narrow] 3 from 2 on are not inside of axis 1 of size 4");
   expect_error([&] { x.select(1, 4); }, "[select] index 4 is outside of axis 1 of size 4");
   expect_error([&] { x.select(1, -5); }, "[select] index -5 is outside of axis 1 of size 4");
   expect_error([] { Tensor(1).select(0, 0); }, "[select] a scalar");
@@ -81,10 +76,8 @@ TEST(Rearrange, Copies) {
   expect_elements(x.tile({2}), {2, 6}, [](const Place& i) { return i[0] * 3 + i[1] % 3; });
   expect_values(Tensor(1.0F).repeat({2}), {2}, {1, 1});
   expect_values(x.repeat_interleave(2), {12}, {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5});
-  expect_elements(x.repeat_interleave(3, 0), {6, 3},
-                  [](const Place& i) { return i[0] / 3 * 3 + i[1]; });
-  expect_elements(x.repeat_interleave(2, -1), {2, 6},
-                  [](const Place& i) { return i[0] * 3 + i[1] / 2; });
+  expect_elements(x.repeat_interleave(3, 0), {6, 3}, [](const Place& i) { return i[0] / 3 * 3 + i[1]; });
+  expect_elements(x.repeat_interleave(2, -1), {2, 6}, [](const Place& i) { return i[0] * 3 + i[1] / 2; });
   EXPECT_EQ(x.repeat_interleave(0, 1).shape(), Ints({2, 0}));
   expect_error([&] { x.repeat({2}); }, "[repeat] 1 counts for the 2 dimensions of (2, 3)");
   expect_error([&] { x.repeat({2, -1}); }, "[repeat] the count -1 of dimension 1 is negative");
@@ -94,13 +87,10 @@ TEST(Rearrange, Copies) {
 TEST(Rearrange, Turns) {
   const Tensor x = counted({3, 4});
   for (const std::int64_t s : {0, 1, -1, 3, 4, 5, -9}) {
-    expect_elements(x.roll({s}, {1}), {3, 4},
-                    [&](const Place& i) { return i[0] * 4 + floor_mod(i[1] - s, 4); });
-    expect_elements(x.roll(s), {3, 4},
-                    [&](const Place& i) { return floor_mod(i[0] * 4 + i[1] - s, 12); });
+    expect_elements(x.roll({s}, {1}), {3, 4}, [&](const Place& i) { return i[0] * 4 + floor_mod(i[1] - s, 4); });
+    expect_elements(x.roll(s), {3, 4}, [&](const Place& i) { return floor_mod(i[0] * 4 + i[1] - s, 12); });
   }
-  expect_elements(x.roll({1, -1}, {0, 1}), {3, 4},
-                  [&](const Place& i) { return (i[0] + 2) % 3 * 4 + (i[1] + 1) % 4; });
+  expect_elements(x.roll({1, -1}, {0, 1}), {3, 4}, [&](const Place& i) { return (i[0] + 2) % 3 * 4 + (i[1] + 1) % 4; });
   EXPECT_EQ(counted({0, 4}).roll({1}, {0}).shape(), Ints({0, 4}));
   EXPECT_EQ(x.roll({std::numeric_limits<std::int64_t>::min()}, {0}).shape(), x.shape());
   expect_error([&] { x.roll({1}, {0, 1}); }, "[roll] 1 shifts for 2 axes");
@@ -146,8 +136,7 @@ TEST(Rearrange, PixelsIntoChannelsAndBack) {
   EXPECT_EQ(y.pixel_unshuffle(2).shape(), x.shape());
   EXPECT_EQ(counted({9, 1, 2}).pixel_shuffle(3).shape(), Ints({1, 3, 6}));
   expect_error([&] { x.pixel_shuffle(3); }, "[unflatten] axis -3 of size 8");
-  expect_error([] { counted({2, 2}).pixel_shuffle(1); },
-               "[pixel_shuffle] shape (2, 2) and factor 1");
+  expect_error([] { counted({2, 2}).pixel_shuffle(1); }, "[pixel_shuffle] shape (2, 2) and factor 1");
 }
 
 TEST(Rearrange, Gradients) {
@@ -157,8 +146,7 @@ TEST(Rearrange, Gradients) {
   expect_gradient([](const Tensor& x) { return x.repeat_interleave(2, 1).square(); }, v, {2, 3});
   expect_gradient([](const Tensor& x) { return x.unfold(0, 3, 2).square(); }, v, {6});
   expect_gradient([](const Tensor& x) { return x.rot90().square(); }, v, {2, 3});
-  expect_gradient([](const Tensor& x) { return x.pixel_shuffle(2).square(); }, spread(8, -1, 1),
-                  {4, 2, 1});
+  expect_gradient([](const Tensor& x) { return x.pixel_shuffle(2).square(); }, spread(8, -1, 1), {4, 2, 1});
 }
 
 // --- pad.cpp ---
@@ -173,17 +161,14 @@ TEST(Pad, Constants) {
   expect_elements(x.pad({{1, 0}, {2, 1}}, Tensor::PadMode::constant, 7.5), {3, 6},
                   [&](const Place& i) { return inside(i, 7.5); });
   expect_values(x.pad({{-1, 0}, {1, -2}}, Tensor::PadMode::constant, 9), {1, 2}, {9, 3});
-  expect_values(bools({true, false}, {2}).pad({{1, 1}}, Tensor::PadMode::constant, true), {4},
-                {1, 1, 0, 1});
+  expect_values(bools({true, false}, {2}).pad({{1, 1}}, Tensor::PadMode::constant, true), {4}, {1, 1, 0, 1});
   expect_values(i64({1, 2}).pad({{1, 1}}, Tensor::PadMode::constant, 2.9), {4}, {2, 1, 2, 2});
   expect_values(counted({0}).pad({{1, 1}}, Tensor::PadMode::constant, 4), {2}, {4, 4});
-  const std::vector<double> negative =
-      values_of(x.pad({{1, 0}, {0, 0}}, Tensor::PadMode::constant, -0.0));
+  const std::vector<double> negative = values_of(x.pad({{1, 0}, {0, 0}}, Tensor::PadMode::constant, -0.0));
   EXPECT_TRUE(std::signbit(negative[0]));
   EXPECT_EQ(x.pad({{0, 0}, {0, 0}}, Tensor::PadMode::constant, 5).node(), x.node());
   const double inf = std::numeric_limits<double>::infinity();
-  expect_values(x.narrow(0, 0, 1).pad({{0, 0}, {1, 0}}, Tensor::PadMode::constant, -inf), {1, 4},
-                {-inf, 0, 1, 2});
+  expect_values(x.narrow(0, 0, 1).pad({{0, 0}, {1, 0}}, Tensor::PadMode::constant, -inf), {1, 4}, {-inf, 0, 1, 2});
   expect_error([&] { x.pad({{1, 1}}); }, "[pad] 1 pairs for the 2 dimensions of (2, 3)");
   expect_error([&] { x.pad({{-1, -2}, {0, 0}}); },
                "[pad] the padding (-1, -2) removes more than the 2 elements of dimension 0");
@@ -206,26 +191,22 @@ TEST(Pad, WhatGoesOn) {
         expect_elements(x.pad({{0, 0}, {before, after}}, mode), {2, 4 + before + after},
                         [&](const Place& i) { return i[0] * 4 + source_of(mode, i[1] - before, 4); });
       }
-  expect_elements(x.pad({{1, 1}, {2, 1}}, reflect), {4, 7}, [](const Place& i) {
-    return source_of(reflect, i[0] - 1, 2) * 4 + source_of(reflect, i[1] - 2, 4);
-  });
+  expect_elements(x.pad({{1, 1}, {2, 1}}, reflect), {4, 7},
+                  [](const Place& i) { return source_of(reflect, i[0] - 1, 2) * 4 + source_of(reflect, i[1] - 2, 4); });
   expect_values(counted({1}).pad({{5, 5}}, replicate), {11}, std::vector<double>(11, 0));
   expect_error([&] { x.pad({{2, 0}, {0, 0}}, reflect); },
                "[pad] the padding (2, 0) of dimension 0 of size 2 is more than 1");
   expect_error([&] { x.pad({{0, 0}, {0, 5}}, circular); },
                "[pad] the padding (0, 5) of dimension 1 of size 4 is more than 4");
-  expect_error([] { counted({0}).pad({{1, 0}}, replicate); },
-               "[pad] the padding (1, 0) of dimension 0 of size 0");
+  expect_error([] { counted({0}).pad({{1, 0}}, replicate); }, "[pad] the padding (1, 0) of dimension 0 of size 0");
 }
 
 TEST(Pad, Gradients) {
   using enum Tensor::PadMode;
   const std::vector<double> v = spread(6, -2, 2);
-  expect_gradient([](const Tensor& x) { return x.pad({{1, 0}, {-1, 2}}, constant, 3).square(); }, v,
-                  {2, 3});
+  expect_gradient([](const Tensor& x) { return x.pad({{1, 0}, {-1, 2}}, constant, 3).square(); }, v, {2, 3});
   for (const auto mode : {reflect, replicate, circular})
-    expect_gradient([&](const Tensor& x) { return x.pad({{1, 0}, {2, -1}}, mode).square(); }, v,
-                    {2, 3});
+    expect_gradient([&](const Tensor& x) { return x.pad({{1, 0}, {2, -1}}, mode).square(); }, v, {2, 3});
 }
 
 // --- diagonal.cpp ---
@@ -234,13 +215,9 @@ TEST(Diagonal, Triangles) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const std::int64_t d : {-9, -2, -1, 0, 1, 2, 9}) {
     const Tensor x = counted({2, 3, 4}) + 1;
-    const auto value = [](const Place& i) {
-      return static_cast<double>(i[0] * 12 + i[1] * 4 + i[2] + 1);
-    };
-    expect_elements(x.tril(d), {2, 3, 4},
-                    [&](const Place& i) { return i[2] - i[1] <= d ? value(i) : 0; });
-    expect_elements(x.triu(d), {2, 3, 4},
-                    [&](const Place& i) { return i[2] - i[1] >= d ? value(i) : 0; });
+    const auto value = [](const Place& i) { return static_cast<double>(i[0] * 12 + i[1] * 4 + i[2] + 1); };
+    expect_elements(x.tril(d), {2, 3, 4}, [&](const Place& i) { return i[2] - i[1] <= d ? value(i) : 0; });
+    expect_elements(x.triu(d), {2, 3, 4}, [&](const Place& i) { return i[2] - i[1] >= d ? value(i) : 0; });
   }
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
                          most = std::numeric_limits<std::int64_t>::max();
@@ -258,17 +235,14 @@ TEST(Diagonal, OfMatricesAndBack) {
   for (std::int64_t d = -5; d <= 5; ++d) {
     const std::int64_t down = std::max<std::int64_t>(-d, 0), right = std::max<std::int64_t>(d, 0);
     const std::int64_t n = std::max<std::int64_t>(std::min(3 - down, 4 - right), 0);
-    expect_elements(x.diagonal(d), {n},
-                    [&](const Place& i) { return (i[0] + down) * 4 + i[0] + right; });
+    expect_elements(x.diagonal(d), {n}, [&](const Place& i) { return (i[0] + down) * 4 + i[0] + right; });
     expect_elements(x.diag(d), {n}, [&](const Place& i) { return (i[0] + down) * 4 + i[0] + right; });
     const std::int64_t size = 2 + down + right;
     expect_elements((counted({2}) + 1).diag(d), {size, size},
                     [&](const Place& i) { return i[1] - i[0] == d ? i[0] - down + 1 : 0; });
   }
-  expect_elements(counted({2, 3, 4}).diagonal(1, 2, 0), {3, 1},
-                  [](const Place& i) { return 12 + i[0] * 4; });
-  expect_elements(counted({2, 3, 4}).diagonal(0, 0, 2), {3, 2},
-                  [](const Place& i) { return i[1] * 13 + i[0] * 4; });
+  expect_elements(counted({2, 3, 4}).diagonal(1, 2, 0), {3, 1}, [](const Place& i) { return 12 + i[0] * 4; });
+  expect_elements(counted({2, 3, 4}).diagonal(0, 0, 2), {3, 2}, [](const Place& i) { return i[1] * 13 + i[0] * 4; });
   expect_elements((counted({2, 3}) + 1).diag_embed(0, 0, 2), {3, 2, 3},
                   [](const Place& i) { return i[0] == i[2] ? i[1] * 3 + i[0] + 1 : 0; });
   EXPECT_EQ(counted({0}).diag(2).shape(), Ints({2, 2}));
@@ -292,12 +266,10 @@ TEST(Join, AlongAnAxis) {
   const Many both = {x, y};
   expect_values(Tensor::cat(both, 1), {2, 4}, {0, 1, 2, 10, 3, 4, 5, 11});
   expect_values(Tensor::cat(both, -1), {2, 4}, {0, 1, 2, 10, 3, 4, 5, 11});
-  expect_error([&] { Tensor::cat(both, 0); },
-               "[cat] shapes (2, 3) and (2, 1) differ in dimension 1");
+  expect_error([&] { Tensor::cat(both, 0); }, "[cat] shapes (2, 3) and (2, 1) differ in dimension 1");
   expect_error([] { Tensor::cat(Many{}); }, "[cat] there is no tensor");
   expect_error([] { Tensor::cat(Many{Tensor(1)}); }, "[cat] a scalar has no axis");
-  expect_error([&] { Tensor::cat(Many{x, counted({3})}); },
-               "[cat] shapes (2, 3) and (3,) have 2 and 1 dimensions");
+  expect_error([&] { Tensor::cat(Many{x, counted({3})}); }, "[cat] shapes (2, 3) and (3,) have 2 and 1 dimensions");
   const double inf = std::numeric_limits<double>::infinity();
   expect_values(Tensor::cat(Many{f64({inf}, {1}), f64({-inf, 1}, {2})}), {3}, {inf, -inf, 1});
   expect_values(Tensor::cat(Many{bools({true, false}, {2}), bools({true}, {1})}), {3}, {1, 0, 1});
@@ -314,8 +286,7 @@ TEST(Join, DtypesPromoteAndEmptyOnesGo) {
 
 TEST(Join, ManyPartsAreComputedIntoTheirPlaces) {
   Many parts;
-  for (std::int64_t k = 0; k < 20; ++k)
-    parts.push_back(counted({2, k % 3, 2}) + static_cast<double>(k * 100));
+  for (std::int64_t k = 0; k < 20; ++k) parts.push_back(counted({2, k % 3, 2}) + static_cast<double>(k * 100));
   const Tensor y = Tensor::cat(parts, 1);
   std::vector<std::pair<std::int64_t, std::int64_t>> from;
   for (std::int64_t k = 0; k < 20; ++k)
@@ -338,8 +309,7 @@ TEST(Join, Stacks) {
   expect_values(Tensor::column_stack(both), {2, 2}, {0, 5, 1, 6});
   expect_values(Tensor::column_stack(Many{a, counted({2, 2})}), {2, 3}, {0, 0, 1, 1, 2, 3});
   expect_values(Tensor::hstack(Many{counted({1, 1}), counted({1, 2})}), {1, 3}, {0, 0, 1});
-  expect_error([&] { Tensor::stack(Many{a, counted({3})}); },
-               "[stack] shapes (2,) and (3,) differ");
+  expect_error([&] { Tensor::stack(Many{a, counted({3})}); }, "[stack] shapes (2,) and (3,) differ");
   expect_error([] { Tensor::hstack(Many{}); }, "[hstack] there is no tensor");
 }
 
@@ -376,13 +346,11 @@ TEST(Split, IntoParts) {
   EXPECT_EQ(counted({0}).split(0).size(), 1U);
   EXPECT_EQ(counted({0}).chunk(3).size(), 3U);
   expect_error([&] { x.split(0); }, "[split] axis 0 of size 5 cannot be split into parts of 0");
-  expect_error([&] { x.split(Place{1, 2}); },
-               "[split] the sizes for axis 0 of size 5 leave 2 elements over");
+  expect_error([&] { x.split(Place{1, 2}); }, "[split] the sizes for axis 0 of size 5 leave 2 elements over");
   expect_error([&] { x.split(Place{4, 2}); }, "[split] axis 0 of size 5 has no 2 left: 1");
   expect_error([&] { x.chunk(0); }, "[chunk] axis 0 of size 5 cannot be split into 0 parts");
   const std::int64_t far = std::int64_t{1} << 40;
-  expect_error([&] { x.tensor_split(far); },
-               "[tensor_split] 1099511627776 parts are more than 1048576");
+  expect_error([&] { x.tensor_split(far); }, "[tensor_split] 1099511627776 parts are more than 1048576");
   expect_error([&] { counted({0}).chunk(far); }, "[chunk] 1099511627776 parts");
   expect_error([&] { Tensor::zeros({far}).split(2); }, "[split] 549755813888 parts");
   expect_error([&] { Tensor::zeros({far}).chunk(far); }, "[chunk] 1099511627776 parts");
@@ -399,15 +367,12 @@ TEST(Join, SymbolicSizes) {
   expect_values(Tensor::cat(Many{y, x}).sum(0), {3}, {21, 27, 33});
   expect_values(y.repeat({2, 1}).sum(0), {3}, {6, 10, 14});
   expect_values(y.tril().sum(0), {3}, {3, 4, 0});
-  expect_values(y.pad({{0, Int(4) - n}, {0, 0}}, Tensor::PadMode::constant, 7).sum(0), {3},
-                {17, 19, 21});
+  expect_values(y.pad({{0, Int(4) - n}, {0, 0}}, Tensor::PadMode::constant, 7).sum(0), {3}, {17, 19, 21});
   expect_error([&] { y.roll({1}, {0}); }, "[roll] a size is symbolic: n");
 }
 
 TEST(Join, Gradients) {
-  const auto weighted = [](const Many& xs) {
-    return Tensor::cat(Many{xs[0], xs[1] * 2, xs[0].square()}, 1);
-  };
+  const auto weighted = [](const Many& xs) { return Tensor::cat(Many{xs[0], xs[1] * 2, xs[0].square()}, 1); };
   expect_gradient(weighted, {spread(4, -2, 2), spread(2, -2, 2)}, {{2, 2}, {2, 1}});
   const auto placed = [](const Many& xs) {
     Many parts;

@@ -22,31 +22,22 @@ Moments moments(const Array& x, const std::function<bool(const Place&)>& is_in) 
   });
   return m;
 }
-double standard(double x, const Moments& m, double eps) {
-  return (x - m.mean) / std::sqrt(m.var + eps);
-}
+double standard(double x, const Moments& m, double eps) { return (x - m.mean) / std::sqrt(m.var + eps); }
 
 TEST(Normalization, BatchNorm) {
   const Array x({3, 2, 4}), w({2}, 2), b({2}, 3), mean({2}, 4), var({2}, 5, 0.5, 1);
-  const auto of_channel = [&](std::int64_t ch) {
-    return moments(x, [ch](const Place& p) { return p[1] == ch; });
-  };
+  const auto of_channel = [&](std::int64_t ch) { return moments(x, [ch](const Place& p) { return p[1] == ch; }); };
   const Tensor running_mean = mean.tensor(), running_var = var.tensor();
-  expect_near(batch_norm(x.tensor(), running_mean, running_var, w.tensor(), b.tensor()), x.shape,
-              [&](const Place& p) {
-                return (x.at(p) - mean.at({p[1]})) / std::sqrt(var.at({p[1]}) + 1e-5) * w.at({p[1]}) +
-                       b.at({p[1]});
-              });
+  expect_near(batch_norm(x.tensor(), running_mean, running_var, w.tensor(), b.tensor()), x.shape, [&](const Place& p) {
+    return (x.at(p) - mean.at({p[1]})) / std::sqrt(var.at({p[1]}) + 1e-5) * w.at({p[1]}) + b.at({p[1]});
+  });
   expect_near(batch_norm(x.tensor(), running_mean, running_var, w.tensor(), b.tensor(),
                          {.training = true, .momentum = 0.25, .eps = 0.1}),
-              x.shape, [&](const Place& p) {
-                return standard(x.at(p), of_channel(p[1]), 0.1) * w.at({p[1]}) + b.at({p[1]});
-              });
-  expect_near(running_mean, {2},
-              [&](const Place& p) { return mean.at(p) * 0.75 + of_channel(p[0]).mean * 0.25; });
-  expect_near(running_var, {2}, [&](const Place& p) {
-    return var.at(p) * 0.75 + of_channel(p[0]).var * 12 / 11 * 0.25;
-  });
+              x.shape,
+              [&](const Place& p) { return standard(x.at(p), of_channel(p[1]), 0.1) * w.at({p[1]}) + b.at({p[1]}); });
+  expect_near(running_mean, {2}, [&](const Place& p) { return mean.at(p) * 0.75 + of_channel(p[0]).mean * 0.25; });
+  expect_near(running_var, {2},
+              [&](const Place& p) { return var.at(p) * 0.75 + of_channel(p[0]).var * 12 / 11 * 0.25; });
   EXPECT_EQ(batch_norm(x.tensor(), {}, {}, {}, {}, {.training = true}).shape(), x.sizes());
   expect_error([&] { batch_norm(x.tensor(), {}, {}); },
                "[batch_norm] a running mean and a running variance are needed");
@@ -57,9 +48,7 @@ TEST(Normalization, BatchNorm) {
 
 TEST(Normalization, LayerNormAndRmsNorm) {
   const Array x({2, 3, 4}), w({3, 4}, 2), b({3, 4}, 3);
-  const auto row = [&](std::int64_t n) {
-    return moments(x, [n](const Place& p) { return p[0] == n; });
-  };
+  const auto row = [&](std::int64_t n) { return moments(x, [n](const Place& p) { return p[0] == n; }); };
   expect_near(layer_norm(x.tensor(), {3, 4}, w.tensor(), b.tensor()), x.shape, [&](const Place& p) {
     return standard(x.at(p), row(p[0]), 1e-5) * w.at({p[1], p[2]}) + b.at({p[1], p[2]});
   });
@@ -99,8 +88,8 @@ TEST(Normalization, GroupsAndInstances) {
 TEST(Normalization, OverNeighboursAndLengths) {
   const Array x({2, 5, 3});
   for (const std::int64_t size : {1, 2, 3}) {
-    expect_near(local_response_norm(x.tensor(), size, {.alpha = 0.5, .beta = 0.75, .k = 2}),
-                x.shape, [&](const Place& p) {
+    expect_near(local_response_norm(x.tensor(), size, {.alpha = 0.5, .beta = 0.75, .k = 2}), x.shape,
+                [&](const Place& p) {
                   double sum = 0;
                   for (std::int64_t ch = p[1] - size / 2; ch <= p[1] + (size - 1) / 2; ++ch)
                     sum += std::pow(x.at({p[0], ch, p[2]}), 2) / static_cast<double>(size);
@@ -112,13 +101,11 @@ TEST(Normalization, OverNeighboursAndLengths) {
 }
 
 TEST(Normalization, Gradients) {
-  const auto check = [](const std::function<Tensor(const Many&)>& f,
-                        const std::vector<Ints>& shapes) { expect_gradients(f, shapes, 1e-5); };
-  check(
-      [](const Many& x) {
-        return batch_norm(x[0], {}, {}, x[1], x[2], {.training = true, .eps = 0.1});
-      },
-      {{3, 2}, {2}, {2}});
+  const auto check = [](const std::function<Tensor(const Many&)>& f, const std::vector<Ints>& shapes) {
+    expect_gradients(f, shapes, 1e-5);
+  };
+  check([](const Many& x) { return batch_norm(x[0], {}, {}, x[1], x[2], {.training = true, .eps = 0.1}); },
+        {{3, 2}, {2}, {2}});
   check([](const Many& x) { return layer_norm(x[0], {3}, x[1], x[2], 0.1); }, {{2, 3}, {3}, {3}});
   check([](const Many& x) { return rms_norm(x[0], {3}, x[1], 0.1); }, {{2, 3}, {3}});
   check([](const Many& x) { return group_norm(x[0], 2, x[1], {}, 0.1); }, {{1, 4, 2}, {4}});

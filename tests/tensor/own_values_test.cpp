@@ -21,9 +21,8 @@ struct Neutral {
 };
 
 std::vector<Neutral> neutral_operations() {
-  const Tensor number = Tensor::full({}, 1.5), row = Tensor::from({1.5F, 2.5F}),
-               ints = Tensor::from({1, 2}), bools = ints.gt(1), square = Tensor::full({2, 2}, 1.5),
-               none = Tensor::zeros({0});
+  const Tensor number = Tensor::full({}, 1.5), row = Tensor::from({1.5F, 2.5F}), ints = Tensor::from({1, 2}),
+               bools = ints.gt(1), square = Tensor::full({2, 2}, 1.5), none = Tensor::zeros({0});
   return {
       {"positive", row, [](const Tensor& x) { return x.positive(); }},
       {"abs of bools", bools, [](const Tensor& x) { return x.abs(); }},
@@ -47,14 +46,12 @@ std::vector<Neutral> neutral_operations() {
       {"cumprod of a number", number, [](const Tensor& x) { return x.cumprod(0); }},
       {"logcumsumexp of a number", number, [](const Tensor& x) { return x.logcumsumexp(0); }},
       {"cummax of a number", number, [](const Tensor& x) { return x.cummax(0).first; }},
-      {"max_with_indices of a number", number,
-       [](const Tensor& x) { return x.max_with_indices(0).first; }},
+      {"max_with_indices of a number", number, [](const Tensor& x) { return x.max_with_indices(0).first; }},
       {"mode of a number", number, [](const Tensor& x) { return x.mode(0).first; }},
       {"sum_to_size", row, [](const Tensor& x) { return x.sum_to_size({2}); }},
       {"matrix_power 1", square, [](const Tensor& x) { return x.matrix_power(1); }},
       {"multi_dot of one", square, [](const Tensor& x) { return Tensor::multi_dot(std::vector{x}); }},
-      {"cartesian_prod of one", row,
-       [](const Tensor& x) { return Tensor::cartesian_prod(std::vector{x}); }},
+      {"cartesian_prod of one", row, [](const Tensor& x) { return Tensor::cartesian_prod(std::vector{x}); }},
       {"cat of one", row, [](const Tensor& x) { return Tensor::cat(std::vector{x}, 0); }},
       {"reshape", row, [](const Tensor& x) { return x.reshape({2}); }},
       {"expand", row, [](const Tensor& x) { return x.expand({2}); }},
@@ -68,16 +65,13 @@ std::vector<Neutral> neutral_operations() {
       {"brackets", row, [](const Tensor& x) { return x[ellipsis]; }},
       {"dropout in evaluation", row, [](const Tensor& x) { return dropout(x, 0.5, false); }},
       {"dropout of nothing", row, [](const Tensor& x) { return dropout(x, 0.0, true); }},
-      {"alpha_dropout in evaluation", row,
-       [](const Tensor& x) { return alpha_dropout(x, 0.5, false); }},
+      {"alpha_dropout in evaluation", row, [](const Tensor& x) { return alpha_dropout(x, 0.5, false); }},
       {"put nowhere", row,
        [](const Tensor& x) { return x.put(Tensor::zeros({0}, dtypes::int64), Tensor::zeros({0})); }},
   };
 }
 
-std::vector<double> elements_of(const Tensor& x) {
-  return x.cast(dtypes::float64).flatten().to_vector<double>();
-}
+std::vector<double> elements_of(const Tensor& x) { return x.cast(dtypes::float64).flatten().to_vector<double>(); }
 
 TEST(OwnValues, WhatWasMadeOfATensorStays) {
   for (const auto& [name, made_of, f] : neutral_operations()) {

@@ -46,8 +46,7 @@ const std::vector<Line> kLines = {{8, 2, 2},
 
 TEST(Pooling, OfOneAxis) {
   for (const Line& l : kLines) {
-    SCOPED_TRACE(::testing::PrintToString(
-        Place{l.size, l.kernel, l.stride, l.padding, l.dilation, l.ceil_mode}));
+    SCOPED_TRACE(::testing::PrintToString(Place{l.size, l.kernel, l.stride, l.padding, l.dilation, l.ceil_mode}));
     const Array x({2, 3, l.size});
     const auto [values, indices] = max_pool1d_with_indices(
         x.tensor(), l.kernel,
@@ -65,11 +64,9 @@ TEST(Pooling, OfOneAxis) {
     expect_near(indices, shape, [&](const Place& at) { return static_cast<double>(best(at)); });
     if (l.dilation > 1) continue;
     for (const bool with_padding : {true, false}) {
-      const Tensor mean = avg_pool1d(x.tensor(), l.kernel,
-                                     {.stride = l.stride,
-                                      .padding = l.padding,
-                                      .ceil_mode = l.ceil_mode,
-                                      .count_include_pad = with_padding});
+      const Tensor mean = avg_pool1d(
+          x.tensor(), l.kernel,
+          {.stride = l.stride, .padding = l.padding, .ceil_mode = l.ceil_mode, .count_include_pad = with_padding});
       expect_near(mean, shape, [&](const Place& at) {
         double sum = 0, count = 0;
         for (std::int64_t k = 0; k < l.kernel; ++k) {
@@ -100,8 +97,7 @@ TEST(Pooling, OfTwoAndThreeAxes) {
     const auto flat = static_cast<std::int64_t>(at.at(p));
     return x.at({0, p[1], flat / 6, flat % 6});
   });
-  expect_near(avg_pool2d(x.tensor(), {3, 2},
-                         {.stride = PerAxis{2, 3}, .padding = {1, 0}, .count_include_pad = false}),
+  expect_near(avg_pool2d(x.tensor(), {3, 2}, {.stride = PerAxis{2, 3}, .padding = {1, 0}, .count_include_pad = false}),
               {1, 2, 3, 2}, [&](const Place& p) {
                 double sum = 0, count = 0;
                 for_each_place({3, 2}, [&](const Place& k) {
@@ -130,9 +126,7 @@ TEST(Pooling, IntegersInfinitiesAndNaN) {
 TEST(Pooling, AdaptiveCellsMayOverlap) {
   for (const std::int64_t to : {1, 2, 3, 4, 6, 8}) {
     const Array x({2, 2, 6});
-    const auto cell = [&](std::int64_t o) {
-      return std::pair((o * 6) / to, ((o + 1) * 6 + to - 1) / to);
-    };
+    const auto cell = [&](std::int64_t o) { return std::pair((o * 6) / to, ((o + 1) * 6 + to - 1) / to); };
     expect_near(adaptive_avg_pool1d(x.tensor(), to), {2, 2, to}, [&](const Place& at) {
       const auto [begin, end] = cell(at[2]);
       double sum = 0;
@@ -163,10 +157,8 @@ TEST(Pooling, UnpoolingPutsValuesBack) {
 
 TEST(Pooling, ErrorsNameTheSizes) {
   const Tensor x = counted({1, 2, 5});
-  expect_error([&] { max_pool1d(x, 6); },
-               "[max_pool1d] a window that spans 6 elements does not fit the 5");
-  expect_error([&] { max_pool1d(x, 2, {.padding = 2}); },
-               "[max_pool1d] padding 2 is more than half");
+  expect_error([&] { max_pool1d(x, 6); }, "[max_pool1d] a window that spans 6 elements does not fit the 5");
+  expect_error([&] { max_pool1d(x, 2, {.padding = 2}); }, "[max_pool1d] padding 2 is more than half");
   expect_error([&] { max_pool1d(x, 0); }, "[max_pool1d] kernel size 0");
   expect_error([&] { max_pool2d(counted({5}), 2); }, "[max_pool2d] the input has shape (5,)");
   expect_error([&] { avg_pool1d(x, 2, {.divisor_override = 0}); }, "[avg_pool1d] the divisor is 0");
@@ -180,11 +172,8 @@ TEST(Pooling, Gradients) {
   };
   check([](const Tensor& x) { return max_pool2d(x, 2, {.stride = 1, .padding = 1}); }, {1, 3, 3});
   check([](const Tensor& x) { return max_pool1d_with_indices(x, 2).first; }, {1, 4});
-  check(
-      [](const Tensor& x) {
-        return avg_pool2d(x, 2, {.padding = 1, .ceil_mode = true, .count_include_pad = false});
-      },
-      {1, 3, 3});
+  check([](const Tensor& x) { return avg_pool2d(x, 2, {.padding = 1, .ceil_mode = true, .count_include_pad = false}); },
+        {1, 3, 3});
   check([](const Tensor& x) { return adaptive_avg_pool2d(x, {2, 3}); }, {1, 3, 3});
   check([](const Tensor& x) { return adaptive_max_pool1d(x, 2); }, {1, 5});
   check([](const Tensor& x) { return max_unpool2d(x, i64({5, 2}, {1, 1, 2}), {2, 2}); }, {1, 1, 2});

@@ -76,8 +76,7 @@ TEST(InterruptOfGraphs, EndsTheirMakingAndTheirScheduling) {
   {
     const InterruptCheck check([] { throw Ended(); });
     const auto build = [&] {
-      for (std::int64_t k = 0; k < std::int64_t{1} << 40; ++k)
-        x = x * 1.5F + static_cast<float>(k % 97);
+      for (std::int64_t k = 0; k < std::int64_t{1} << 40; ++k) x = x * 1.5F + static_cast<float>(k % 97);
     };
     EXPECT_THROW(build(), Ended);
   }
@@ -121,8 +120,7 @@ TEST_F(Fork, TheChildHasThreadsOfItsOwn) {
   const std::uint64_t generation = fork_generation();
   const pid_t pid = fork();
   if (pid == 0) {
-    const bool is_right =
-        (x * 3).sum().item<float>() == 3 << 20 && fork_generation() == generation + 1;
+    const bool is_right = (x * 3).sum().item<float>() == 3 << 20 && fork_generation() == generation + 1;
     const pid_t grandchild = fork();
     if (grandchild == 0) _exit((x * 5).sum().item<float>() == 5 << 20 ? 0 : 1);
     _exit(is_right && end_of(grandchild) == 0 ? 0 : 1);

@@ -16,8 +16,7 @@ std::pair<std::uint32_t, std::uint32_t> threefry(std::uint64_t counter, std::uin
   const unsigned rotations[8] = {13, 15, 26, 6, 17, 29, 16, 24};
   const auto k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
   const std::uint32_t keys[3] = {k0, k1, k0 ^ k1 ^ 0x1BD11BDAU};
-  std::uint32_t x = static_cast<std::uint32_t>(counter) + k0,
-                y = static_cast<std::uint32_t>(counter >> 32) + k1;
+  std::uint32_t x = static_cast<std::uint32_t>(counter) + k0, y = static_cast<std::uint32_t>(counter >> 32) + k1;
   for (unsigned r = 0; r < 20; ++r) {
     x += y;
     y = (y << rotations[r % 8]) | (y >> (32 - rotations[r % 8]));
@@ -32,8 +31,7 @@ std::vector<float> drawn(const char* device, std::uint64_t seed, std::int64_t co
 }
 
 TEST(Random, IsThePublishedFunction) {
-  EXPECT_EQ(threefry(0, 0),
-            (std::pair<std::uint32_t, std::uint32_t>{0x6b200159U, 0x99ba4efeU}));  // known answer
+  EXPECT_EQ(threefry(0, 0), (std::pair<std::uint32_t, std::uint32_t>{0x6b200159U, 0x99ba4efeU}));  // known answer
   const std::vector<float> numbers = drawn("INTERP", 0x123456789abcdefU, 100);
   for (std::size_t k = 0; k < numbers.size(); ++k)
     EXPECT_EQ(numbers[k], static_cast<float>(threefry(k, 0x123456789abcdefU).first >> 8) * 0x1p-24F);
@@ -73,36 +71,30 @@ struct Distribution {
 Distribution distribution(const std::vector<double>& x) {
   Distribution out{0, 0, x[0], x[0]};
   for (const double v : x)
-    out.mean += v / static_cast<double>(x.size()), out.low = std::min(out.low, v),
-                                                   out.high = std::max(out.high, v);
-  for (const double v : x)
-    out.deviation += (v - out.mean) * (v - out.mean) / static_cast<double>(x.size());
+    out.mean += v / static_cast<double>(x.size()), out.low = std::min(out.low, v), out.high = std::max(out.high, v);
+  for (const double v : x) out.deviation += (v - out.mean) * (v - out.mean) / static_cast<double>(x.size());
   out.deviation = std::sqrt(out.deviation);
   return out;
 }
 
 TEST(Random, IsDistributedAsItSays) {
   for (const DType d : {dtypes::float16, dtypes::bfloat16, dtypes::float32, dtypes::float64}) {
-    const Distribution u =
-        distribution(rand({20000}, d, Generator(1)).cast(dtypes::float64).to_vector<double>());
+    const Distribution u = distribution(rand({20000}, d, Generator(1)).cast(dtypes::float64).to_vector<double>());
     EXPECT_NEAR(u.mean, 0.5, 0.01) << d.name();
     EXPECT_NEAR(u.deviation, std::sqrt(1 / 12.0), 0.01) << d.name();
     EXPECT_GE(u.low, 0);
     EXPECT_LT(u.high, 1) << d.name();
-    const Distribution n =
-        distribution(randn({20000}, d, Generator(2)).cast(dtypes::float64).to_vector<double>());
+    const Distribution n = distribution(randn({20000}, d, Generator(2)).cast(dtypes::float64).to_vector<double>());
     EXPECT_NEAR(n.mean, 0, 0.03) << d.name();
     EXPECT_NEAR(n.deviation, 1, 0.03) << d.name();
   }
-  const Distribution i = distribution(
-      randint(-3, 4, {20000}, dtypes::int64, Generator(4)).cast(dtypes::float64).to_vector<double>());
+  const Distribution i =
+      distribution(randint(-3, 4, {20000}, dtypes::int64, Generator(4)).cast(dtypes::float64).to_vector<double>());
   EXPECT_NEAR(i.mean, 0, 0.05);
   EXPECT_EQ(i.low, -3);
   EXPECT_EQ(i.high, 3);
-  const Distribution wide =
-      distribution(randint(INT64_MIN, INT64_MAX, {2000}, dtypes::int64, Generator(4))
-                       .cast(dtypes::float64)
-                       .to_vector<double>());
+  const Distribution wide = distribution(
+      randint(INT64_MIN, INT64_MAX, {2000}, dtypes::int64, Generator(4)).cast(dtypes::float64).to_vector<double>());
   EXPECT_LT(wide.low, -9e18);
   EXPECT_GT(wide.high, 9e18);
   EXPECT_NEAR(bernoulli(Tensor::full({20000}, 0.3), Generator(5)).mean().item(), 0.3, 0.02);

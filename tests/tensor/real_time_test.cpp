@@ -1,5 +1,5 @@
-// What jit.h promises to those who have no time: a replay on memory that is there allocates nothing and takes no lock. Counted where
-// the C library does both.
+// What jit.h promises to those who have no time: a replay on memory that is there allocates nothing and takes no lock.
+// Counted where the C library does both.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -107,8 +107,7 @@ TEST(RealTime, ReplaysIntoMemoryThatIsThere) {
   EXPECT_EQ(out[7], 41);
 
   const std::vector<Tensor> both{y, z};
-  auto two =
-      jit([](const Tensor& a, const Tensor& b) { return std::vector<Tensor>{a + b, a.softmax(0)}; });
+  auto two = jit([](const Tensor& a, const Tensor& b) { return std::vector<Tensor>{a + b, a.softmax(0)}; });
   EXPECT_EQ(counted([&] { two.into(both, x, x); }), (Counts{0, 0}));
   EXPECT_EQ(out[7], 40);
 }

@@ -17,16 +17,13 @@ TEST(Repr, RunsNothing) {
 
 TEST(Repr, ShowsWhatIsInMemory) {
   const Tensor x = (Tensor::arange(4).reshape({2, 2}).to(interp()) * 0.5).realize();
-  EXPECT_EQ(x.repr(),
-            "Tensor([[0.0, 0.5],\n        [1.0, 1.5]], shape=(2, 2), dtype=f32, device=INTERP)");
-  EXPECT_EQ((Tensor(1).to(interp()) + 1).realize().repr(),
-            "Tensor(2, shape=(), dtype=i64, device=INTERP)");
+  EXPECT_EQ(x.repr(), "Tensor([[0.0, 0.5],\n        [1.0, 1.5]], shape=(2, 2), dtype=f32, device=INTERP)");
+  EXPECT_EQ((Tensor(1).to(interp()) + 1).realize().repr(), "Tensor(2, shape=(), dtype=i64, device=INTERP)");
 }
 
 TEST(Repr, CutsWhatIsLong) {
   const Tensor x = (Tensor::arange(1001).to(interp()) + 1).realize();
-  EXPECT_EQ(x.repr(),
-            "Tensor([1, 2, 3, ..., 999, 1000, 1001], shape=(1001,), dtype=i64, device=INTERP)");
+  EXPECT_EQ(x.repr(), "Tensor([1, 2, 3, ..., 999, 1000, 1001], shape=(1001,), dtype=i64, device=INTERP)");
 }
 
 TEST(Repr, ShowsWhatHasNoElements) {
@@ -56,8 +53,7 @@ TEST(Repr, ManyAxesTakeNoStack) {
   const std::vector<float> one{1};
   const Tensor x = Tensor::from_buffer(Buffer::fromCPU(std::span(one)), Ints(rank, Int(1)));
   ASSERT_TRUE(x.is_realized());
-  const std::string text = x.repr(),
-                    shown = "Tensor(" + std::string(rank, '[') + "1.0" + std::string(rank, ']');
+  const std::string text = x.repr(), shown = "Tensor(" + std::string(rank, '[') + "1.0" + std::string(rank, ']');
   EXPECT_TRUE(text.starts_with(shown));
 }
 

@@ -33,20 +33,18 @@ void check_sort(const std::vector<double>& x, DType dtype) {
   for (const bool descending : {false, true}) {
     const std::vector<std::int64_t> order = order_of(x, descending);
     const auto [values, indices] = t.sort(0, descending);
-    expect_near(indices, {n}, [&](const Place& p) {
-      return static_cast<double>(order[static_cast<std::size_t>(p[0])]);
-    });
-    expect_near(values, {n}, [&](const Place& p) {
-      return x[static_cast<std::size_t>(order[static_cast<std::size_t>(p[0])])];
-    });
+    expect_near(indices, {n},
+                [&](const Place& p) { return static_cast<double>(order[static_cast<std::size_t>(p[0])]); });
+    expect_near(values, {n},
+                [&](const Place& p) { return x[static_cast<std::size_t>(order[static_cast<std::size_t>(p[0])])]; });
     EXPECT_EQ(values.dtype(), dtype);
   }
 }
 
 TEST(Order, OfAllDtypesIsStable) {
   const std::vector<double> few = {2, 0, 1, 2, 1, 0, 0, 2}, bits = {1, 0, 1, 1, 0};
-  for (const DType d : {dtypes::float64, dtypes::float32, dtypes::float16, dtypes::int8,
-                        dtypes::int32, dtypes::int64, dtypes::uint8, dtypes::uint64})
+  for (const DType d : {dtypes::float64, dtypes::float32, dtypes::float16, dtypes::int8, dtypes::int32, dtypes::int64,
+                        dtypes::uint8, dtypes::uint64})
     check_sort(few, d);
   check_sort(bits, dtypes::boolean);
   const std::vector<double> odd = {0, NAN, -1, kInf, -0.0, -kInf, NAN, 1, -1, 0, -1e-310};
@@ -55,8 +53,7 @@ TEST(Order, OfAllDtypesIsStable) {
   check_sort(spread(70, -5, 5), dtypes::float64);
   check_sort({1}, dtypes::float64);
   check_sort({}, dtypes::float64);
-  const std::int64_t most = std::numeric_limits<std::int64_t>::max(),
-                     least = std::numeric_limits<std::int64_t>::min();
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max(), least = std::numeric_limits<std::int64_t>::min();
   EXPECT_EQ(i64({0, most, least, -1}).sort().first.to_vector<std::int64_t>(),
             (std::vector{least, std::int64_t{-1}, std::int64_t{0}, most}));
 }
@@ -69,8 +66,8 @@ TEST(Order, AlongEachAxis) {
     const Array at(x.tensor().argsort(axis));
     expect_near(sorted, x.shape, [&](const Place& p) {
       std::vector<double> row;
-      for (Place q = p; q[a] = static_cast<std::int64_t>(row.size()),
-                 row.size() < static_cast<std::size_t>(x.shape[a]);)
+      for (Place q = p;
+           q[a] = static_cast<std::int64_t>(row.size()), row.size() < static_cast<std::size_t>(x.shape[a]);)
         row.push_back(x.at(q));
       std::sort(row.begin(), row.end());
       return row[static_cast<std::size_t>(p[a])];
@@ -91,20 +88,17 @@ TEST(Order, FirstOfFewAndOfMany) {
     for (const bool largest : {true, false}) {
       const std::vector<std::int64_t> order = order_of(x, largest);
       const auto [values, indices] = Tensor::from(x, {n}).topk(5, 0, largest);  // default device
-      expect_near(indices, {5}, [&](const Place& p) {
-        return static_cast<double>(order[static_cast<std::size_t>(p[0])]);
-      });
-      expect_near(values, {5}, [&](const Place& p) {
-        return x[static_cast<std::size_t>(order[static_cast<std::size_t>(p[0])])];
-      });
+      expect_near(indices, {5},
+                  [&](const Place& p) { return static_cast<double>(order[static_cast<std::size_t>(p[0])]); });
+      expect_near(values, {5},
+                  [&](const Place& p) { return x[static_cast<std::size_t>(order[static_cast<std::size_t>(p[0])])]; });
     }
   }
   const Tensor m = f64({1, 4, 2, 3, 0, 5}, {2, 3});
   expect_values(m.topk(2).first, {2, 2}, {4, 2, 5, 3});
   expect_values(m.topk(1, 0).second, {1, 3}, {1, 0, 1});
   EXPECT_EQ(m.topk(0).first.shape(), Ints({2, 0}));
-  expect_error([&] { m.topk(4); },
-               "[topk] k is 4, not from 0 to the 3 elements of axis -1 of shape (2, 3)");
+  expect_error([&] { m.topk(4); }, "[topk] k is 4, not from 0 to the 3 elements of axis -1 of shape (2, 3)");
   expect_error([&] { m.topk(-1); }, "[topk] -1 of");
   expect_error([&] { m.sort(2); }, "[sort] axis 2 is outside");
 }
@@ -117,10 +111,9 @@ TEST(Order, LongRows) {
   const Tensor whole = Tensor::from(x, {2, kLong});
   for (std::size_t k = 0; k < x.size(); k += 97) x[k] = k % 2 == 0 ? NAN : -kInf;
   const Tensor real = Tensor::from(x, {2, kLong});
-  for (const Tensor& t :
-       {real, real.cast(dtypes::float32), whole.cast(dtypes::int64) * (std::int64_t{1} << 40),
-        whole.abs().cast(dtypes::uint32) * (1 << 25),
-        (whole.cast(dtypes::int64) << 57).bitcast(dtypes::uint64), whole.gt(0)})
+  for (const Tensor& t : {real, real.cast(dtypes::float32), whole.cast(dtypes::int64) * (std::int64_t{1} << 40),
+                          whole.abs().cast(dtypes::uint32) * (1 << 25),
+                          (whole.cast(dtypes::int64) << 57).bitcast(dtypes::uint64), whole.gt(0)})
     for (const bool descending : {false, true}) {
       const std::vector<double> elements = t.cast(dtypes::float64).to_vector<double>();
       const auto [values, indices] = t.sort(1, descending);

@@ -183,8 +183,7 @@ double worst(const SpecialCase& c, DType dtype) {
 }
 
 TEST(Special, ValuesInDoubles) {
-  for (const SpecialCase& c : special_cases())
-    EXPECT_LT(worst(c, dtypes::float64), 4e-14) << c.name;
+  for (const SpecialCase& c : special_cases()) EXPECT_LT(worst(c, dtypes::float64), 4e-14) << c.name;
 }
 TEST(Special, ValuesInFloats) {
   for (SpecialCase c : special_cases()) {
@@ -208,8 +207,7 @@ TEST(Special, AtTheEnds) {
   const Tensor x = f64({-kInf, -2, -1, -0.0, 0, 1, 2, kInf, NAN}, {9});
   const auto check = [](const Tensor& y, const std::vector<double>& expected) {
     expect_near(
-        y, {std::ssize(expected)},
-        [&](const Place& p) { return expected[static_cast<std::size_t>(p[0])]; }, 1e-12);
+        y, {std::ssize(expected)}, [&](const Place& p) { return expected[static_cast<std::size_t>(p[0])]; }, 1e-12);
   };
   check(x.lgamma(), {kInf, kInf, kInf, kInf, kInf, 0, 0, kInf, NAN});
   check(x.erfinv(), {NAN, NAN, -kInf, 0, 0, kInf, NAN, NAN, NAN});

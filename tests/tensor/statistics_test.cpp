@@ -10,8 +10,7 @@ namespace {
 
 using Longs = std::vector<std::int64_t>;
 
-void expect_flat(const Tensor& x, const Place& shape, const std::vector<double>& expected,
-                 double tolerance = 1e-12) {
+void expect_flat(const Tensor& x, const Place& shape, const std::vector<double>& expected, double tolerance = 1e-12) {
   const Array found(x);
   EXPECT_EQ(found.shape, shape);
   ASSERT_EQ(found.values.size(), expected.size());
@@ -55,8 +54,7 @@ TEST(Statistics, SumsWithoutNaNs) {
 
 TEST(Statistics, NormsOfDifferences) {
   const Tensor a = f64({3, 0}, {2}), b = f64({0, 4}, {2});
-  expect_flat(a.dist(b), {}, {5}), expect_flat(a.dist(b, 1), {}, {7}),
-      expect_flat(a.dist(b, 0), {}, {2});
+  expect_flat(a.dist(b), {}, {5}), expect_flat(a.dist(b, 1), {}, {7}), expect_flat(a.dist(b, 0), {}, {2});
   const Tensor x = f64({3, 4, 0.3, 0.4}, {2, 2});
   expect_flat(x.renorm(2, 0, 1), {2, 2}, {0.6, 0.8, 0.3, 0.4}, 1e-6);
   expect_flat(x.renorm(1, -1, 1), {2, 2}, {3 / 3.3, 4 / 4.4, 0.3 / 3.3, 0.4 / 4.4}, 1e-6);
@@ -65,10 +63,8 @@ TEST(Statistics, NormsOfDifferences) {
   // no slope where there is nothing
   Tensor zero = f64({0, 0}, {2});
   zero.requires_grad(true);
-  for (const double p : {0.5, 1.0, 1.5, 2.0, 3.0})
-    expect_flat(gradients(zero.norm(p), {&zero, 1})[0], {2}, {0, 0});
-  expect_gradients([](const Many& xs) { return xs[0].cdist(xs[1]) + xs[0].cdist(xs[1], 1.5); },
-                   {{2, 3}, {2, 3}});
+  for (const double p : {0.5, 1.0, 1.5, 2.0, 3.0}) expect_flat(gradients(zero.norm(p), {&zero, 1})[0], {2}, {0, 0});
+  expect_gradients([](const Many& xs) { return xs[0].cdist(xs[1]) + xs[0].cdist(xs[1], 1.5); }, {{2, 3}, {2, 3}});
   expect_flat(counted({2, 3, 2}).sum_to_size({3, 1}), {3, 1}, {14, 22, 30});
   expect_flat(counted({2, 2}).sum_to_size({2, 2}), {2, 2}, {0, 1, 2, 3});
   expect_error([] { counted({2, 3}).sum_to_size({2, 2}); }, "does not sum up to");
@@ -93,8 +89,7 @@ TEST(Statistics, Counts) {
   expect_flat(f64({2, 2}, {2}).histc(2), {2}, {0, 2});
   expect_flat(f64({1, NAN, 3, INFINITY}, {4}).histc(4, 0, 4), {4}, {0, 1, 0, 1});
   for (const double wrong : {static_cast<double>(NAN), static_cast<double>(INFINITY)})
-    for (const double count : f64({1, wrong, 3}, {3}).histc(4).to_vector<double>())
-      EXPECT_TRUE(std::isnan(count));
+    for (const double count : f64({1, wrong, 3}, {3}).histc(4).to_vector<double>()) EXPECT_TRUE(std::isnan(count));
   expect_error([&] { x.histc(0); }, "[histc] 0 bins");
   expect_error([&] { x.histc(2, 3, 1); }, "[histc] from 3");
 }
@@ -126,8 +121,7 @@ TEST(Statistics, Quantiles) {
   expect_flat(x.quantile(0.3, -2), {5}, {4.8, 1.3, 4.6, 2.2, 3.6}, 1e-9);
   expect_flat(x.quantile(0.3, {}, true), {1, 1}, {2.7}, 1e-9);
   using enum Tensor::Between;
-  expect_flat(x.quantile(0.3, {}, false, lower), {}, {2}),
-      expect_flat(x.quantile(0.3, {}, false, higher), {}, {3});
+  expect_flat(x.quantile(0.3, {}, false, lower), {}, {2}), expect_flat(x.quantile(0.3, {}, false, higher), {}, {3});
   expect_flat(x.quantile(0.3, {}, false, midpoint), {}, {2.5});
   expect_flat(x.quantile(0.3, {}, false, nearest), {}, {3});
   const Tensor y = f64({3, NAN, 1, NAN, NAN, NAN}, {2, 3});
@@ -205,11 +199,9 @@ TEST(Statistics, DifferentSlices) {
 TEST(Statistics, Differences) {
   const Tensor x = f64({1, 4, 9, 16, 25, 36}, {2, 3});
   expect_flat(x.diff(), {2, 2}, {3, 5, 9, 11}), expect_flat(x.diff(2), {2, 1}, {2, 2});
-  expect_flat(x.diff(1, 0), {1, 3}, {15, 21, 27}),
-      expect_flat(x.diff(0), {2, 3}, {1, 4, 9, 16, 25, 36});
+  expect_flat(x.diff(1, 0), {1, 3}, {15, 21, 27}), expect_flat(x.diff(0), {2, 3}, {1, 4, 9, 16, 25, 36});
   expect_flat(x.diff(9), {2, 0}, {});
-  expect_flat(x.diff(1, 1, f64({0, 0}, {2, 1}), f64({1, 1}, {2, 1})), {2, 4},
-              {1, 3, 5, -8, 16, 9, 11, -35});
+  expect_flat(x.diff(1, 1, f64({0, 0}, {2, 1}), f64({1, 1}, {2, 1})), {2, 4}, {1, 3, 5, -8, 16, 9, 11, -35});
   expect_flat(bools({true, false, false}, {3}).diff(), {2}, {1, 0});
   expect_flat(x.trapezoid(), {2}, {9, 51}), expect_flat(x.trapezoid(2, 0), {3}, {17, 29, 45});
   expect_flat(x.trapezoid(f64({0, 1, 3}, {3})), {2}, {2.5 + 13, 20.5 + 61});

@@ -22,15 +22,13 @@ TEST(Structure, Scattered) {
   expect_values(x.t().diagonal_scatter(f64({7, 8}, {2}), -1), {3, 2}, {0, 3, 7, 4, 2, 8});
   expect_values(x.diagonal_scatter(f64({7, 8}, {2}), 0, 1, 0), {2, 3}, {7, 1, 2, 3, 8, 5});
   const Tensor cube = counted({2, 2, 2});
-  expect_values(cube.diagonal_scatter(f64({-1, -2, -3, -4}, {2, 2}), 0, 0, 2), {2, 2, 2},
-                {-1, 1, -3, 3, 4, -2, 6, -4});
+  expect_values(cube.diagonal_scatter(f64({-1, -2, -3, -4}, {2, 2}), 0, 0, 2), {2, 2, 2}, {-1, 1, -3, 3, 4, -2, 6, -4});
   expect_values(x.put(i64({0, -1, 0}), f64({7, 8, 9}, {3})), {2, 3}, {9, 1, 2, 3, 4, 8});
   expect_values(x.put(i64({0, -1, 0}), f64({7, 8, 9}, {3}), true), {2, 3}, {16, 1, 2, 3, 4, 13});
-  expect_values(x.index_reduce(1, i64({0, 0, 2}), counted({2, 3}) + 1, Tensor::Reduce::amax),
-                {2, 3}, {2, 1, 3, 5, 4, 6});
+  expect_values(x.index_reduce(1, i64({0, 0, 2}), counted({2, 3}) + 1, Tensor::Reduce::amax), {2, 3},
+                {2, 1, 3, 5, 4, 6});
   expect_gradients([](const Many& xs) { return xs[0].select_scatter(xs[1], 1, 1); }, {{2, 3}, {2}});
-  expect_gradients([](const Many& xs) { return xs[0].slice_scatter(xs[1], 1, {1, 3}); },
-                   {{2, 3}, {2, 2}});
+  expect_gradients([](const Many& xs) { return xs[0].slice_scatter(xs[1], 1, {1, 3}); }, {{2, 3}, {2, 2}});
   expect_gradients([](const Many& xs) { return xs[0].diagonal_scatter(xs[1], 1); }, {{2, 3}, {2}});
   expect_gradients([](const Many& xs) { return xs[0].put(i64({0, 4}), xs[1], true); }, {{2, 3}, {2}});
   expect_error([&] { x.select_scatter(f64({7}, {1}), 1, 0); },
@@ -47,8 +45,7 @@ TEST(Structure, Strided) {
   expect_values(x.as_strided({}, {}, 5), {}, {5});
   expect_values(x.as_strided({0, 2}, {100, 100}), {0, 2}, {});
   expect_gradients([](const Many& xs) { return xs[0].as_strided({2, 2}, {1, 1}, 1); }, {{4}});
-  expect_error([&] { x.as_strided({2, 2}, {11, 1}); },
-               "[as_strided] elements 0 to 12 are not inside of the 12");
+  expect_error([&] { x.as_strided({2, 2}, {11, 1}); }, "[as_strided] elements 0 to 12 are not inside of the 12");
   expect_error([&] { x.as_strided({2}, {-1}); }, "elements -1 to 0");
   expect_error([&] { x.as_strided({2}, {}); }, "[as_strided] 0 strides");
 }
@@ -87,8 +84,7 @@ TEST(Structure, SignsOfZerosStay) {
     EXPECT_EQ(signs(x.gather(0, i64({0, 0}).to(device))), (Doubles{1, 1})) << device;
     EXPECT_EQ(signs(x.eq(1).where(x, y.narrow(0, 1, 2))), (Doubles{1, 1})) << device;
     EXPECT_EQ(signs(y.roll(1)), (Doubles{1, 0, 1})) << device;
-    EXPECT_EQ(signs(x.repeat({2}).masked_select(bools({true, false, true, true}, {4}).to(device))),
-              (Doubles{1, 1, 0}))
+    EXPECT_EQ(signs(x.repeat({2}).masked_select(bools({true, false, true, true}, {4}).to(device))), (Doubles{1, 1, 0}))
         << device;
   }
 }
@@ -103,19 +99,16 @@ TEST(Structure, Apart) {
   EXPECT_EQ(x.hsplit(at)[1].shape(), (Ints{2, 2, 2}));
   EXPECT_EQ(x.vsplit(at).size(), 3U);
   EXPECT_EQ(x.dsplit(at)[2].shape(), (Ints{2, 4, 0}));
-  expect_error([&] { x.hsplit(3); },
-               "[hsplit] axis 1 of size 4 cannot be split into 3 equal parts");
+  expect_error([&] { x.hsplit(3); }, "[hsplit] axis 1 of size 4 cannot be split into 3 equal parts");
   expect_error([&] { x.vsplit(std::int64_t{1} << 40); },
                "[vsplit] axis 0 of size 2 cannot be split into 1099511627776");
-  expect_error([] { counted({0}).hsplit(std::int64_t{1} << 40); },
-               "[tensor_split] 1099511627776 parts");
+  expect_error([] { counted({0}).hsplit(std::int64_t{1} << 40); }, "[tensor_split] 1099511627776 parts");
   expect_error([&] { counted({2}).vsplit(2); }, "[vsplit] the tensor has shape (2,)");
   expect_error([&] { counted({2, 2}).dsplit(2); }, "3 dimensions at least");
 }
 
 TEST(Structure, MadeOfNumbers) {
-  expect_near(
-      Tensor::logspace(-1, 2, 4), {4}, [](const Place& p) { return std::pow(10.0, p[0] - 1); }, 1e-6);
+  expect_near(Tensor::logspace(-1, 2, 4), {4}, [](const Place& p) { return std::pow(10.0, p[0] - 1); }, 1e-6);
   expect_near(Tensor::logspace(0, 3, 4, 2, dtypes::float64), {4},
               [](const Place& p) { return std::ldexp(1, static_cast<int>(p[0])); });
   expect_values(Tensor::tril_indices(3, 2), {2, 5}, {0, 1, 1, 2, 2, 0, 0, 1, 0, 1});
@@ -142,12 +135,10 @@ TEST(Structure, Products) {
     return 2 * c.at(p) + 0.5 * sum;
   });
   const Tensor m = f64({1, 2, 3, 4}, {2, 2}), v = f64({5, 6}, {2});
-  expect_values(v.addmv(m, v, 1, 2), {2}, {39, 84}),
-      expect_values(m.addr(v, v, 0), {2, 2}, {25, 30, 30, 36});
+  expect_values(v.addmv(m, v, 1, 2), {2}, {39, 84}), expect_values(m.addr(v, v, 0), {2, 2}, {25, 30, 30, 36});
   expect_values(m.mm(m), {2, 2}, {7, 10, 15, 22});
   expect_values(m.matrix_power(5), {2, 2}, {1069, 1558, 2337, 3406});
-  expect_values(m.matrix_power(0), {2, 2}, {1, 0, 0, 1}),
-      expect_values(m.matrix_power(1), {2, 2}, {1, 2, 3, 4});
+  expect_values(m.matrix_power(0), {2, 2}, {1, 0, 0, 1}), expect_values(m.matrix_power(1), {2, 2}, {1, 2, 3, 4});
   expect_values(m.matrix_norm("1"), {}, {6}), expect_values(m.matrix_norm("-inf", true), {1, 1}, {3});
   expect_values(m.matrix_norm("inf"), {}, {7}), expect_values(m.matrix_norm("-1"), {}, {4});
   EXPECT_NEAR(m.matrix_norm().item(), std::sqrt(30.0), 1e-12);
@@ -173,8 +164,7 @@ TEST(Structure, RandomOnesAndDropouts) {
   EXPECT_EQ(whole.dtype(), dtypes::float32);
   EXPECT_TRUE(whole.min().item() == 2 && whole.max().item() == 4);
   EXPECT_NEAR(normal(x * 3, x * 2).mean().item(), 3, 0.2);
-  for (const Tensor& y :
-       {dropout2d(x, 0.5), dropout3d(x.reshape({4, 10, 1, 10, 10}), 0.5).reshape(x.shape())}) {
+  for (const Tensor& y : {dropout2d(x, 0.5), dropout3d(x.reshape({4, 10, 1, 10, 10}), 0.5).reshape(x.shape())}) {
     const Tensor sums = y.sum({2, 3});  // 0 or 200 each
     EXPECT_TRUE((sums.eq(0) | sums.eq(200)).all().item<bool>());
     EXPECT_TRUE(sums.eq(0).any().item<bool>() && sums.eq(200).any().item<bool>());
@@ -194,13 +184,8 @@ TEST(Structure, RandomOnesAndDropouts) {
   Tensor logits = rand({50, 4}, dtypes::float64);
   logits.requires_grad(true);
   const Tensor hard = gumbel_softmax(logits, {.tau = 0.5, .hard = true});
-  EXPECT_TRUE(hard.detach().round().allclose(hard.detach()) &&
-              hard.sum(1).allclose(hard.new_ones({50})));
-  EXPECT_GT(gradients((hard * f64({1, 2, 3, 4}, {4}).to(hard.device())).sum(), {&logits, 1})[0]
-                .abs()
-                .max()
-                .item(),
-            0);
+  EXPECT_TRUE(hard.detach().round().allclose(hard.detach()) && hard.sum(1).allclose(hard.new_ones({50})));
+  EXPECT_GT(gradients((hard * f64({1, 2, 3, 4}, {4}).to(hard.device())).sum(), {&logits, 1})[0].abs().max().item(), 0);
   expect_error([&] { dropout2d(f32({1}), 0.5); }, "[dropout2d] the input has shape (1,)");
   expect_error([&] { alpha_dropout(x, 2); }, "[alpha_dropout] the probability p is 2");
 }

@@ -47,8 +47,7 @@ TEST(Tensor, OfNumbersAndElements) {
   constexpr std::int64_t kLarge = std::int64_t{1} << 62;
   EXPECT_EQ(ints(Tensor::arange(kLarge, kLarge + 2)), (std::vector<std::int64_t>{kLarge, kLarge + 1}));
   EXPECT_EQ(floats(Tensor::eye(2, 3)), (std::vector<float>{1, 0, 0, 0, 1, 0}));
-  EXPECT_EQ(Tensor::from(std::vector<bool>{true, false}, {2}).to_vector<bool>(),
-            (std::vector<bool>{true, false}));
+  EXPECT_EQ(Tensor::from(std::vector<bool>{true, false}, {2}).to_vector<bool>(), (std::vector<bool>{true, false}));
 }
 
 TEST(Tensor, DTypesPromoteAsInPyTorch) {
@@ -75,8 +74,7 @@ TEST(Tensor, Broadcasts) {
     a + f32({1, 2, 3}, {3, 1});
     FAIL();
   } catch (const Error& e) {
-    EXPECT_STREQ(e.what(),
-                 "[add] shapes (2, 1) and (3, 1) do not broadcast: sizes 2 and 3 in dimension 0");
+    EXPECT_STREQ(e.what(), "[add] shapes (2, 1) and (3, 1) do not broadcast: sizes 2 and 3 in dimension 0");
   }
 }
 
@@ -136,47 +134,36 @@ double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 double softplus_of(double x) { return x > 20 ? x : std::log1p(std::exp(x)); }
 
 const Function kFunctions[] = {
-    {"rsqrt", [](const Tensor& x) { return x.rsqrt(); }, [](double x) { return 1 / std::sqrt(x); },
-     0.1, 4},
+    {"rsqrt", [](const Tensor& x) { return x.rsqrt(); }, [](double x) { return 1 / std::sqrt(x); }, 0.1, 4},
     {"log10", [](const Tensor& x) { return x.log10(); }, [](double x) { return std::log10(x); }, 0.1, 4},
-    {"asin", [](const Tensor& x) { return x.asin(); }, [](double x) { return std::asin(x); }, -0.99,
-     0.99},
-    {"acos", [](const Tensor& x) { return x.acos(); }, [](double x) { return std::acos(x); }, -0.99,
-     0.99},
+    {"asin", [](const Tensor& x) { return x.asin(); }, [](double x) { return std::asin(x); }, -0.99, 0.99},
+    {"acos", [](const Tensor& x) { return x.acos(); }, [](double x) { return std::acos(x); }, -0.99, 0.99},
     {"sinh", [](const Tensor& x) { return x.sinh(); }, [](double x) { return std::sinh(x); }, -12, 12},
     {"cosh", [](const Tensor& x) { return x.cosh(); }, [](double x) { return std::cosh(x); }, -12, 12},
-    {"asinh", [](const Tensor& x) { return x.asinh(); }, [](double x) { return std::asinh(x); },
-     -12, 12},
-    {"acosh", [](const Tensor& x) { return x.acosh(); }, [](double x) { return std::acosh(x); },
-     1.1, 12},
-    {"atanh", [](const Tensor& x) { return x.atanh(); }, [](double x) { return std::atanh(x); },
-     -0.99, 0.99},
+    {"asinh", [](const Tensor& x) { return x.asinh(); }, [](double x) { return std::asinh(x); }, -12, 12},
+    {"acosh", [](const Tensor& x) { return x.acosh(); }, [](double x) { return std::acosh(x); }, 1.1, 12},
+    {"atanh", [](const Tensor& x) { return x.atanh(); }, [](double x) { return std::atanh(x); }, -0.99, 0.99},
     {"erfc", [](const Tensor& x) { return x.erfc(); }, [](double x) { return std::erfc(x); }, -2, 2},
     {"sigmoid", [](const Tensor& x) { return x.sigmoid(); }, sigmoid_of, -30, 30},
-    {"logsigmoid", [](const Tensor& x) { return x.logsigmoid(); },
-     [](double x) { return -softplus_of(-x); }, -30, 30},
-    {"silu", [](const Tensor& x) { return x.silu(); }, [](double x) { return x * sigmoid_of(x); },
-     -9, 9},
-    {"mish", [](const Tensor& x) { return x.mish(); },
-     [](double x) { return x * std::tanh(softplus_of(x)); }, -9, 9},
+    {"logsigmoid", [](const Tensor& x) { return x.logsigmoid(); }, [](double x) { return -softplus_of(-x); }, -30, 30},
+    {"silu", [](const Tensor& x) { return x.silu(); }, [](double x) { return x * sigmoid_of(x); }, -9, 9},
+    {"mish", [](const Tensor& x) { return x.mish(); }, [](double x) { return x * std::tanh(softplus_of(x)); }, -9, 9},
     {"softplus", [](const Tensor& x) { return x.softplus(); }, softplus_of, -30, 30},
     {"relu", [](const Tensor& x) { return x.relu(); }, [](double x) { return std::max(x, 0.0); }, -2, 2},
-    {"relu6", [](const Tensor& x) { return x.relu6(); },
-     [](double x) { return std::min(std::max(x, 0.0), 6.0); }, -9, 9},
-    {"elu", [](const Tensor& x) { return x.elu(0.7); },
-     [](double x) { return x > 0 ? x : 0.7 * std::expm1(x); }, -4, 4},
-    {"celu", [](const Tensor& x) { return x.celu(2); },
-     [](double x) { return x > 0 ? x : 2 * std::expm1(x / 2); }, -4, 4},
-    {"leaky_relu", [](const Tensor& x) { return x.leaky_relu(0.2); },
-     [](double x) { return x > 0 ? x : 0.2 * x; }, -4, 4},
+    {"relu6", [](const Tensor& x) { return x.relu6(); }, [](double x) { return std::min(std::max(x, 0.0), 6.0); }, -9,
+     9},
+    {"elu", [](const Tensor& x) { return x.elu(0.7); }, [](double x) { return x > 0 ? x : 0.7 * std::expm1(x); }, -4,
+     4},
+    {"celu", [](const Tensor& x) { return x.celu(2); }, [](double x) { return x > 0 ? x : 2 * std::expm1(x / 2); }, -4,
+     4},
+    {"leaky_relu", [](const Tensor& x) { return x.leaky_relu(0.2); }, [](double x) { return x > 0 ? x : 0.2 * x; }, -4,
+     4},
     {"hardswish", [](const Tensor& x) { return x.hardswish(); },
      [](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; }, -5, 5},
-    {"softsign", [](const Tensor& x) { return x.softsign(); },
-     [](double x) { return x / (1 + std::abs(x)); }, -5, 5},
-    {"tanhshrink", [](const Tensor& x) { return x.tanhshrink(); },
-     [](double x) { return x - std::tanh(x); }, -5, 5},
-    {"hardshrink", [](const Tensor& x) { return x.hardshrink(); },
-     [](double x) { return std::abs(x) > 0.5 ? x : 0; }, -2, 2},
+    {"softsign", [](const Tensor& x) { return x.softsign(); }, [](double x) { return x / (1 + std::abs(x)); }, -5, 5},
+    {"tanhshrink", [](const Tensor& x) { return x.tanhshrink(); }, [](double x) { return x - std::tanh(x); }, -5, 5},
+    {"hardshrink", [](const Tensor& x) { return x.hardshrink(); }, [](double x) { return std::abs(x) > 0.5 ? x : 0; },
+     -2, 2},
     {"softshrink", [](const Tensor& x) { return x.softshrink(); },
      [](double x) { return x > 0.5    ? x - 0.5
                            : x < -0.5 ? x + 0.5
@@ -186,20 +173,16 @@ const Function kFunctions[] = {
     {"square", [](const Tensor& x) { return x.square(); }, [](double x) { return x * x; }, -4, 4},
     {"pow 3", [](const Tensor& x) { return x.pow(3); }, [](double x) { return x * x * x; }, -4, 4},
     {"pow -2", [](const Tensor& x) { return x.pow(-2); }, [](double x) { return 1 / (x * x); }, 0.5, 4},
-    {"pow 1.7", [](const Tensor& x) { return x.pow(1.7); },
-     [](double x) { return std::pow(x, 1.7); }, 0.5, 4},
-    {"fmod", [](const Tensor& x) { return x.fmod(0.7); },
-     [](double x) { return std::fmod(x, 0.7); }, -4, 4},
+    {"pow 1.7", [](const Tensor& x) { return x.pow(1.7); }, [](double x) { return std::pow(x, 1.7); }, 0.5, 4},
+    {"fmod", [](const Tensor& x) { return x.fmod(0.7); }, [](double x) { return std::fmod(x, 0.7); }, -4, 4},
     {"remainder", [](const Tensor& x) { return x.remainder(0.7); },
      [](double x) { return x - 0.7 * std::floor(x / 0.7); }, -4, 4},
-    {"hypot", [](const Tensor& x) { return x.hypot(1.5); },
-     [](double x) { return std::hypot(x, 1.5); }, -4, 4},
+    {"hypot", [](const Tensor& x) { return x.hypot(1.5); }, [](double x) { return std::hypot(x, 1.5); }, -4, 4},
     {"logaddexp", [](const Tensor& x) { return x.logaddexp(0.5); },
      [](double x) { return std::log(std::exp(x) + std::exp(0.5)); }, -4, 4},
-    {"clip", [](const Tensor& x) { return x.clip(-1, 1); },
-     [](double x) { return std::min(std::max(x, -1.0), 1.0); }, -2, 2},
-    {"frac", [](const Tensor& x) { return x.frac(); }, [](double x) { return x - std::trunc(x); },
+    {"clip", [](const Tensor& x) { return x.clip(-1, 1); }, [](double x) { return std::min(std::max(x, -1.0), 1.0); },
      -2, 2},
+    {"frac", [](const Tensor& x) { return x.frac(); }, [](double x) { return x - std::trunc(x); }, -2, 2},
 };
 
 TEST(Tensor, FunctionsAreWhatTheyAreCalled) {
@@ -216,9 +199,7 @@ TEST(Tensor, FunctionsAreWhatTheyAreCalled) {
 
 TEST(Tensor, GradientsStayFiniteFarOut) {
   const Tensor x = f32({-200, -50, 50, 200});
-  const auto finite = [&](TensorFunction f) {
-    return value_and_grad(f, x).second.isfinite().all().item<bool>();
-  };
+  const auto finite = [&](TensorFunction f) { return value_and_grad(f, x).second.isfinite().all().item<bool>(); };
   EXPECT_TRUE(finite([](const Tensor& t) { return t.sigmoid().sum(); }));
   EXPECT_TRUE(finite([](const Tensor& t) { return t.silu().sum(); }));
   EXPECT_TRUE(finite([](const Tensor& t) { return t.softplus().sum(); }));
@@ -253,11 +234,9 @@ TEST(Tensor, SlopesOfSlopes) {
   EXPECT_EQ(second(0, [](const Tensor& t) { return t.logaddexp(0); }), 0.25);
   EXPECT_EQ(second(0, [](const Tensor& t) { return Tensor(0.0).to("INTERP").logaddexp(t); }), 0.25);
   EXPECT_NEAR(second(0, [](const Tensor& t) { return t.logaddexp2(0); }), ln2 / 4, 1e-15);
-  EXPECT_NEAR(second(0.7, [](const Tensor& t) { return t.sigmoid(); }), s * (1 - s) * (1 - 2 * s),
-              1e-15);
+  EXPECT_NEAR(second(0.7, [](const Tensor& t) { return t.sigmoid(); }), s * (1 - s) * (1 - 2 * s), 1e-15);
   EXPECT_NEAR(second(0.7, [](const Tensor& t) { return t.softplus(); }), s * (1 - s), 1e-15);
-  EXPECT_NEAR(second(0.7, [](const Tensor& t) { return t.asinh(); }), -0.7 / std::pow(1.49, 1.5),
-              1e-15);
+  EXPECT_NEAR(second(0.7, [](const Tensor& t) { return t.asinh(); }), -0.7 / std::pow(1.49, 1.5), 1e-15);
   const TensorFunction loss = [](const Tensor& t) {
     return binary_cross_entropy_with_logits(t, t.ones_like().detach());
   };
@@ -267,21 +246,15 @@ TEST(Tensor, SlopesOfSlopes) {
 
 TEST(Tensor, SlopesAtTheEnds) {
   const double inf = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(slopes_at({-1, 1}, [](const Tensor& t) { return t.asin(); }),
-            (std::vector<double>{inf, inf}));
-  EXPECT_EQ(slopes_at({-1, 1}, [](const Tensor& t) { return t.acos(); }),
-            (std::vector<double>{-inf, -inf}));
-  EXPECT_EQ(slopes_at({-1, 1}, [](const Tensor& t) { return t.atanh(); }),
-            (std::vector<double>{inf, inf}));
+  EXPECT_EQ(slopes_at({-1, 1}, [](const Tensor& t) { return t.asin(); }), (std::vector<double>{inf, inf}));
+  EXPECT_EQ(slopes_at({-1, 1}, [](const Tensor& t) { return t.acos(); }), (std::vector<double>{-inf, -inf}));
+  EXPECT_EQ(slopes_at({-1, 1}, [](const Tensor& t) { return t.atanh(); }), (std::vector<double>{inf, inf}));
   EXPECT_EQ(slopes_at({1}, [](const Tensor& t) { return t.acosh(); })[0], inf);
-  EXPECT_EQ(slopes_at({0, 1}, [](const Tensor& t) { return t.logit(); }),
-            (std::vector<double>{inf, inf}));
-  EXPECT_EQ(slopes_at({-inf, inf}, [](const Tensor& t) { return t.logaddexp(1); }),
-            (std::vector<double>{0, 1}));
+  EXPECT_EQ(slopes_at({0, 1}, [](const Tensor& t) { return t.logit(); }), (std::vector<double>{inf, inf}));
+  EXPECT_EQ(slopes_at({-inf, inf}, [](const Tensor& t) { return t.logaddexp(1); }), (std::vector<double>{0, 1}));
   EXPECT_EQ(slopes_at({inf}, [](const Tensor& t) { return t.logaddexp(INFINITY); })[0], 0.5);
   EXPECT_EQ(slopes_at({-inf}, [](const Tensor& t) { return t.logaddexp2(-INFINITY); })[0], 0.5);
-  EXPECT_EQ(slopes_at({-inf, inf, 1e6}, [](const Tensor& t) { return t.sigmoid(); }),
-            (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(slopes_at({-inf, inf, 1e6}, [](const Tensor& t) { return t.sigmoid(); }), (std::vector<double>{0, 0, 0}));
 }
 
 TEST(Tensor, FunctionsFarOut) {
@@ -325,13 +298,11 @@ TEST(Tensor, NaNAndInfinitiesFlow) {
   EXPECT_EQ(floats(x.fmax(1)), (std::vector<float>{1, INFINITY, 1, 1}));
   EXPECT_TRUE(std::isnan(floats(x.maximum(1))[0]));
   EXPECT_EQ((x <= 0).to_vector<bool>(), (std::vector<bool>{false, false, true, true}));
-  EXPECT_EQ(floats(f32({-INFINITY, -INFINITY}).logsumexp().reshape({1})),
-            (std::vector<float>{-INFINITY}));
+  EXPECT_EQ(floats(f32({-INFINITY, -INFINITY}).logsumexp().reshape({1})), (std::vector<float>{-INFINITY}));
 }
 
 TEST(Tensor, IntegersDivideBothWays) {
-  const Tensor a = Tensor::from({7, -7, 7, -7}).to("INTERP"),
-               b = Tensor::from({2, 2, -2, -2}).to("INTERP");
+  const Tensor a = Tensor::from({7, -7, 7, -7}).to("INTERP"), b = Tensor::from({2, 2, -2, -2}).to("INTERP");
   EXPECT_EQ(a.floor_divide(b).to_vector<int>(), (std::vector<int>{3, -4, -4, 3}));
   EXPECT_EQ(a.trunc_divide(b).to_vector<int>(), (std::vector<int>{3, -3, -3, 3}));
   EXPECT_EQ((a % b).to_vector<int>(), (std::vector<int>{1, 1, -1, -1}));
@@ -355,10 +326,8 @@ TEST(Tensor, Reduces) {
   EXPECT_EQ(floats(x.var(1)), (std::vector<float>{4, 4}));
   EXPECT_NEAR(x.std().item(), 1.8708287, 1e-6);
   EXPECT_NEAR(x.norm().item(), std::sqrt(91.0), 1e-5);
-  EXPECT_NEAR(
-      x.logsumexp().item(),
-      std::log(std::exp(1) + std::exp(5) + std::exp(3) + std::exp(4) + std::exp(2) + std::exp(6)),
-      1e-5);
+  EXPECT_NEAR(x.logsumexp().item(),
+              std::log(std::exp(1) + std::exp(5) + std::exp(3) + std::exp(4) + std::exp(2) + std::exp(6)), 1e-5);
   EXPECT_EQ(x.gt(5).any().item<bool>(), true);
   EXPECT_EQ(x.gt(1).all().item<bool>(), false);
   EXPECT_EQ(x.gt(3).count_nonzero().item(), 3);

@@ -1,5 +1,5 @@
-// Many threads, each with graphs of its own or sharing tensors. Run under ThreadSanitizer, too: so loops are run by std::thread
-// (oneTBB synchronises by what that does not see).
+// Many threads, each with graphs of its own or sharing tensors. Run under ThreadSanitizer, too: so loops are run by
+// std::thread (oneTBB synchronises by what that does not see).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,8 +21,7 @@ class StdThreads final : public Executor {
   void run(std::int64_t begin, std::int64_t end, std::int64_t grain, const Body& body) override {
     std::vector<std::thread> threads;
     for (; begin < end; begin += std::min(grain, end - begin))
-      threads.emplace_back(
-          [&body, from = begin, to = begin + std::min(grain, end - begin)] { body(from, to); });
+      threads.emplace_back([&body, from = begin, to = begin + std::min(grain, end - begin)] { body(from, to); });
     for (std::thread& t : threads) t.join();
   }
 };
@@ -51,8 +50,7 @@ TEST_F(TensorThreads, GraphsApart) {
   on_many([&](int k) {
     for (int turn = 0; turn < 5; ++turn) {
       const Tensor x = Tensor::full({8, 16 + k}, static_cast<float>(k));
-      sums[static_cast<std::size_t>(k)] =
-          ((x + 1.0F).permute({1, 0}).relu().sum(0) * 2.0F).sum().item<float>();
+      sums[static_cast<std::size_t>(k)] = ((x + 1.0F).permute({1, 0}).relu().sum(0) * 2.0F).sum().item<float>();
     }
   });
   for (int k = 0; k < kThreads; ++k)
@@ -65,8 +63,7 @@ TEST_F(TensorThreads, ParallelLoopsOfManyThreads) {
     const Tensor x = Tensor::full({64, 4096}, static_cast<double>(k), dtypes::float64);
     sums[static_cast<std::size_t>(k)] = (x * 3.0 + 1.0).sum(1).sum().item<double>();
   });
-  for (int k = 0; k < kThreads; ++k)
-    EXPECT_EQ(sums[static_cast<std::size_t>(k)], 64.0 * 4096 * (3 * k + 1));
+  for (int k = 0; k < kThreads; ++k) EXPECT_EQ(sums[static_cast<std::size_t>(k)], 64.0 * 4096 * (3 * k + 1));
 }
 
 TEST_F(TensorThreads, OneUnrealizedTensorIsReadByAll) {
@@ -74,8 +71,7 @@ TEST_F(TensorThreads, OneUnrealizedTensorIsReadByAll) {
   const Tensor shared = x.matmul(x).exp2().contiguous();
   std::vector<std::vector<float>> results(kThreads);
   on_many([&](int k) {
-    results[static_cast<std::size_t>(k)] =
-        (shared * 0.0F + static_cast<float>(k)).sum(0).to_vector<float>();
+    results[static_cast<std::size_t>(k)] = (shared * 0.0F + static_cast<float>(k)).sum(0).to_vector<float>();
   });
   for (int k = 0; k < kThreads; ++k) EXPECT_EQ(results[static_cast<std::size_t>(k)].size(), 8U);
 }
@@ -99,11 +95,9 @@ TEST_F(TensorThreads, AJitEach) {
   on_many([&](int k) {
     auto step = jit([k](const Tensor& x) { return (x * static_cast<float>(k)).sum(); });
     for (int turn = 0; turn < 6; ++turn)
-      last[static_cast<std::size_t>(k)] =
-          step(Tensor::full({5}, static_cast<float>(turn))).item<float>();
+      last[static_cast<std::size_t>(k)] = step(Tensor::full({5}, static_cast<float>(turn))).item<float>();
   });
-  for (int k = 0; k < kThreads; ++k)
-    EXPECT_EQ(last[static_cast<std::size_t>(k)], static_cast<float>(25 * k));
+  for (int k = 0; k < kThreads; ++k) EXPECT_EQ(last[static_cast<std::size_t>(k)], static_cast<float>(25 * k));
 }
 
 TEST_F(TensorThreads, RandomNumbersOfOneGenerator) {

@@ -50,8 +50,7 @@ TEST(TraceOfTensors, SaysWhereTheUserWroteIt) {
   trace.expect_whole();
   ASSERT_GE(trace.count("graph"), 1U);
   EXPECT_NE(trace.of("graph").back()->find("files")->raw().find("trace_test.cpp"), std::string::npos);
-  EXPECT_NE(trace.of("nodes").back()->find("nodes")->raw().find("\"origin\":[\"log\",0,"),
-            std::string::npos);
+  EXPECT_NE(trace.of("nodes").back()->find("nodes")->raw().find("\"origin\":[\"log\",0,"), std::string::npos);
 }
 
 TEST(TraceOfTensors, PartsOfWhatIsPutTogetherAreComputedOnce) {
@@ -72,8 +71,7 @@ TEST(TraceOfTensors, PartsOfWhatIsPutTogetherAreComputedOnce) {
   for (const JsonValue& item : items)
     for (const JsonValue::Member& m : item.as_object("item"))
       if (m.key == "computes")
-        for (const JsonValue& n : m.value.as_array("computes"))
-          all.insert(n.as_integer("node")), ++count;
+        for (const JsonValue& n : m.value.as_array("computes")) all.insert(n.as_integer("node")), ++count;
   EXPECT_GE(count, 2U);
   EXPECT_EQ(all.size(), count);
 }

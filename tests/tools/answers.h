@@ -30,8 +30,7 @@ inline Numbers integers(const std::string& json) {
   JsonDocument document;
   document.read(json);
   Numbers out;
-  for (const JsonValue& item : document.root().as_array("list"))
-    out.push_back(item.as_integer("item"));
+  for (const JsonValue& item : document.root().as_array("list")) out.push_back(item.as_integer("item"));
   return out;
 }
 

@@ -1,5 +1,5 @@
-// `strata batch`: how long a request may take. Each of these took from 5 to 72 seconds, or longer than a minute, where only what is
-// read and evaluated was charged.
+// `strata batch`: how long a request may take. Each of these took from 5 to 72 seconds, or longer than a minute, where
+// only what is read and evaluated was charged.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -21,12 +21,10 @@ std::string joined(int count, const char* between, const std::function<std::stri
 }
 
 std::string variables(int count) {
-  return R"(,"vars":{)" + joined(count, ",", [](int k) { return '"' + name(k) + R"(":[0,9])"; }) +
-         "}}";
+  return R"(,"vars":{)" + joined(count, ",", [](int k) { return '"' + name(k) + R"(":[0,9])"; }) + "}}";
 }
 
-std::string question(const std::string& kind, int count, const std::string& text,
-                     const std::string& more = "") {
+std::string question(const std::string& kind, int count, const std::string& text, const std::string& more = "") {
   return R"({"do":")" + kind + R"(","text":")" + text + '"' + more + variables(count);
 }
 
@@ -65,8 +63,8 @@ const Hard kHard[] = {
 
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-// Two seconds are meant for an optimised build on a machine of its own: this one may share its caches. A part of the budget has to
-// do with the same part of the time, so that this is no slow test.
+// Two seconds are meant for an optimised build on a machine of its own: this one may share its caches. A part of the
+// budget has to do with the same part of the time, so that this is no slow test.
 TEST(BatchLimits, TheBudgetBoundsTheTime) {
   constexpr int part = 16;
   constexpr double most = (STRATA_SANITIZED ? 60.0 : 8.0) / part;

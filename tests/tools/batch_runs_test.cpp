@@ -31,9 +31,8 @@ std::string run_field(const std::string& json, std::string_view key) {
 // The load is UOp 5 or so: what counts are slots and elements.
 TEST(BatchOrder, LoopsInTheirOrder) {
   const auto touched = [](const std::string& opts) {
-    const Numbers all = integers(run_field(
-        answer(asked("order", "a: f32[2,3]; c = a.permute(1,0) + 1", R"(,"opts":")" + opts + '"')),
-        "order"));
+    const Numbers all = integers(
+        run_field(answer(asked("order", "a: f32[2,3]; c = a.permute(1,0) + 1", R"(,"opts":")" + opts + '"')), "order"));
     Numbers out;
     for (std::size_t k = 0; k + 2 < all.size(); k += 3)
       if (all[k + 1] == 1) out.push_back(all[k + 2]);
@@ -72,8 +71,7 @@ TEST(BatchOrder, EachElementIsStoredOnceAndInsideOfItsProof) {
   const KernelLanguage& language = *find_kernel_language("c");
   for (const auto& [text, opts] : kernels) {
     Work work(default_budget);
-    const KernelAnswer kernel =
-        ask_kernel({text, &language, language.target(), read_opts(opts, "opts")}, work);
+    const KernelAnswer kernel = ask_kernel({text, &language, language.target(), read_opts(opts, "opts")}, work);
     const OrderAnswer order = ask_order(kernel, {}, default_accesses, work);
     std::map<std::int64_t, const KernelRecord::ProvenAccess*> proofs;
     for (const KernelRecord::ProvenAccess& a : kernel.record.accesses)
@@ -92,10 +90,8 @@ TEST(BatchOrder, EachElementIsStoredOnceAndInsideOfItsProof) {
 }
 
 TEST(BatchOrder, KernelsThatRunFirstComeFirst) {
-  const std::string out =
-      answer(asked("order", "a: i32[100]; b = a.sum()", R"(,"opts":"SPLITREDUCE 1 4")"));
-  EXPECT_EQ(run_field(out, "kernels"),
-            R"([{"name":"r_4_25","accesses":104},{"name":"r_100","accesses":5}])");
+  const std::string out = answer(asked("order", "a: i32[100]; b = a.sum()", R"(,"opts":"SPLITREDUCE 1 4")"));
+  EXPECT_EQ(run_field(out, "kernels"), R"([{"name":"r_4_25","accesses":104},{"name":"r_100","accesses":5}])");
 }
 
 TEST(BatchOrder, ALimit) {
@@ -105,10 +101,8 @@ TEST(BatchOrder, ALimit) {
   EXPECT_EQ(error_kind(asked("order", text, R"(,"limit":-1)")), "request");
   EXPECT_EQ(error_kind(asked("order", "a: f32[2000,2000]; c = a + 1")), "budget");
   EXPECT_EQ(error_kind(asked("order", "a: f32[1000000,1000000]; c = a + 1")), "budget");
-  EXPECT_EQ(error_kind(asked("order", "n: 1..9; a: f32[n]; c = a + 1", R"(,"values":{"n":10})")),
-            "domain");
-  EXPECT_EQ(error_kind(asked("order", "n: 1..9; a: f32[n]; c = a + 1", R"(,"values":{"m":1})")),
-            "domain");
+  EXPECT_EQ(error_kind(asked("order", "n: 1..9; a: f32[n]; c = a + 1", R"(,"values":{"n":10})")), "domain");
+  EXPECT_EQ(error_kind(asked("order", "n: 1..9; a: f32[n]; c = a + 1", R"(,"values":{"m":1})")), "domain");
 }
 
 TEST(BatchOrder, InMemoryAsIntegersOf32Bits) {
@@ -133,8 +127,7 @@ TEST(BatchEvaluate, InputsAndOutputs) {
   document.read(run_field(out, "buffers"));
   const auto buffers = document.root().as_array("buffers");
   ASSERT_EQ(buffers.size(), 3U);
-  const Numbers a = integers(run_field(buffers[2].raw(), "input")),
-                b = integers(run_field(buffers[0].raw(), "output")),
+  const Numbers a = integers(run_field(buffers[2].raw(), "input")), b = integers(run_field(buffers[0].raw(), "output")),
                 c = integers(run_field(buffers[1].raw(), "output"));
   ASSERT_EQ(a.size(), 4U);
   for (std::size_t k = 0; k < 4; ++k) {
@@ -144,10 +137,9 @@ TEST(BatchEvaluate, InputsAndOutputs) {
 }
 
 TEST(BatchEvaluate, WhatJsonHasNoNumberFor) {
-  const std::string out = answer(
-      asked("evaluate", "a: f32[1]; b = a*0 + inf; c = a*0 + nan; d = a*0 - inf; e = a*0 + 0.5"));
-  for (const char* list :
-       {R"("output":["inf"])", R"("output":["nan"])", R"("output":["-inf"])", R"("output":[0.5])"})
+  const std::string out =
+      answer(asked("evaluate", "a: f32[1]; b = a*0 + inf; c = a*0 + nan; d = a*0 - inf; e = a*0 + 0.5"));
+  for (const char* list : {R"("output":["inf"])", R"("output":["nan"])", R"("output":["-inf"])", R"("output":[0.5])"})
     EXPECT_NE(out.find(list), std::string::npos) << out;
 }
 
@@ -156,12 +148,10 @@ TEST(BatchEvaluate, InMemoryAsDoubles) {
   NumberLists memory;
   BatchOptions options;
   options.memory = &memory;
-  const std::string request =
-      asked("evaluate", "a: u8[3]; b = a * 2; w = a.cast(i64) * 0 + 9007199254740993");
+  const std::string request = asked("evaluate", "a: u8[3]; b = a * 2; w = a.cast(i64) * 0 + 9007199254740993");
   const std::string out = answer(request, options);
   EXPECT_NE(out.find(R"("output":{"memory":0,"count":3})"), std::string::npos) << out;
-  EXPECT_NE(out.find(R"("output":[9007199254740993,9007199254740993,9007199254740993])"), std::string::npos)
-      << out;
+  EXPECT_NE(out.find(R"("output":[9007199254740993,9007199254740993,9007199254740993])"), std::string::npos) << out;
   EXPECT_NE(out.find(R"("input":{"memory":1,"count":3})"), std::string::npos) << out;
   ASSERT_EQ(memory.lists().size(), 2U);
   const auto& b = std::get<std::vector<double>>(memory.lists()[0]);
@@ -170,8 +160,7 @@ TEST(BatchEvaluate, InMemoryAsDoubles) {
 }
 
 TEST(BatchEvaluate, TooMuchIsRefused) {
-  EXPECT_EQ(error_kind(asked("evaluate", "a: f32[4096,4096]; b: f32[4096,4096]; c = a @ b")),
-            "budget");
+  EXPECT_EQ(error_kind(asked("evaluate", "a: f32[4096,4096]; b: f32[4096,4096]; c = a @ b")), "budget");
   EXPECT_EQ(error_kind(asked("evaluate", "n: 1..1099511627776; a: f32[n]; c = a + 1")), "budget");
   EXPECT_EQ(error_kind(asked("evaluate", "a: f32[")), "parse");
 }
@@ -182,8 +171,8 @@ TEST(BatchKernelCandidates, AreWhatTheCompilerSays) {
   const KernelLanguage& language = *find_kernel_language("c");
   for (const char* opts : {"none", "UPCAST 0 4", "PARALLEL 0, LANES 1 8, STAGE 0 1"}) {
     Work work(default_budget);
-    const KernelQuestion question{"a: f32[16,12]; b: f32[12,8]; c = relu(a @ b)", &language,
-                                  language.target(), read_opts(opts, "opts")};
+    const KernelQuestion question{"a: f32[16,12]; b: f32[12,8]; c = relu(a @ b)", &language, language.target(),
+                                  read_opts(opts, "opts")};
     const KernelAnswer kernel = ask_kernel(question, work);
     std::set<Opt::Kind> legal, refused;
     std::set<std::string> texts;
@@ -195,8 +184,7 @@ TEST(BatchKernelCandidates, AreWhatTheCompilerSays) {
              : opt.kind == Opt::Kind::SPLITREDUCE ? opt.text() + ", " + list
                                                   : list + ", " + opt.text();
       const std::string error =
-          run_field(answer(asked("kernel", question.text, R"(,"show":"axes","opts":")" + list + '"')),
-                    "error");
+          run_field(answer(asked("kernel", question.text, R"(,"show":"axes","opts":")" + list + '"')), "error");
       if (refusal.empty())
         EXPECT_EQ(error.substr(0, 5), "none:") << list;
       else

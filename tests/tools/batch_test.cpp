@@ -19,8 +19,7 @@ std::string field(const std::string& line, std::string_view name) {
   return document.salvage(name).value_or("none: " + answer(line));
 }
 
-std::string stream(const std::string& input, std::size_t block = 1 << 16,
-                   const BatchOptions& options = {}) {
+std::string stream(const std::string& input, std::size_t block = 1 << 16, const BatchOptions& options = {}) {
   std::ostringstream out;
   std::size_t at = 0;
   answer_stream(
@@ -40,19 +39,15 @@ TEST(Batch, ContractExample) {
 }
 
 TEST(Batch, ExprFields) {
-  EXPECT_EQ(
-      answer(R"({"do":"expr","text":"3 + 2*i","vars":{"i":[-5,5]},"at":[{"i":-5},{"i":5}],"id":1})"),
-      R"j({"id":1,"render":"(3+(i*2))","c":"(3+(i*2))","min":-7,"max":13,"exact":true,"constant":null,)j"
-      R"("affine":{"const":3,"coeffs":{"i":2}},"nodes":5,"free":["i"],"values":[-7,13]})");
+  EXPECT_EQ(answer(R"({"do":"expr","text":"3 + 2*i","vars":{"i":[-5,5]},"at":[{"i":-5},{"i":5}],"id":1})"),
+            R"j({"id":1,"render":"(3+(i*2))","c":"(3+(i*2))","min":-7,"max":13,"exact":true,"constant":null,)j"
+            R"("affine":{"const":3,"coeffs":{"i":2}},"nodes":5,"free":["i"],"values":[-7,13]})");
   EXPECT_EQ(answer(R"({"do":"expr","text":"x*0 + 7 // 2","vars":{"x":[0,9]},"at":[]})"),
             R"({"render":"3","c":"3","min":3,"max":3,"exact":true,"constant":3,"affine":{"const":3,"coeffs":{}},)"
             R"("nodes":1,"free":[],"values":[]})");
-  EXPECT_EQ(field(R"({"do":"expr","text":"i % n","vars":{"i":[0,63],"n":[1,64]},"assume":["i < n"]})",
-                  "render"),
+  EXPECT_EQ(field(R"({"do":"expr","text":"i % n","vars":{"i":[0,63],"n":[1,64]},"assume":["i < n"]})", "render"),
             R"("i")");
-  EXPECT_EQ(field(R"({"do":"expr","text":"-a / 4 + a % -3","vars":{"a":[0,10]},"at":[{"a":7}]})",
-                  "values"),
-            "[-4]");
+  EXPECT_EQ(field(R"({"do":"expr","text":"-a / 4 + a % -3","vars":{"a":[0,10]},"at":[{"a":7}]})", "values"), "[-4]");
 }
 
 TEST(Batch, ValuesAreOfTheTextAndMayLeaveOutOtherNames) {
@@ -66,12 +61,9 @@ TEST(Batch, ValuesAreOfTheTextAndMayLeaveOutOtherNames) {
 
 TEST(Batch, Prove) {
   EXPECT_EQ(answer(R"({"do":"prove","text":"a % 4 < 4","vars":{"a":[-9,9]}})"), R"({"answer":"true"})");
-  EXPECT_EQ(field(R"({"do":"prove","text":"a < 9 or b < 3","vars":{"a":[0,9],"b":[3,3],"c":[5,6]}})",
-                  "counterexample"),
+  EXPECT_EQ(field(R"({"do":"prove","text":"a < 9 or b < 3","vars":{"a":[0,9],"b":[3,3],"c":[5,6]}})", "counterexample"),
             R"({"a":9,"b":3,"c":5})");
-  EXPECT_EQ(
-      field(R"({"do":"prove","text":"a < 5","vars":{"a":[0,9]},"assume":["a < 3"]})", "answer"),
-      R"("true")");
+  EXPECT_EQ(field(R"({"do":"prove","text":"a < 5","vars":{"a":[0,9]},"assume":["a < 3"]})", "answer"), R"("true")");
   EXPECT_EQ(field(R"({"do":"prove","text":"0","vars":{}})", "answer"), R"("false")");
   EXPECT_EQ(field(R"({"do":"prove","text":"1"})", "answer"), R"("true")");
 }
@@ -89,8 +81,7 @@ TEST(Batch, Affine) {
   EXPECT_EQ(error_kind(R"({"do":"affine","text":"i + j","at":[{"i":0}]})"), "parse");
   EXPECT_EQ(error_kind(R"({"do":"affine","text":"i","at":[{"i":0,"j":0}]})"), "parse");
   EXPECT_EQ(error_kind(R"({"do":"affine","text":"i *","at":[]})"), "parse");
-  EXPECT_EQ(error_kind(R"({"do":"affine","text":"i*4","at":[{"i":9223372036854775807}]})"),
-            "overflow");
+  EXPECT_EQ(error_kind(R"({"do":"affine","text":"i*4","at":[{"i":9223372036854775807}]})"), "overflow");
   EXPECT_EQ(error_kind(R"({"do":"affine","text":"1"})"), "request");
 }
 
@@ -138,10 +129,8 @@ TEST(Batch, ErrorKinds) {
 TEST(Batch, ErrorsSayWhere) {
   EXPECT_EQ(answer(R"({"id":"x","do":"expr","text":"a + foo","vars":{"a":[0,1]}})").substr(0, 55),
             R"({"id":"x","error":{"kind":"parse","message":"[parse] un)");
-  EXPECT_NE(answer(R"({"do":"expr","text":"a + foo","vars":{"a":[0,1]}})").find(R"("column":5}})"),
-            std::string::npos);
-  const std::string assumed =
-      answer(R"({"do":"expr","text":"a","vars":{"a":[0,1]},"assume":["1","a < b"]})");
+  EXPECT_NE(answer(R"({"do":"expr","text":"a + foo","vars":{"a":[0,1]}})").find(R"("column":5}})"), std::string::npos);
+  const std::string assumed = answer(R"({"do":"expr","text":"a","vars":{"a":[0,1]},"assume":["1","a < b"]})");
   EXPECT_NE(assumed.find("(in assume[1])"), std::string::npos) << assumed;
   EXPECT_NE(answer(R"({"do":"expr","text":"1","x":1})").find(R"("column":25)"), std::string::npos);
 }
@@ -172,8 +161,7 @@ TEST(Batch, ErrorsShowTheWholeTextAtFault) {
       {R"({"do":"expr","text":"1","assume":["1\u0000"]})",
        R"j("[parse] unexpected character: '\\x00' (in assume[0])")j"},
       {R"({"do":"expr","text":"1 \u2264 2"})", "\"[parse] unexpected character: '\xE2\x89\xA4'\""},
-      {R"({"do":"affine","text":"\u00e9","at":[]})",
-       "\"[affine] unexpected character: '\xC3\xA9' (column 1)\""},
+      {R"({"do":"affine","text":"\u00e9","at":[]})", "\"[affine] unexpected character: '\xC3\xA9' (column 1)\""},
   };
   for (const auto& [line, message] : cases) EXPECT_EQ(error_message(line), message) << line;
 }
@@ -186,25 +174,18 @@ TEST(Batch, BudgetLimitsTheWork) {
 }
 
 TEST(Batch, IdComesBackAsItWas) {
-  for (const std::string id :
-       {"0", "-7", "1.50", "1e3", "99999999999999999999", "null", "true", R"("a\u00e9")", "[]",
-        R"({"a":[1, {"b" : null}]})", R"("\ud83d\ude00")"}) {
-    EXPECT_EQ(answer(R"({"do":"prove","text":"1","id":)" + id + "}"),
-              R"({"id":)" + id + R"(,"answer":"true"})");
-    EXPECT_EQ(answer(R"({"id":)" + id + R"(,"do":"dance"})")
-                  .find(R"({"id":)" + id + R"(,"error":{"kind":"request",)"),
+  for (const std::string id : {"0", "-7", "1.50", "1e3", "99999999999999999999", "null", "true", R"("a\u00e9")", "[]",
+                               R"({"a":[1, {"b" : null}]})", R"("\ud83d\ude00")"}) {
+    EXPECT_EQ(answer(R"({"do":"prove","text":"1","id":)" + id + "}"), R"({"id":)" + id + R"(,"answer":"true"})");
+    EXPECT_EQ(answer(R"({"id":)" + id + R"(,"do":"dance"})").find(R"({"id":)" + id + R"(,"error":{"kind":"request",)"),
               0U);
-    EXPECT_EQ(
-        answer(R"({"id":)" + id + R"(,"do":)").find(R"({"id":)" + id + R"(,"error":{"kind":"request",)"),
-        0U);
+    EXPECT_EQ(answer(R"({"id":)" + id + R"(,"do":)").find(R"({"id":)" + id + R"(,"error":{"kind":"request",)"), 0U);
   }
 }
 
 TEST(Batch, AMalformedIdDoesNotComeBack) {
   const std::string twice = R"({"id":{"a":1,"a":2},"do":"prove","text":"1"})";
-  EXPECT_EQ(
-      answer(twice),
-      R"({"error":{"kind":"request","message":"[json] the key 'a' is given twice","column":14}})");
+  EXPECT_EQ(answer(twice), R"({"error":{"kind":"request","message":"[json] the key 'a' is given twice","column":14}})");
   EXPECT_EQ(error_kind(R"({"id":{"id":null,"id":"layout"}null})"), "request");
 }
 
@@ -212,14 +193,12 @@ TEST(Batch, StreamKeepsOrderAcrossBlocks) {
   std::string input;
   std::string expected;
   for (int i = 0; i < 50; ++i) {
-    input += R"({"id":)" + std::to_string(i) + R"(,"do":"prove","text":"1"})" +
-             (i % 2 == 0 ? "\n" : "\r\n");
+    input += R"({"id":)" + std::to_string(i) + R"(,"do":"prove","text":"1"})" + (i % 2 == 0 ? "\n" : "\r\n");
     expected += R"({"id":)" + std::to_string(i) + R"(,"answer":"true"})" + "\n";
   }
   for (const std::size_t block : {std::size_t{1}, std::size_t{7}, std::size_t{1} << 16}) {
     EXPECT_EQ(stream(input, block), expected);
-    EXPECT_EQ(stream(input.substr(0, input.size() - 2), block), expected)
-        << "without the last newline";
+    EXPECT_EQ(stream(input.substr(0, input.size() - 2), block), expected) << "without the last newline";
     EXPECT_EQ(stream(input + " \t ", block), expected) << "white space after the last line";
   }
   EXPECT_EQ(stream(""), "");
@@ -234,10 +213,8 @@ TEST(Batch, EveryLineGetsOneAnswer) {
 TEST(Batch, LongLinesAreSkippedInConstantMemory) {
   const std::string good = R"({"do":"prove","text":"1"})";
   const std::string out =
-      stream(good + "\n" + std::string(1000, 'x') + "\n" + good + "\n" + std::string(1000, ' '), 13,
-             {.max_line = 100});
-  const std::string error =
-      R"({"error":{"kind":"budget","message":"[budget] the line is longer than 100 bytes"}})";
+      stream(good + "\n" + std::string(1000, 'x') + "\n" + good + "\n" + std::string(1000, ' '), 13, {.max_line = 100});
+  const std::string error = R"({"error":{"kind":"budget","message":"[budget] the line is longer than 100 bytes"}})";
   const std::string yes = R"({"answer":"true"})";
   EXPECT_EQ(out, yes + "\n" + error + "\n" + yes + "\n" + error + "\n");
 }

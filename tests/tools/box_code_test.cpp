@@ -56,9 +56,8 @@ TEST(BoxCode, OfViews) {
   STRATA_EXPECT_CODE("View(())", View::create({}, Ints{}));
   STRATA_EXPECT_CODE("(3,2).permute(1,0).reshape(3,2)",
                      ShapeTracker::from_shape({3, 2}).permute({1, 0}).reshape({3, 2}));
-  STRATA_EXPECT_CODE(
-      "(4,).pad((1,2)).shrink((0,5)).flip(0).stride(2).simplify()",
-      ShapeTracker::from_shape({4}).pad({{1, 2}}).shrink({{0, 5}}).flip({0}).stride({2}).simplify());
+  STRATA_EXPECT_CODE("(4,).pad((1,2)).shrink((0,5)).flip(0).stride(2).simplify()",
+                     ShapeTracker::from_shape({4}).pad({{1, 2}}).shrink({{0, 5}}).flip({0}).stride({2}).simplify());
   STRATA_EXPECT_CODE("ShapeTracker(views=(View((6,)), View((2, 3))))",
                      ShapeTracker({View::create({6}, Ints{1}), View::create({2, 3}, Ints{3, 1})}));
   STRATA_EXPECT_CODE("().reshape(1).expand(3)", ShapeTracker::from_shape({}).reshape({1}).expand({3}));
@@ -77,14 +76,12 @@ TEST(BoxCode, OfLayouts) {
   STRATA_EXPECT_CODE("composition((6,2):(8,2), (4,3):(3,1))",
                      composition(parse_layout("(6,2):(8,2)"), parse_layout("(4,3):(3,1)")));
   STRATA_EXPECT_CODE("logical_divide(8, 2:4)", logical_divide(Layout(8), parse_layout("2:4")));
-  STRATA_EXPECT_CODE(
-      "zipped_divide((8,8):(1,8), <4:1, 2:2>)",
-      zipped_divide(parse_layout("(8,8):(1,8)"), Tiler{parse_layout("4:1"), parse_layout("2:2")}));
+  STRATA_EXPECT_CODE("zipped_divide((8,8):(1,8), <4:1, 2:2>)",
+                     zipped_divide(parse_layout("(8,8):(1,8)"), Tiler{parse_layout("4:1"), parse_layout("2:2")}));
   STRATA_EXPECT_CODE("complement(4:2, 24)", complement(parse_layout("4:2"), 24));
   STRATA_EXPECT_CODE("swizzle(2, 0, 2)", Swizzle(2, 0, 2));
   STRATA_EXPECT_CODE("cosize((2,4):(4,1))", parse_layout("(2,4):(4,1)").cosize());
-  STRATA_EXPECT_CODE("crd2idx((2,4):(4,1), (1,2))",
-                     crd2idx(parse_layout("(2,4):(4,1)"), parse_coordinate("(1,2)")));
+  STRATA_EXPECT_CODE("crd2idx((2,4):(4,1), (1,2))", crd2idx(parse_layout("(2,4):(4,1)"), parse_coordinate("(1,2)")));
   STRATA_EXPECT_CODE("idx2crd((2,4):(4,1), 5)", idx2crd(parse_layout("(2,4):(4,1)"), 5));
 }
 

@@ -49,35 +49,30 @@ std::string refusal(std::string_view text) {
   return "none";
 }
 
-void expect_same(std::string_view text, const ShapeTracker& wanted) {
-  EXPECT_EQ(stack_in(text), wanted) << text;
-}
+void expect_same(std::string_view text, const ShapeTracker& wanted) { EXPECT_EQ(stack_in(text), wanted) << text; }
 
 TEST(Box, OlderAndOtherSpellingsOfViews) {
   const ShapeTracker rows({View::create({10, 10}, Ints{10, 1})});
-  for (const char* text :
-       {"ShapeTracker(shape=(10, 10), views=[View((10, 10), (10, 1), 0)])", "View((10,10),(10,1))",
-        ("ShapeTracker(views=(View(shape=(10, 10), strides=(10, 1), offset=0, mask=None, "
-         "contiguous=True),))"),
-        "ShapeTracker((10, 10))", "ShapeTracker.from_shape(shape=(10, 10))", "(10, 10)", "[10, 10]",
-        "View::create({10, 10}, Ints{10, 1})", "strata.View.create([10, 10], strides=[10, 1])",
-        "ShapeTracker([View((10, 10), strides=(10, 1), offset=0)])", "View(shape=(10,10)),"})
+  for (const char* text : {"ShapeTracker(shape=(10, 10), views=[View((10, 10), (10, 1), 0)])", "View((10,10),(10,1))",
+                           ("ShapeTracker(views=(View(shape=(10, 10), strides=(10, 1), offset=0, mask=None, "
+                            "contiguous=True),))"),
+                           "ShapeTracker((10, 10))", "ShapeTracker.from_shape(shape=(10, 10))", "(10, 10)", "[10, 10]",
+                           "View::create({10, 10}, Ints{10, 1})", "strata.View.create([10, 10], strides=[10, 1])",
+                           "ShapeTracker([View((10, 10), strides=(10, 1), offset=0)])", "View(shape=(10,10)),"})
     expect_same(text, rows);
   const ShapeTracker moved = ShapeTracker::from_shape({3, 2}).permute({1, 0}).reshape({3, 2});
-  for (const char* text :
-       {"ShapeTracker.from_shape((3,2)).permute((1,0)).reshape((3,2))",
-        "(3,2).permute(1,0).reshape(3,2)", "(3, 2)\n  .permute([1, 0])\n  .reshape(shape=(3, 2))",
-        "import strata\nShapeTracker.from_shape((3, 2)).permute(order=(1, 0)).reshape((3, 2))\n",
-        "ShapeTracker::from_shape({3, 2}).permute({1, 0}).reshape({3, 2})"})
+  for (const char* text : {"ShapeTracker.from_shape((3,2)).permute((1,0)).reshape((3,2))",
+                           "(3,2).permute(1,0).reshape(3,2)", "(3, 2)\n  .permute([1, 0])\n  .reshape(shape=(3, 2))",
+                           "import strata\nShapeTracker.from_shape((3, 2)).permute(order=(1, 0)).reshape((3, 2))\n",
+                           "ShapeTracker::from_shape({3, 2}).permute({1, 0}).reshape({3, 2})"})
     expect_same(text, moved);
   const ShapeTracker line = ShapeTracker::from_shape({4});
-  for (const char* text : {"(4,).pad(((1, 2),))", "(4,).pad((1, 2))", "(4,).pad(1:2)",
-                           "[4].pad([[1,2]])", "[4].pad({{1, 2}})"})
+  for (const char* text :
+       {"(4,).pad(((1, 2),))", "(4,).pad((1, 2))", "(4,).pad(1:2)", "[4].pad([[1,2]])", "[4].pad({{1, 2}})"})
     expect_same(text, line.pad({{1, 2}}));
   expect_same("(4,).shrink(:3).flip(0).stride(-2)", line.shrink({{0, 3}}).flip({0}).stride({-2}));
-  expect_same(
-      "(3,1).expand(3,4).pad(((1,1),(0,2))).shrink(((0,4),(1,5)))",
-      ShapeTracker::from_shape({3, 1}).expand({3, 4}).pad({{1, 1}, {0, 2}}).shrink({{0, 4}, {1, 5}}));
+  expect_same("(3,1).expand(3,4).pad(((1,1),(0,2))).shrink(((0,4),(1,5)))",
+              ShapeTracker::from_shape({3, 1}).expand({3, 4}).pad({{1, 1}, {0, 2}}).shrink({{0, 4}, {1, 5}}));
 }
 
 TEST(Box, SimplifyIsALinkOfTheChain) {
@@ -98,53 +93,44 @@ TEST(Box, MasksOfThreeDimensions) {
 TEST(Box, SymbolicSizes) {
   const Variable n("n", 1, 100);
   const ShapeTracker wanted = ShapeTracker::from_shape({Int(n), 3}).permute({1, 0});
-  for (const char* text :
-       {"n: 1..100; ShapeTracker.from_shape((n, 3)).permute((1, 0))",
-        "n = Variable(\"n\", 1, 100)\n(n, 3).permute(1, 0)",
-        "const Variable n(\"n\", 1, 100);\nShapeTracker::from_shape({Int(n), 3}).permute({1, 0})",
-        "n: 1..100\n(parse(\"n\", {n}), 3).permute(1, 0)"})
+  for (const char* text : {"n: 1..100; ShapeTracker.from_shape((n, 3)).permute((1, 0))",
+                           "n = Variable(\"n\", 1, 100)\n(n, 3).permute(1, 0)",
+                           "const Variable n(\"n\", 1, 100);\nShapeTracker::from_shape({Int(n), 3}).permute({1, 0})",
+                           "n: 1..100\n(parse(\"n\", {n}), 3).permute(1, 0)"})
     expect_same(text, wanted);
   EXPECT_EQ(box_of("a, b = Variable(\"a\", 0, 10), Variable('b', -1, 10)\na + b").variables.size(), 2u);
 }
 
 TEST(Box, Expressions) {
-  const auto value = [](std::string_view text) {
-    return parse(box_of(text).expr->text, {}).constant();
-  };
+  const auto value = [](std::string_view text) { return parse(box_of(text).expr->text, {}).constant(); };
   EXPECT_EQ(value("1 + 2 * 3"), 7);
   EXPECT_EQ(value("10 - 2 - 3"), 5);
   EXPECT_EQ(value("(1-2) % 3"), 2);
   EXPECT_EQ(form_in("a: 0..10; b: 0..10; (a + b*10) % 10", "text"), "a: 0..10; b: 0..10; (a%10)");
-  EXPECT_EQ(
-      answer(R"({"do":"expr","text":"x % 3","vars":{"x":[-4,4]}})").find(R"("min":0,"max":2,"exact":true)"),
-      answer(R"({"do":"expr","text":"x % 3","vars":{"x":[-4,4]}})").find(R"("min")"));
+  EXPECT_EQ(answer(R"({"do":"expr","text":"x % 3","vars":{"x":[-4,4]}})").find(R"("min":0,"max":2,"exact":true)"),
+            answer(R"({"do":"expr","text":"x % 3","vars":{"x":[-4,4]}})").find(R"("min")"));
   const Box box = box_of("i: 0..7\ni*2 + 1\nvalid i < 4\nassume i % 2 == 0");
   ASSERT_TRUE(box.expr);
   EXPECT_EQ(box.expr->valid, "i < 4");
   EXPECT_EQ(box.expr->assume, std::vector<std::string>{"i % 2 == 0"});
-  EXPECT_EQ(box_of("i*128 + j; valid i < k; j: 0..3").expr->unbound,
-            (std::vector<std::string>{"i", "k"}));
+  EXPECT_EQ(box_of("i*128 + j; valid i < k; j: 0..3").expr->unbound, (std::vector<std::string>{"i", "k"}));
   EXPECT_TRUE(box_of("c ? a : b").expr);
   EXPECT_TRUE(box_of("(c ? a : b) == 2").expr);
   EXPECT_TRUE(box_of("a: 0..3; \\left\\lfloor\\frac{a}{2}\\right\\rfloor").expr);
 }
 
 TEST(Box, LayoutsAndCalls) {
-  const auto layout = [](std::string_view text) {
-    return render(*box_of(text).layout->answer.layout);
-  };
+  const auto layout = [](std::string_view text) { return render(*box_of(text).layout->answer.layout); };
   EXPECT_EQ(layout("((2,4),8):((1,16),2)"), "((2,4),8):((1,16),2)");
-  for (const char* text :
-       {"composition((6,2):(8,2), (4,3):(3,1))",
-        "composition(parse_layout(\"(6,2):(8,2)\"), parse_layout(\"(4,3):(3,1)\"))",
-        "layout.composition(Layout((6, 2), (8, 2)), Layout(\"(4,3):(3,1)\"))",
-        "Layout(\"(6,2):(8,2)\").composition(\"(4,3):(3,1)\")"})
+  for (const char* text : {"composition((6,2):(8,2), (4,3):(3,1))",
+                           "composition(parse_layout(\"(6,2):(8,2)\"), parse_layout(\"(4,3):(3,1)\"))",
+                           "layout.composition(Layout((6, 2), (8, 2)), Layout(\"(4,3):(3,1)\"))",
+                           "Layout(\"(6,2):(8,2)\").composition(\"(4,3):(3,1)\")"})
     EXPECT_EQ(layout(text), "((2,2),3):((24,2),8)") << text;
   EXPECT_EQ(layout("coalesce(composition((2,4):(1,2), 8))"), "8:1");
-  for (const char* text :
-       {"zipped_divide((8,8):(1,8), <4:1, 2:2>)", "zipped_divide((8,8):(1,8), (4:1, 2:2))",
-        "zipped_divide(parse_layout(\"(8,8):(1,8)\"), Tiler{Layout(4, 1), parse_layout(\"2:2\")})",
-        "layout.zipped_divide(Layout(\"(8,8):(1,8)\"), [Layout(4), Layout(\"2:2\")])"})
+  for (const char* text : {"zipped_divide((8,8):(1,8), <4:1, 2:2>)", "zipped_divide((8,8):(1,8), (4:1, 2:2))",
+                           "zipped_divide(parse_layout(\"(8,8):(1,8)\"), Tiler{Layout(4, 1), parse_layout(\"2:2\")})",
+                           "layout.zipped_divide(Layout(\"(8,8):(1,8)\"), [Layout(4), Layout(\"2:2\")])"})
     EXPECT_EQ(layout(text), layout("zipped_divide((8,8):(1,8), <4:1, 2:2>)")) << text;
   EXPECT_EQ(layout("n: 1..8; (n,4):(4,1)"), "(n,4):(4,1)");
   EXPECT_EQ(box_of("swizzle(2,0,2)").layout->answer.table->size(), 16u);
@@ -154,10 +140,8 @@ TEST(Box, LayoutsAndCalls) {
 TEST(Box, Kernels) {
   EXPECT_TRUE(box_of("a: f32[64,64]; b: f32[64,64]; c = relu(a @ b)").kernel);
   EXPECT_TRUE(box_of("n: 1..9\na: i32[n]\nc = a << 2").kernel);
-  EXPECT_EQ(form_in("a: f32[4];;\n b = where(a > 0,\n  a, 0)  ;\n", "text"),
-            "a: f32[4]; b = where(a > 0, a, 0)");
-  EXPECT_EQ(form_in("parse_kernel(\"a: f32[4]; b = a + 1\")", "command"),
-            "strata kernel 'a: f32[4]; b = a + 1'");
+  EXPECT_EQ(form_in("a: f32[4];;\n b = where(a > 0,\n  a, 0)  ;\n", "text"), "a: f32[4]; b = where(a > 0, a, 0)");
+  EXPECT_EQ(form_in("parse_kernel(\"a: f32[4]; b = a + 1\")", "command"), "strata kernel 'a: f32[4]; b = a + 1'");
 }
 
 TEST(Box, ErrorsHaveTheirColumnInTheWholeText) {
@@ -177,8 +161,7 @@ TEST(Box, ErrorsHaveTheirColumnInTheWholeText) {
       {"(3,2).permute(axes=(1,0))", "parse@15: [parse] permute takes order"},
       {"(3,2).permute(1,0", "parse@14: [parse] this bracket is never closed"},
       {"(3,2).permute(1,0) x", "parse@20: [parse] expected .name(...)"},
-      {"ShapeTracker(shape=(3,), views=[View((4,))])",
-       "shape@20: [shape] the shape of the last View is (4,)"},
+      {"ShapeTracker(shape=(3,), views=[View((4,))])", "shape@20: [shape] the shape of the last View is (4,)"},
       {"View((2,), (1,), 0, None, True, 7)", "parse@33: [parse] a View has five fields"},
       {"View((2,), size=3)", "parse@12: [parse] a View has no 'size'"},
       {"(2,4):(4,1", "parse@11: [layout]"},
@@ -197,8 +180,7 @@ TEST(Box, ErrorsHaveTheirColumnInTheWholeText) {
 
 /// The address of an index over the variables of an expression, -1 where it is not valid.
 std::vector<std::int64_t> addresses_by(const Box& box, std::size_t rank) {
-  const std::vector<Variable> axes(box.variables.begin(),
-                                   box.variables.begin() + static_cast<std::ptrdiff_t>(rank));
+  const std::vector<Variable> axes(box.variables.begin(), box.variables.begin() + static_cast<std::ptrdiff_t>(rank));
   const Expr index = parse(box.expr->text, box.variables);
   const Expr valid = box.expr->valid ? parse(*box.expr->valid, box.variables) : Expr(1);
   std::int64_t size = 1;
@@ -218,8 +200,7 @@ std::vector<std::int64_t> addresses_by(const Box& box, std::size_t rank) {
 
 std::string index_bounds(const Ints& shape) {
   std::string out;
-  for (std::size_t k = 0; k < shape.size(); ++k)
-    out += detail::message("ridx", k, ": 0..", shape[k].value() - 1, "; ");
+  for (std::size_t k = 0; k < shape.size(); ++k) out += detail::message("ridx", k, ": 0..", shape[k].value() - 1, "; ");
   return out;
 }
 
@@ -242,8 +223,7 @@ void expect_form_of(const BoxForm& form, const ShapeTracker& stack) {
     EXPECT_EQ(addresses_by(box, stack.rank()), addresses(stack));
   } else {
     ASSERT_TRUE(box.view || box.layout);
-    const ShapeTracker again =
-        box.view ? box.view->stack : to_shape_tracker(place(*box.layout->answer.layout));
+    const ShapeTracker again = box.view ? box.view->stack : to_shape_tracker(place(*box.layout->answer.layout));
     EXPECT_EQ(equal(again, stack).answer, Answer::yes) << again.render();
   }
 }
@@ -271,8 +251,7 @@ ShapeTracker random_stack(Random& random, std::string& text) {
       if (which == 5) list.push_back(size == 1 ? random.between(1, 3) : size);
     }
     if (which == 6) list.push_back(stack.size());
-    constexpr std::string_view names[] = {"permute", "flip",   "stride", "pad",
-                                          "shrink",  "expand", "reshape"};
+    constexpr std::string_view names[] = {"permute", "flip", "stride", "pad", "shrink", "expand", "reshape"};
     const MovementOp& op = *find_movement(names[which]);
     Work work(default_budget);
     ShapeTracker next = apply_movement(stack, op, {list, pairs}, work);
@@ -281,8 +260,7 @@ ShapeTracker random_stack(Random& random, std::string& text) {
     std::string argument = render(list);
     if (op.takes_pairs) {
       argument.clear();
-      for (const auto& [a, b] : pairs)
-        argument += detail::message("(", a.value(), ", ", b.value(), "), ");
+      for (const auto& [a, b] : pairs) argument += detail::message("(", a.value(), ", ", b.value(), "), ");
       argument = "(" + argument + ")";
     }
     text += detail::message(".", op.name, "(", argument, ")");
@@ -349,8 +327,7 @@ TEST(BoxForms, OfRandomLayouts) {
         expect_form_of(form, to_shape_tracker(place(layout)));
         continue;
       }
-      const Output output =
-          run(words_of(form.text.substr(std::string_view("strata ").size()) + " --json"));
+      const Output output = run(words_of(form.text.substr(std::string_view("strata ").size()) + " --json"));
       JsonDocument document;
       document.read(output.out);
       EXPECT_EQ(integers(*document.salvage("table")), table(layout)) << form.text;
@@ -362,8 +339,7 @@ TEST(BoxForms, OfRandomLayouts) {
 std::string random_expr(Random& random, int depth) {
   if (depth == 0 || random.below(5) == 0) {
     const std::int64_t which = random.below(4);
-    return which == 0 ? std::to_string(random.between(-9, 9))
-                      : std::string(1, static_cast<char>('w' + which));
+    return which == 0 ? std::to_string(random.between(-9, 9)) : std::string(1, static_cast<char>('w' + which));
   }
   const std::string a = random_expr(random, depth - 1);
   const std::string b = random_expr(random, depth - 1);

@@ -32,12 +32,11 @@ class CacheCommand : public ::testing::Test {
 };
 
 TEST_F(CacheCommand, ListsWhatIsThere) {
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"cache"}, {"cache", "list"}}) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"cache"}, {"cache", "list"}}) {
     const Output r = run(words);
     EXPECT_EQ(r.status, 0) << r.err;
-    for (const std::string& text : {folder_, std::string("2 entries, 312 bytes of 256 MiB"),
-                                    std::string("oldest"), std::string("newest")})
+    for (const std::string& text :
+         {folder_, std::string("2 entries, 312 bytes of 256 MiB"), std::string("oldest"), std::string("newest")})
       EXPECT_TRUE(has(r.out, text)) << r.out << " lacks " << text;
   }
   const Output json = run({"cache", "--json"});
@@ -82,8 +81,7 @@ TEST_F(CacheCommand, AFolderThatOthersWriteToIsRefused) {
   chmod(folder_.c_str(), 0777);
   const Output listed = run({"cache"});
   EXPECT_EQ(listed.status, 1);
-  EXPECT_TRUE(has(listed.out, "cannot be used: users other than the owner may write to it"))
-      << listed.out;
+  EXPECT_TRUE(has(listed.out, "cannot be used: users other than the owner may write to it")) << listed.out;
   EXPECT_TRUE(has(run({"cache", "--json"}).out, R"("usable":false)"));
   for (const std::string action : {"check", "clear"}) {
     const Output r = run({"cache", action});

@@ -19,8 +19,7 @@ std::string quoted(std::string_view text) {
 }
 
 std::string check(std::string_view what, std::string_view a, std::string_view rest = "") {
-  return answer(
-      detail::message(R"({"do":"check","what":)", quoted(what), R"(,"a":)", quoted(a), rest, "}"));
+  return answer(detail::message(R"({"do":"check","what":)", quoted(what), R"(,"a":)", quoted(a), rest, "}"));
 }
 std::string check_equal_of(std::string_view a, std::string_view b) {
   return check("equal", a, detail::message(R"(,"b":)", quoted(b)));
@@ -42,8 +41,8 @@ constexpr std::string_view yes = R"({"answer":"true","witness":null,"note":""})"
 
 TEST(Check, EqualInAnyMixture) {
   const std::string chain = "(2,3).permute(1,0)";
-  for (const char* other : {"View((3,2), (1,3))", "(3,2):(1,3)", "i: 0..2; j: 0..1; i + j*3",
-                            "coalesce((3,2):(1,3))", "(3,2).reshape(6).reshape(2,3).permute(1,0)"}) {
+  for (const char* other : {"View((3,2), (1,3))", "(3,2):(1,3)", "i: 0..2; j: 0..1; i + j*3", "coalesce((3,2):(1,3))",
+                            "(3,2).reshape(6).reshape(2,3).permute(1,0)"}) {
     const std::string got = check_equal_of(chain, other);
     if (std::string_view(other).starts_with("coalesce"))
       EXPECT_NE(got.find("the shapes are (3, 2) and (6,)"), std::string::npos) << got;
@@ -55,16 +54,14 @@ TEST(Check, EqualInAnyMixture) {
   ASSERT_EQ(at.size(), 2u);
   EXPECT_NE(at[0] + at[1] * 3, at[0] * 2 + at[1]);
   EXPECT_EQ(check_equal_of("(4,).pad((0,1))", "i: 0..4; i; valid i < 4"), yes);
-  EXPECT_EQ(check_equal_of("(4,).pad((0,1))", "i: 0..4; i"),
-            R"({"answer":"false","witness":[[4]],"note":""})");
+  EXPECT_EQ(check_equal_of("(4,).pad((0,1))", "i: 0..4; i"), R"({"answer":"false","witness":[[4]],"note":""})");
   EXPECT_EQ(check_equal_of("i: 0..9; j: 0..9; i + j", "j: 0..9; i: 0..9; j + i*1"), yes);
   EXPECT_EQ(check_equal_of("i: 0..9; i*2 // 2", "k: 0..9; k"), yes);
   EXPECT_EQ(check_equal_of("(2,2,2):(1,2,4)", "8:1"),
             R"({"answer":"true","witness":null,"note":"the modes differ: compared at 0, 1, 2, ..."})");
   EXPECT_GE(witness_in(check_equal_of("(2,2,2):(1,2,5)", "8:1")).at(0), 4);
   EXPECT_EQ(check_equal_of("n: 1..9; (n,3).permute(1,0)", "n: 1..9; View((3,n), (1,3))"), yes);
-  EXPECT_EQ(part(check_equal_of("n: 1..9; (n,3)", "n: 1..9; i: 0..8; j: 0..2; i*3 + j"), "answer"),
-            R"("true")");
+  EXPECT_EQ(part(check_equal_of("n: 1..9; (n,3)", "n: 1..9; i: 0..8; j: 0..2; i*3 + j"), "answer"), R"("true")");
 }
 
 TEST(Check, Injective) {
@@ -86,9 +83,9 @@ TEST(Check, WitnessesOfRandomViewsAreWitnesses) {
   Random random(seed);
   std::size_t refuted = 0;
   for (int i = 0; i < 200; ++i) {
-    const std::string text = detail::message(
-        "View((", random.between(1, 4), ", ", random.between(1, 4), "), (", random.between(-3, 5),
-        ", ", random.between(-3, 5), "), ", random.between(0, 9), ")");
+    const std::string text =
+        detail::message("View((", random.between(1, 4), ", ", random.between(1, 4), "), (", random.between(-3, 5), ", ",
+                        random.between(-3, 5), "), ", random.between(0, 9), ")");
     SCOPED_TRACE(detail::message("seed ", seed, ": ", text));
     Work work(default_budget);
     const ShapeTracker stack = read_box(text, work).view->stack;
@@ -127,8 +124,7 @@ TEST(Check, ContiguousAndInBounds) {
   EXPECT_EQ(part(check("contiguous", "i: 0..3; i; valid i < 3"), "witness"), "[[3]]");
   EXPECT_EQ(check("in_bounds", "(4,).pad((3,3))", R"(,"size":4)"), yes);
   EXPECT_EQ(check("in_bounds", "(1099511627776,)", R"(,"size":1099511627776)"), yes);
-  EXPECT_EQ(part(check("in_bounds", "(1099511627776,)", R"(,"size":1099511627775)"), "witness"),
-            "[[1099511627775]]");
+  EXPECT_EQ(part(check("in_bounds", "(1099511627776,)", R"(,"size":1099511627775)"), "witness"), "[[1099511627775]]");
   EXPECT_EQ(part(check("in_bounds", "n: 1..9; (n,2)", R"(,"size":17)"), "at"), R"({"n":9})");
   EXPECT_EQ(check("in_bounds", "(0,3)", R"(,"size":0)"),
             R"({"answer":"true","witness":null,"note":"there are no elements"})");
@@ -148,8 +144,7 @@ TEST(Check, Refusals) {
       {R"j({"do":"check","what":"equal","a":"i: 0..1; i","b":"i: 0..2; i"})j", "shape"},
       {R"j({"do":"check","what":"equal","a":"n: 1..3; (n,)","b":"n: 1..4; (n,)"})j", "shape"},
   };
-  for (const auto& [request, kind] : rows)
-    EXPECT_EQ(error_kind(request), kind) << request << answer(request);
+  for (const auto& [request, kind] : rows) EXPECT_EQ(error_kind(request), kind) << request << answer(request);
   const std::string open_bracket = answer(R"j({"do":"check","what":"equal","a":"(2,3)","b":"(2,"})j");
   EXPECT_NE(open_bracket.find("(in b)\",\"column\":"), std::string::npos) << open_bracket;
 }
@@ -159,8 +154,7 @@ TEST(Extras, OfViews) {
       R"({"do":"view","shape":[3,2],"ops":[["permute",[1,0]],["reshape",[3,2]]],"why":true,"facts":true,"latex":true})");
   EXPECT_NE(part(line, "why").size(), 2u);
   const std::string facts = part(line, "facts");
-  EXPECT_TRUE(facts.starts_with(R"({"injective":"true","injective_witness":null,"contiguous":"false")"))
-      << facts;
+  EXPECT_TRUE(facts.starts_with(R"({"injective":"true","injective_witness":null,"contiguous":"false")")) << facts;
   const Numbers moved = integers(part(facts, "contiguous_witness"));
   const Numbers all = {0, 2, 4, 1, 3, 5};
   const std::int64_t number = moved.at(0) * 2 + moved.at(1);
@@ -178,8 +172,8 @@ TEST(Extras, OfViews) {
 }
 
 TEST(Extras, TraceNamesRulesGuardsAndProofs) {
-  const std::string line = answer(
-      R"j({"do":"expr","text":"(a*40+b)//20","vars":{"a":[0,10],"b":[0,10]},"trace":true,"notations":true})j");
+  const std::string line =
+      answer(R"j({"do":"expr","text":"(a*40+b)//20","vars":{"a":[0,10],"b":[0,10]},"trace":true,"notations":true})j");
   EXPECT_EQ(part(line, "python"), R"j("(a*2)")j");
   EXPECT_EQ(part(line, "latex"), R"j("2\\cdot a")j");
   EXPECT_EQ(part(line, "tree").find("Expr(Op."), 1u) << part(line, "tree");

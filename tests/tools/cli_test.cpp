@@ -21,16 +21,14 @@ namespace {
 TEST(Cli, HelpTeaches) {
   const Output top = run({"--help"});
   EXPECT_EQ(top.status, 0);
-  for (const Command& c : commands())
-    EXPECT_TRUE(has(top.out, "\n  " + std::string(c.name) + " ")) << c.name;
+  for (const Command& c : commands()) EXPECT_TRUE(has(top.out, "\n  " + std::string(c.name) + " ")) << c.name;
   EXPECT_LE(std::count(top.out.begin(), top.out.end(), '\n'), 30) << "more than a screen";
   EXPECT_EQ(run({"help"}).out, top.out);
   EXPECT_EQ(run({"-h"}).out, top.out);
   for (const Command& c : commands()) {
     const Output page = run({std::string(c.name), "--help"});
     EXPECT_EQ(page.status, 0);
-    for (const Option& o : c.options)
-      EXPECT_TRUE(has(page.out, std::string(o.name))) << c.name << ' ' << o.name;
+    for (const Option& o : c.options) EXPECT_TRUE(has(page.out, std::string(o.name))) << c.name << ' ' << o.name;
     EXPECT_EQ(run({"help", std::string(c.name)}).out, page.out);
   }
 }
@@ -115,8 +113,8 @@ std::string completed_by_bash(const std::vector<std::string>& lines) {
 }
 
 TEST(Cli, BashLoadsAndCompletes) {
-  EXPECT_EQ(completed_by_bash({"d", "be", "cache ''", "cache --", "kernel --device CL",
-                               "completion f", "help ma", "bench ''", "etc", "batch /proc/cpuinf"}),
+  EXPECT_EQ(completed_by_bash({"d", "be", "cache ''", "cache --", "kernel --device CL", "completion f", "help ma",
+                               "bench ''", "etc", "batch /proc/cpuinf"}),
             "devices doctor\n"
             "bench\n"
             "list path check clear\n"
@@ -129,8 +127,7 @@ TEST(Cli, BashLoadsAndCompletes) {
             "/proc/cpuinfo\n");
   std::string all;
   for (const Command& c : commands()) all += std::string(c.name) + " ";
-  EXPECT_EQ(completed_by_bash({"''", "help ''"}),
-            all + "--help --version\n" + all.substr(0, all.size() - 1) + "\n");
+  EXPECT_EQ(completed_by_bash({"''", "help ''"}), all + "--help --version\n" + all.substr(0, all.size() - 1) + "\n");
 }
 
 TEST(Cli, EveryPageHasAnExampleAndTheExitStatus) {
@@ -144,15 +141,14 @@ TEST(Cli, ManHasEverything) {
   const Output r = run({"man"});
   EXPECT_EQ(r.status, 0);
   const std::string& page = r.out;
-  for (const std::string& part : {std::string(".TH STRATA 1 "), std::string(".SH NAME\nstrata \\- "),
-                                  std::string(".SH ENVIRONMENT\n")})
+  for (const std::string& part :
+       {std::string(".TH STRATA 1 "), std::string(".SH NAME\nstrata \\- "), std::string(".SH ENVIRONMENT\n")})
     EXPECT_TRUE(has(page, part)) << part;
   for (const Command& c : commands()) {
     EXPECT_TRUE(has(page, ".SS \\fBstrata " + std::string(c.name) + "\\fR")) << c.name;
     for (const Option& o : c.options) {
       std::string name;  // a dash is written with a backslash
-      for (const char letter : o.name)
-        name += letter == '-' ? std::string("\\-") : std::string(1, letter);
+      for (const char letter : o.name) name += letter == '-' ? std::string("\\-") : std::string(1, letter);
       EXPECT_TRUE(has(page, name)) << c.name << ' ' << o.name;
     }
   }
@@ -162,21 +158,18 @@ TEST(Cli, ManHasEverything) {
   for (std::string line; std::getline(lines, line);) {
     const bool is_request = line.starts_with('.') || line.starts_with('\'');
     const std::string name = line.substr(0, 3);
-    EXPECT_TRUE(!is_request || has(".TH .SH .SS .TP .PP .RS .RE .nf .fi .br .B .I .RI .\\\"", name))
-        << line;
+    EXPECT_TRUE(!is_request || has(".TH .SH .SS .TP .PP .RS .RE .nf .fi .br .B .I .RI .\\\"", name)) << line;
     for (const char c : line) EXPECT_LT(static_cast<unsigned char>(c), 0x80) << line;
   }
 }
 
 TEST(Cli, Expr) {
-  const Output r =
-      run({"expr", "(a + b*10) % 10", "--var", "a=0..10", "--var=b=0..10", "--at", "a=3,b=4"});
+  const Output r = run({"expr", "(a + b*10) % 10", "--var", "a=0..10", "--var=b=0..10", "--at", "a=3,b=4"});
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_EQ(r.err, "");
   for (const std::string line :
-       {"simplified  (a%10)\n", "c           (a%10)\n", "min         0  (exact)\n",
-        "max         9  (exact)\n", "free        a\n", "affine      no\n",
-        "value       3  (at a=3,b=4)\n"}) {
+       {"simplified  (a%10)\n", "c           (a%10)\n", "min         0  (exact)\n", "max         9  (exact)\n",
+        "free        a\n", "affine      no\n", "value       3  (at a=3,b=4)\n"}) {
     EXPECT_TRUE(has(r.out, line)) << r.out << " lacks " << line;
   }
 }
@@ -211,20 +204,17 @@ TEST(Cli, ExprErrorsHaveACaretAndAHint) {
 }
 
 TEST(Cli, ExprJsonIsTheBatchAnswer) {
-  const Output r =
-      run({"expr", "(a + b*10) % 10", "--var", "a=0..10", "--var", "b=0..10", "--json"});
+  const Output r = run({"expr", "(a + b*10) % 10", "--var", "a=0..10", "--var", "b=0..10", "--json"});
   EXPECT_EQ(r.out, R"j({"render":"(a%10)","c":"(a%10)","min":0,"max":9,"exact":true,"constant":null,"affine":null,)j"
                    R"("nodes":3,"free":["a"]})"
                    "\n");
 }
 
 TEST(Cli, ExprTrace) {
-  const Output r =
-      run({"expr", "(a + b*10) % 10", "--var", "a=0..10", "--var", "b=0..10", "--trace"});
+  const Output r = run({"expr", "(a + b*10) % 10", "--var", "a=0..10", "--var", "b=0..10", "--trace"});
   EXPECT_TRUE(has(r.out, "rules that fired, in order\n  M")) << r.out;
   EXPECT_TRUE(has(r.out, "->  ")) << r.out;
-  const Output json =
-      run({"expr", "(a + b*10) % 10", "--var", "a=0..10", "--var", "b=0..10", "--trace", "--json"});
+  const Output json = run({"expr", "(a + b*10) % 10", "--var", "a=0..10", "--var", "b=0..10", "--trace", "--json"});
   JsonDocument document;
   document.read(json.out);
   EXPECT_TRUE(document.salvage("trace").has_value());
@@ -256,8 +246,7 @@ TEST(Cli, RulesOfMathematicalFunctions) {
   const Output all = run({"rules", "--math"});
   EXPECT_EQ(all.status, 0);
   EXPECT_EQ(line_count(all.out), decompositions().size());
-  for (const Decomposition& d : decompositions())
-    EXPECT_TRUE(has(all.out, std::string(d.name))) << d.name;
+  for (const Decomposition& d : decompositions()) EXPECT_TRUE(has(all.out, std::string(d.name))) << d.name;
   EXPECT_TRUE(has(all.out, " exact  divisor made safe")) << all.out;
   const Output json = run({"rules", "--math", "--json"});
   EXPECT_EQ(line_count(json.out), decompositions().size());

@@ -20,12 +20,10 @@ TEST(Doctor, TellsWhatIsHere) {
   const Output r = run({"doctor"});
   EXPECT_EQ(r.status, 0) << r.out << r.err;
   const std::string name(Device::default_device().name());
-  for (const std::string& text :
-       {std::string("processor"), std::string("memory"), std::string("compilers"),
-        std::string("disk cache"), "2+3 is 5 on " + name})
+  for (const std::string& text : {std::string("processor"), std::string("memory"), std::string("compilers"),
+                                  std::string("disk cache"), "2+3 is 5 on " + name})
     EXPECT_TRUE(has(r.out, text)) << r.out << " lacks " << text;
-  for (const Device* device : Device::all())
-    EXPECT_TRUE(has(r.out, std::string(device->name()))) << device->name();
+  for (const Device* device : Device::all()) EXPECT_TRUE(has(r.out, std::string(device->name()))) << device->name();
   EXPECT_FALSE(has(r.out, "\x1b"));
 }
 
@@ -34,17 +32,15 @@ TEST(Doctor, JsonHasAllOfIt) {
   EXPECT_EQ(r.status, 0) << r.out << r.err;
   JsonDocument document;
   document.read(r.out);
-  for (const std::string key :
-       {"version", "processor", "features", "processors", "threads", "memory", "available",
-        "devices", "compilers", "llvm", "opencl", "cache", "check", "command"})
+  for (const std::string key : {"version", "processor", "features", "processors", "threads", "memory", "available",
+                                "devices", "compilers", "llvm", "opencl", "cache", "check", "command"})
     EXPECT_TRUE(document.salvage(key).has_value()) << key;
   EXPECT_TRUE(has(*document.salvage("check"), R"("right":true)")) << r.out;
 }
 
 TEST(Doctor, ADeviceThatDoesNotComputeIsStatus1) {
   for (const auto& [device, reason] :
-       {std::pair<std::string, std::string>{"NULL", "NULL computes nothing"},
-        {"VAX", "there is no device \"VAX\""}}) {
+       {std::pair<std::string, std::string>{"NULL", "NULL computes nothing"}, {"VAX", "there is no device \"VAX\""}}) {
     const ScopedFlag flag(flags::DEVICE, device);
     const Output r = run({"doctor"});
     EXPECT_EQ(r.status, 1);

@@ -27,22 +27,20 @@ TEST(CliKernel, Sections) {
                   "            b: f32[4]  (data2, read)\n"
                   "\nast\n   0 BufferOps.LOAD"))
       << all.out;
-  for (const char* part : {"\naxes\n0 output 2: loop 2\n1 output 4: loop 4\nopts: none\n",
-                           "\nuops\n   0 UOps.", "\nsource\nvoid E_2_4(float* restrict data0, ",
-                           "\nasm\n", "\nproof\n3 accesses proven", "\npasses\nopts  "})
+  for (const char* part :
+       {"\naxes\n0 output 2: loop 2\n1 output 4: loop 4\nopts: none\n", "\nuops\n   0 UOps.",
+        "\nsource\nvoid E_2_4(float* restrict data0, ", "\nasm\n", "\nproof\n3 accesses proven", "\npasses\nopts  "})
     EXPECT_TRUE(has(all.out, part)) << part << all.out;
   const std::string some = run({"kernel", kAdd, "--device", "NULL"}).out;
   EXPECT_TRUE(has(some, "\naxes\n") && has(some, "\nuops\n") && has(some, "\nproof\n")) << some;
   EXPECT_FALSE(has(some, "\nast\n") || has(some, "\nasm\n") || has(some, "\x1b")) << some;
   EXPECT_TRUE(has(run({"kernel", kAdd, "--device", "NULL"}, true).out, "\x1b[1maxes\x1b[0m\n"));
-  const std::string opts =
-      run({"kernel", kAdd, "--device", "NULL", "--opts", "UPCAST 0 2", "--show", "axes"}).out;
+  const std::string opts = run({"kernel", kAdd, "--device", "NULL", "--opts", "UPCAST 0 2", "--show", "axes"}).out;
   EXPECT_TRUE(has(opts, "opts: UPCAST 0 2\n")) << opts;
 }
 
 TEST(CliKernel, BuffersHaveTheNamesOfTheSource) {
-  const std::string out =
-      run({"kernel", "data0: 1..9; a: f32[data0]; y = a + 1", "--device", "CLANG"}).out;
+  const std::string out = run({"kernel", "data0: 1..9; a: f32[data0]; y = a + 1", "--device", "CLANG"}).out;
   EXPECT_TRUE(has(out, "(data0x, written)") && has(out, "(data1, read)")) << out;
 }
 
@@ -67,11 +65,11 @@ TEST(CliKernel, Targets) {
     const std::string text = source({"--target", "c", "--vector-bytes", bytes});
     EXPECT_TRUE(has(text, detail::message("typedef float ", type, " "))) << bytes << text;
   }
-  const Output ran = run({"kernel", "a: i32[640]; b = a + 1", "--target", "c", "--vector-bytes",
-                          "16", "--run", "--repeat", "3", "--json"});
+  const Output ran = run({"kernel", "a: i32[640]; b = a + 1", "--target", "c", "--vector-bytes", "16", "--run",
+                          "--repeat", "3", "--json"});
   EXPECT_EQ(ran.status, 0) << ran.err;
-  for (const char* key : {R"("device":"CLANG","target":"c","vector_bytes":16,)", R"("agrees":true)",
-                          R"("iterations":3,)"})
+  for (const char* key :
+       {R"("device":"CLANG","target":"c","vector_bytes":16,)", R"("agrees":true)", R"("iterations":3,)"})
     EXPECT_TRUE(has(ran.out, key)) << key << ran.out;
 }
 
@@ -92,12 +90,11 @@ TEST(CliKernel, TargetsThatAreNone) {
 }
 
 TEST(CliKernel, Runs) {
-  const Output null =
-      run({"kernel", kAdd, "--device", "NULL", "--run", "--repeat", "3", "--show", ""});
+  const Output null = run({"kernel", kAdd, "--device", "NULL", "--run", "--repeat", "3", "--show", ""});
   EXPECT_TRUE(has(null.out, "check       not checked: NULL runs nothing\n")) << null.out;
   EXPECT_TRUE(has(null.out, "(median of 3 runs, ")) << null.out;
-  const Output interp = run({"kernel", "n: 1..9; a: i32[n]; b = a*2", "--device", "INTERP", "--run",
-                             "--values", "n=5", "--opts", "none", "--show", "proof"});
+  const Output interp = run({"kernel", "n: 1..9; a: i32[n]; b = a*2", "--device", "INTERP", "--run", "--values", "n=5",
+                             "--opts", "none", "--show", "proof"});
   EXPECT_EQ(interp.status, 0) << interp.err;
   EXPECT_TRUE(has(interp.out, "INTERP is the oracle itself")) << interp.out;
   EXPECT_TRUE(has(interp.out, "roofline    none: INTERP is not a machine\n")) << interp.out;
@@ -105,8 +102,7 @@ TEST(CliKernel, Runs) {
 
 TEST(CliKernel, ComparesWithTheOracle) {
   ASSERT_EQ(Device::get("CLANG").missing(), "");  // what built this test compiles C
-  const CompiledKernel kernel =
-      compile(parse_kernel("a: f32[8,16]; c = a.sum(1)").kernel, Device::get("CLANG"));
+  const CompiledKernel kernel = compile(parse_kernel("a: f32[8,16]; c = a.sum(1)").kernel, Device::get("CLANG"));
   const KernelRun result = run_kernel(kernel, Device::get("CLANG"), {}, 2);
   EXPECT_EQ(result.agrees, true) << result.check;
   EXPECT_EQ(result.seconds.size(), 2U);
@@ -127,8 +123,7 @@ class Wrong final : public Program {
 TEST(CliKernel, FindsWrongResults) {
   const Device& device = Device::get("CLANG");
   for (const char* text : {"a: f32[8]; c = a + 100", "a: i32[8]; c = a + 1000"}) {
-    const CompiledKernel kernel(compile_kernel(parse_kernel(text).kernel, device.target()),
-                                std::make_shared<Wrong>());
+    const CompiledKernel kernel(compile_kernel(parse_kernel(text).kernel, device.target()), std::make_shared<Wrong>());
     EXPECT_EQ(run_kernel(kernel, device, {}, 1).agrees, false) << text;
   }
 }
@@ -136,13 +131,11 @@ TEST(CliKernel, FindsWrongResults) {
 // A reduction in parts is two kernels, and both are told.
 TEST(CliKernel, ToldInParts) {
   const std::string sum = "a: i32[100]; b = a.sum()";
-  const Output text =
-      run({"kernel", sum, "--device", "NULL", "--opts", "SPLITREDUCE 1 4", "--show", "axes"});
+  const Output text = run({"kernel", sum, "--device", "NULL", "--opts", "SPLITREDUCE 1 4", "--show", "axes"});
   EXPECT_EQ(text.status, 0) << text.err;
   EXPECT_TRUE(has(text.out, "(temporary): i32[4]")) << text.out;
   EXPECT_TRUE(has(text.out, "first r_4_25:") && has(text.out, "then:")) << text.out;
-  const Output json =
-      run({"kernel", sum, "--device", "NULL", "--opts", "SPLITREDUCE 1 4", "--json"});
+  const Output json = run({"kernel", sum, "--device", "NULL", "--opts", "SPLITREDUCE 1 4", "--json"});
   EXPECT_TRUE(has(json.out, R"("first":[{"name":"r_4_25")")) << json.out;
 }
 
@@ -152,17 +145,14 @@ TEST(CliKernel, Json) {
   JsonDocument document;
   document.read(r.out);
   std::string keys;
-  for (const auto& member : document.root().as_object("kernel"))
-    keys += std::string(member.key) + " ";
+  for (const auto& member : document.root().as_object("kernel")) keys += std::string(member.key) + " ";
   EXPECT_EQ(keys,
             "name device target vector_bytes buffers opts first ast axes loops uops ops source "
             "lines asm proof "
             "accesses passes ");
-  EXPECT_TRUE(has(r.out, R"("buffers":[{"name":"b","dtype":"f32","size":"n","read":false,"written":true})"))
-      << r.out;
+  EXPECT_TRUE(has(r.out, R"("buffers":[{"name":"b","dtype":"f32","size":"n","read":false,"written":true})")) << r.out;
   EXPECT_TRUE(has(r.out, R"("asm":null)")) << r.out;
-  const Output run_too =
-      run({"kernel", kAdd, "--device", "NULL", "--json", "--run", "--repeat", "1"});
+  const Output run_too = run({"kernel", kAdd, "--device", "NULL", "--json", "--run", "--repeat", "1"});
   document.read(run_too.out);
   EXPECT_TRUE(has(run_too.out, R"("run":{"agrees":null)")) << run_too.out;
 }
@@ -182,15 +172,13 @@ TEST(CliKernel, Errors) {
     EXPECT_TRUE(has(r.err, message)) << r.err << " lacks " << message;
   }
   const std::vector<std::pair<std::vector<std::string>, std::string>> failures = {
-      {{"kernel", "a: f32[2]; c = a +"},
-       "found the end of the statement\na: f32[2]; c = a +\n                  ^\n"},
+      {{"kernel", "a: f32[2]; c = a +"}, "found the end of the statement\na: f32[2]; c = a +\n                  ^\n"},
       {{"kernel", kAdd, "--device", "NULL", "--opts", "FOO 1"}, "(in --opts)\nFOO 1\n^\n"},
       {{"kernel", kAdd, "--device", "NULL", "--opts", "UPCAST 7 2"}, "UPCAST 7 2"},
       {{"kernel", "n: 1..99; a: f32[n]; b = a", "--device", "NULL", "--run"}, "--values n=99"},
       {{"kernel", "n: 1..99; a: f32[n]; b = a", "--device", "NULL", "--run", "--values", "n=100"},
        "outside of its bounds"},
-      {{"kernel", "a: f32[100000,100000]; b = a*2", "--device", "NULL", "--run"},
-       "more than a trial may take"},
+      {{"kernel", "a: f32[100000,100000]; b = a*2", "--device", "NULL", "--run"}, "more than a trial may take"},
   };
   for (const auto& [words, message] : failures) {
     const Output r = run(words);
@@ -226,8 +214,7 @@ TEST(CliKernel, ExamplesOfTheHelpAreReal) {
       words.erase(words.begin());
       const Output r = run(words);
       EXPECT_EQ(r.status, 0) << example.line << r.err;
-      EXPECT_TRUE(has("\n" + r.out, "\n" + std::string(example.note) + "\n")) << example.line << '\n'
-                                                                              << r.out;
+      EXPECT_TRUE(has("\n" + r.out, "\n" + std::string(example.note) + "\n")) << example.line << '\n' << r.out;
     }
   }
 }

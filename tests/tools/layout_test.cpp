@@ -1,4 +1,5 @@
-// `layout` of `strata batch`, and `strata layout`: every function against its definition, every kind of error, pictures.
+// `layout` of `strata batch`, and `strata layout`: every function against its definition, every kind of error,
+// pictures.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,10 +46,8 @@ Numbers table_of(const std::string& fn, const std::string& args) {
 }
 
 TEST(BatchLayout, Answers) {
-  EXPECT_EQ(ask("composition", "'(4,8):(1,4)','8:2'"),
-            R"({"layout":"8:2","table":[0,2,4,6,8,10,12,14]})");
-  EXPECT_EQ(ask("coalesce", "'(2,(1,6)):(1,(6,2))'"),
-            R"({"layout":"12:1","table":[0,1,2,3,4,5,6,7,8,9,10,11]})");
+  EXPECT_EQ(ask("composition", "'(4,8):(1,4)','8:2'"), R"({"layout":"8:2","table":[0,2,4,6,8,10,12,14]})");
+  EXPECT_EQ(ask("coalesce", "'(2,(1,6)):(1,(6,2))'"), R"({"layout":"12:1","table":[0,1,2,3,4,5,6,7,8,9,10,11]})");
   EXPECT_EQ(ask("size", "'((2,4),8):((1,16),2)'"), R"({"value":64})");
   EXPECT_EQ(ask("cosize", "'(2,3):(1,5)'"), R"({"value":12})");
   EXPECT_EQ(ask("crd2idx", "'((2,4),8):((1,16),2)','((1,2),3)'"), R"({"value":39})");
@@ -63,25 +62,21 @@ TEST(BatchLayout, Answers) {
 }
 
 TEST(BatchLayout, TilersTileModeByMode) {
-  EXPECT_EQ(member("zipped_divide", "'(8,16):(16,1)','<4:1, 8:1>'", "layout"),
-            "\"((4,8),(2,2)):((16,1),(64,8))\"");
-  for (const char* fn :
-       {"composition", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide"}) {
+  EXPECT_EQ(member("zipped_divide", "'(8,16):(16,1)','<4:1, 8:1>'", "layout"), "\"((4,8),(2,2)):((16,1),(64,8))\"");
+  for (const char* fn : {"composition", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide"}) {
     const std::string named = ask(fn, "'(8,16):(16,1)',' (4:1,8:1) '");
     EXPECT_NE(named.find("layout"), std::string::npos) << named;
     EXPECT_EQ(ask(fn, "'(8,16):(16,1)','( 4 , 8:1)'"), named);
     EXPECT_EQ(ask(fn, "'(8,16):(16,1)',[4,8]"), named);
     EXPECT_EQ(ask(fn, "'(8,16):(16,1)','<4>'"), ask(fn, "'(8,16):(16,1)','(4:1)'")) << fn;
   }
-  EXPECT_EQ(member("composition", "'((2,4),8):((1,16),2)','((2,2):(1,4), 4:2)'", "layout"),
-            "\"((2,2),4):((1,32),4)\"");
+  EXPECT_EQ(member("composition", "'((2,4),8):((1,16),2)','((2,2):(1,4), 4:2)'", "layout"), "\"((2,2),4):((1,32),4)\"");
 }
 
 TEST(BatchLayout, TilersThatAreNone) {
   const auto args = [](const char* b) { return "'(8,16):(16,1)'," + std::string(b); };
   const auto message = [&](const char* b) { return ask("logical_divide", args(b)); };
-  EXPECT_NE(message("'(4:1, 8:)'").find("\"column\":9"), std::string::npos)
-      << message("'(4:1, 8:)'");
+  EXPECT_NE(message("'(4:1, 8:)'").find("\"column\":9"), std::string::npos) << message("'(4:1, 8:)'");
   EXPECT_NE(message("'(4:1,)'").find("\"parse\""), std::string::npos) << message("'(4:1,)'");
   EXPECT_NE(message("'<>'").find("\"parse\""), std::string::npos) << message("'<>'");
   EXPECT_NE(message("'(2,2,2)'").find("\"shape\""), std::string::npos) << message("'(2,2,2)'");
@@ -92,12 +87,10 @@ TEST(BatchLayout, TilersThatAreNone) {
 }
 
 TEST(BatchLayout, WithoutTable) {
-  const std::string large =
-      "{'do':'layout','fn':'crd2idx','args':['(1048576,1048576):(1,1048576)']";
+  const std::string large = "{'do':'layout','fn':'crd2idx','args':['(1048576,1048576):(1,1048576)']";
   EXPECT_EQ(error_kind(json(large + "}")), "budget");
   EXPECT_EQ(answer(json(large + ",'table':false}")), R"~({"layout":"(1048576,1048576):(1,1048576)"})~");
-  EXPECT_EQ(answer(json("{'do':'layout','fn':'swizzle','args':[1,0,1],'table':false}")),
-            R"({"table":[0,1,3,2]})");
+  EXPECT_EQ(answer(json("{'do':'layout','fn':'swizzle','args':[1,0,1],'table':false}")), R"({"table":[0,1,3,2]})");
 }
 
 TEST(BatchLayout, ErrorKinds) {
@@ -232,9 +225,7 @@ Flat random_layout(Random& random, std::initializer_list<std::int64_t> strides) 
   return out;
 }
 
-bool is_undefined(const std::string& fn, const std::string& args) {
-  return error_kind(line(fn, args)) == "undefined";
-}
+bool is_undefined(const std::string& fn, const std::string& args) { return error_kind(line(fn, args)) == "undefined"; }
 
 TEST(BatchLayout, RandomCompositionsAreTheFunctionOfTheFunction) {
   Random random(30);
@@ -274,8 +265,7 @@ TEST(BatchLayout, RandomInversesInvert) {
       ASSERT_EQ(a(right[i]), static_cast<std::int64_t>(i)) << a.text();
     }
     const Numbers values = a.table();
-    const bool injective =
-        std::set<std::int64_t>(values.begin(), values.end()).size() == values.size();
+    const bool injective = std::set<std::int64_t>(values.begin(), values.end()).size() == values.size();
     if (is_undefined("left_inverse", a.text())) continue;
     ++lefts;
     ASSERT_TRUE(injective) << a.text();
@@ -321,8 +311,7 @@ TEST(BatchLayout, DivisionsAndProductsAgreeUpToTheirProfiles) {
     const std::string args = a.text() + "," + b.text();
     if (!is_undefined("logical_divide", args)) {
       ++divided;
-      const std::string rest =
-          member("complement", b.text() + "," + std::to_string(a.size()), "table");
+      const std::string rest = member("complement", b.text() + "," + std::to_string(a.size()), "table");
       const Numbers copies = table_of("complement", b.text() + "," + std::to_string(a.size()));
       Numbers expected;
       for (const std::int64_t c : copies)
@@ -353,14 +342,12 @@ TEST(BatchLayout, SwizzlesAreInvolutions) {
   for (std::int64_t bits = 0; bits <= 3; ++bits)
     for (std::int64_t base = 0; base <= 3; ++base)
       for (const std::int64_t shift : {bits, bits + 1, -bits}) {
-        const std::string args =
-            std::to_string(bits) + "," + std::to_string(base) + "," + std::to_string(shift);
+        const std::string args = std::to_string(bits) + "," + std::to_string(base) + "," + std::to_string(shift);
         const Numbers table = table_of("swizzle", args);
-        ASSERT_EQ(static_cast<std::int64_t>(table.size()),
-                  std::int64_t{1} << (bits + base + std::abs(shift)));
+        ASSERT_EQ(static_cast<std::int64_t>(table.size()), std::int64_t{1} << (bits + base + std::abs(shift)));
         for (std::size_t i = 0; i < table.size(); ++i) {
-          const std::int64_t source = shift >= 0 ? static_cast<std::int64_t>(i) >> shift
-                                                 : static_cast<std::int64_t>(i) << -shift;
+          const std::int64_t source =
+              shift >= 0 ? static_cast<std::int64_t>(i) >> shift : static_cast<std::int64_t>(i) << -shift;
           const std::int64_t low = base + std::max<std::int64_t>(-shift, 0);
           const std::int64_t mask = ((std::int64_t{1} << bits) - 1) << low;
           ASSERT_EQ(table[i], static_cast<std::int64_t>(i) ^ (source & mask)) << args << " at " << i;
@@ -374,8 +361,7 @@ TEST(BatchLayout, CoordinatesGoThereAndBack) {
   const Numbers table = table_of("crd2idx", layout);
   for (std::int64_t n = 0; n < 24; ++n) {
     const std::string c = member("idx2crd", layout + "," + std::to_string(n), "value");
-    EXPECT_EQ(member("crd2idx", layout + "," + c, "value"),
-              std::to_string(table[static_cast<std::size_t>(n)]));
+    EXPECT_EQ(member("crd2idx", layout + "," + c, "value"), std::to_string(table[static_cast<std::size_t>(n)]));
   }
 }
 
@@ -407,28 +393,22 @@ TEST(CliLayout, OneModeIsARowAndThreeAreSlices) {
             "memory      4 addresses are touched: 0 2 4 6\n"
             "0 _ 2 _ 4 _ 6\n");
   const std::string three = run({"layout", "(2,2,2):(4,2,1)"}).out;
-  EXPECT_NE(three.find("mode2=1\n          mode1\nmode0     0 1\n      0 | 1 3\n      1 | 5 7\n"),
-            std::string::npos)
+  EXPECT_NE(three.find("mode2=1\n          mode1\nmode0     0 1\n      0 | 1 3\n      1 | 5 7\n"), std::string::npos)
       << three;
 }
 
 TEST(CliLayout, Functions) {
-  EXPECT_NE(run({"layout", "composition", "(4,8):(1,4)", "8:2"}).out.find("layout      8:2\n"),
-            std::string::npos);
+  EXPECT_NE(run({"layout", "composition", "(4,8):(1,4)", "8:2"}).out.find("layout      8:2\n"), std::string::npos);
   EXPECT_EQ(run({"layout", "cosize", "(2,3):(1,5)"}).out, "value       12\n");
-  EXPECT_EQ(run({"layout", "idx2crd", "((2,4),8):((1,16),2)", "29"}).out,
-            "value       ((1,2),3)\n");
-  EXPECT_EQ(run({"layout", "crd2idx", "((2,4),8):((1,16),2)", "((1,2),3)"}).out,
-            "value       39\n");
-  EXPECT_NE(run({"layout", "swizzle", "1", "0", "-1"}).out.find("    0 | 0 3\n    1 | 2 1\n"),
-            std::string::npos)
+  EXPECT_EQ(run({"layout", "idx2crd", "((2,4),8):((1,16),2)", "29"}).out, "value       ((1,2),3)\n");
+  EXPECT_EQ(run({"layout", "crd2idx", "((2,4),8):((1,16),2)", "((1,2),3)"}).out, "value       39\n");
+  EXPECT_NE(run({"layout", "swizzle", "1", "0", "-1"}).out.find("    0 | 0 3\n    1 | 2 1\n"), std::string::npos)
       << run({"layout", "swizzle", "1", "0", "-1"}).out;
   EXPECT_EQ(run({"layout", "complement", "4:2", "24", "--json"}).out,
             json("{'layout':'(2,3):(1,8)','table':[0,1,8,9,16,17]}\n"));
   EXPECT_EQ(run({"layout", "coalesce", "(n,4):(4,1)", "--var", "n=2..9", "--json"}).out,
             json("{'layout':'(n,4):(4,1)'}\n"));
-  EXPECT_NE(run({"layout", "1000:3"}).out.find("picture     none: more than 512 elements\n"),
-            std::string::npos);
+  EXPECT_NE(run({"layout", "1000:3"}).out.find("picture     none: more than 512 elements\n"), std::string::npos);
 }
 
 TEST(CliLayout, Errors) {
@@ -455,8 +435,7 @@ TEST(CliLayout, Errors) {
 
 TEST(CliLayout, CompletionNamesEveryFunction) {
   std::set<std::string_view> completed;
-  for (const std::string_view name : split(find_command("layout")->completes, '|'))
-    completed.insert(name);
+  for (const std::string_view name : split(find_command("layout")->completes, '|')) completed.insert(name);
   std::set<std::string_view> functions;
   for (const LayoutFunction& f : layout_functions()) functions.insert(f.name);
   EXPECT_EQ(completed, functions);

@@ -70,30 +70,28 @@ TEST(Tour, SumGoesThroughEveryLayer) {
 }
 
 TEST(Tour, Gradient) {
-  expect_in_order(toured("gradient"),
-                  {"UnaryOps.LOG", "BinaryOps.MUL: dy*b, dy*a\n", "UnaryOps.LOG: dy/a\n",
-                   "> y.backward();\n", "BinaryOps.DIV", "> slope.is_realized()\n  False\n",
-                   "a kernel of shape (3,): asked (backward, written at", "for (int ridx0 = 0;",
-                   "> slope.to_vector<float>()\n  {1.0, 0.8, 0.6}\n"});
+  expect_in_order(toured("gradient"), {"UnaryOps.LOG", "BinaryOps.MUL: dy*b, dy*a\n", "UnaryOps.LOG: dy/a\n",
+                                       "> y.backward();\n", "BinaryOps.DIV", "> slope.is_realized()\n  False\n",
+                                       "a kernel of shape (3,): asked (backward, written at", "for (int ridx0 = 0;",
+                                       "> slope.to_vector<float>()\n  {1.0, 0.8, 0.6}\n"});
 }
 
 TEST(Tour, Movement) {
   expect_in_order(
       toured("movement"),
       {"> ShapeTracker a = ShapeTracker::from_shape({10, 10});\n> a.render()\n",
-       "  ShapeTracker(views=(View(shape=(10, 10), strides=(10, 1), offset=0, mask=None, ",
-       "contiguous=True),))\n", "strides=(1, 10), offset=0",
-       "shape=(5, 2, 5, 2), strides=(2, 1, 20, 10)", "View(shape=(100,), strides=(1,)",
+       "  ShapeTracker(views=(View(shape=(10, 10), strides=(10, 1), offset=0, mask=None, ", "contiguous=True),))\n",
+       "strides=(1, 10), offset=0", "shape=(5, 2, 5, 2), strides=(2, 1, 20, 10)", "View(shape=(100,), strides=(1,)",
        "  (((idx0%10)*10)+(idx0//10))\n", "  ((idx1*10)+idx0)\n", "> a.views().size()\n  2\n",
        "View(shape=(10, 10), strides=(1, 10)", "> a.contiguous()\n  True\n", "MovementOps.PERMUTE",
        "data1[((int)(alu1/3))+(((int)(alu1%3))*2)]", "{-0.0, -2.0, -4.0, -1.0, -3.0, -5.0}"});
 }
 
 TEST(Tour, Symbolic) {
-  expect_in_order(toured("symbolic"), {"> (a * 10).vmax()\n  100\n", "> (a + b).vmax()\n  20\n",
-                                       "> ((a + b * 10) % 10).render()\n  (a%10)\n",
-                                       "> ((a * 40 + b) / 20).render()\n  (a*2)\n", "  20\n",
-                                       "ridx0 < n;", "> total.item<float>()\n  48.0\n"});
+  expect_in_order(
+      toured("symbolic"),
+      {"> (a * 10).vmax()\n  100\n", "> (a + b).vmax()\n  20\n", "> ((a + b * 10) % 10).render()\n  (a%10)\n",
+       "> ((a * 40 + b) / 20).render()\n  (a*2)\n", "  20\n", "ridx0 < n;", "> total.item<float>()\n  48.0\n"});
 }
 
 TEST(Tour, AllChaptersAndAsJson) {

@@ -13,26 +13,25 @@ namespace strata::tools {
 namespace {
 
 TEST(CliView, TellsAndDrawsAStack) {
-  EXPECT_EQ(
-      run({"view", "--shape", "3,2", "--permute", "1,0", "--reshape", "3,2"}).out,
-      "shape         (3, 2)  (6 elements)\n"
-      "view 0        View(shape=(2, 3), strides=(1, 2), offset=0, mask=None, contiguous=False)"
-      "  (addresses memory)\n"
-      "view 1        View(shape=(3, 2), strides=(2, 1), offset=0, mask=None, contiguous=True)"
-      "  (takes the indices)\n"
-      "index         (((((ridx0*2)+ridx1)%3)*2)+(((ridx0*2)+ridx1)//3))\n"
-      "valid         1\n"
-      "real_strides  (none, none)\n"
-      "real_size     6\n"
-      "\n"
-      "          ridx1\n"
-      "ridx0     0 1\n"
-      "      0 | 0 2\n"
-      "      1 | 4 1\n"
-      "      2 | 3 5\n"
-      "\n"
-      "memory        6 addresses are touched: 0..5\n"
-      "0 1 2 3 4 5\n");
+  EXPECT_EQ(run({"view", "--shape", "3,2", "--permute", "1,0", "--reshape", "3,2"}).out,
+            "shape         (3, 2)  (6 elements)\n"
+            "view 0        View(shape=(2, 3), strides=(1, 2), offset=0, mask=None, contiguous=False)"
+            "  (addresses memory)\n"
+            "view 1        View(shape=(3, 2), strides=(2, 1), offset=0, mask=None, contiguous=True)"
+            "  (takes the indices)\n"
+            "index         (((((ridx0*2)+ridx1)%3)*2)+(((ridx0*2)+ridx1)//3))\n"
+            "valid         1\n"
+            "real_strides  (none, none)\n"
+            "real_size     6\n"
+            "\n"
+            "          ridx1\n"
+            "ridx0     0 1\n"
+            "      0 | 0 2\n"
+            "      1 | 4 1\n"
+            "      2 | 3 5\n"
+            "\n"
+            "memory        6 addresses are touched: 0..5\n"
+            "0 1 2 3 4 5\n");
 }
 
 TEST(CliView, Starts) {
@@ -51,12 +50,9 @@ TEST(CliView, Starts) {
       "View(shape=(3, 2), strides=(2, 1), offset=0, mask=None, contiguous=True)))";
   const std::string expected = run({"view", "--shape=3,2", "--permute=1,0", "--reshape=3,2"}).out;
   EXPECT_EQ(run({"view", "--views", stack}).out, expected);
-  EXPECT_EQ(run({"view", "--views", R"([{"shape":[2,3],"strides":[1,2]},{"shape":[3,2]}])"}).out,
-            expected);
-  EXPECT_EQ(run({"view", "--views", "View(shape=(2,3), strides=(1,2)), View(shape=(3,2))"}).out,
-            expected);
-  const std::string one =
-      "View(shape=(4,), strides=(2,), offset=1, mask=((1, 3),), contiguous=False)";
+  EXPECT_EQ(run({"view", "--views", R"([{"shape":[2,3],"strides":[1,2]},{"shape":[3,2]}])"}).out, expected);
+  EXPECT_EQ(run({"view", "--views", "View(shape=(2,3), strides=(1,2)), View(shape=(3,2))"}).out, expected);
+  const std::string one = "View(shape=(4,), strides=(2,), offset=1, mask=((1, 3),), contiguous=False)";
   EXPECT_TRUE(has(run({"view", "--views", one}).out, "view          " + one + "\n"));
   EXPECT_TRUE(has(run({"view", "--views", "ShapeTracker(views=(" + one + ",))"}).out, one));
   EXPECT_TRUE(has(run({"view", "--shape", ""}).out, "shape         ()  (1 element)\n"));
@@ -76,8 +72,7 @@ TEST(CliView, MovementInTheOrderGiven) {
   EXPECT_EQ(addresses({"--shrink", "((0,1),(1,3))"}), "1 2");
   EXPECT_EQ(addresses({"--pad", "0,1:0", "--stride", "1,-2"}), "2 0 5 3");
   EXPECT_EQ(addresses({"--shrink", ":1,:1", "--pad", "1,0:1"}), "-1 -1 0 -1 -1 -1");
-  EXPECT_EQ(addresses({"--reshape", "(2, 1, 3)", "--expand", "[2,2,3]"}),
-            "0 1 2 0 1 2 3 4 5 3 4 5");
+  EXPECT_EQ(addresses({"--reshape", "(2, 1, 3)", "--expand", "[2,2,3]"}), "0 1 2 0 1 2 3 4 5 3 4 5");
 }
 
 TEST(CliView, SymbolicSizes) {
@@ -86,14 +81,13 @@ TEST(CliView, SymbolicSizes) {
   EXPECT_TRUE(has(out, "index         ((x*3)+y)\n")) << out;
   EXPECT_TRUE(has(out, "real_size     (n*3)\n")) << out;
   EXPECT_TRUE(has(out, "picture       none: the sizes are symbolic\n")) << out;
-  const std::string json =
-      run({"view", "--shape", "n*2,3", "--var", "n=1..100", "--permute", "1,0", "--json"}).out;
+  const std::string json = run({"view", "--shape", "n*2,3", "--var", "n=1..100", "--permute", "1,0", "--json"}).out;
   EXPECT_TRUE(has(json, R"j("shape":[3,"(n*2)"])j")) << json;
 }
 
 TEST(CliView, ExpressionAndValid) {
-  EXPECT_EQ(run({"view", "--expr", "(((((ridx0*2)+ridx1)%3)*2)+(((ridx0*2)+ridx1)//3))", "--valid",
-                 "1", "--var", "ridx0=0..2", "--var", "ridx1=0..1"})
+  EXPECT_EQ(run({"view", "--expr", "(((((ridx0*2)+ridx1)%3)*2)+(((ridx0*2)+ridx1)//3))", "--valid", "1", "--var",
+                 "ridx0=0..2", "--var", "ridx1=0..1"})
                 .out,
             "shape         (3, 2)\n"
             "index         (((((ridx0*2)+ridx1)%3)*2)+(((ridx0*2)+ridx1)//3))\n"
@@ -112,10 +106,9 @@ TEST(CliView, ExpressionAndValid) {
   EXPECT_TRUE(has(shifted, "i -2 -1  0  1  2\n   0 -3  · -3  0\n")) << shifted;
   EXPECT_TRUE(has(shifted, "addresses     0 -3 -1 -3 0\n")) << shifted;
   EXPECT_TRUE(has(shifted, "-3  _  _  0\n")) << shifted;
-  EXPECT_EQ(
-      run({"view", "--expr", "i*2", "--valid", "i < 2", "--var", "i=0..2", "--addresses", "--json"}).out,
-      R"j({"shape":[3],"idx":"(i*2)","valid":"(i<2)","addresses":[0,2,-1]})j"
-      "\n");
+  EXPECT_EQ(run({"view", "--expr", "i*2", "--valid", "i < 2", "--var", "i=0..2", "--addresses", "--json"}).out,
+            R"j({"shape":[3],"idx":"(i*2)","valid":"(i<2)","addresses":[0,2,-1]})j"
+            "\n");
   EXPECT_TRUE(has(run({"view", "--expr", "7"}).out, "\n7\n"));
 }
 
@@ -127,8 +120,7 @@ TEST(CliView, LargeOnesAreNotDrawn) {
   EXPECT_LT(sparse.size(), 1000U);
   EXPECT_EQ(run({"view", "--shape", "100000,100000", "--addresses"}).status, 1);
   EXPECT_EQ(run({"view", "--expr", "i", "--var", "i=0..9999999999", "--addresses"}).status, 1);
-  const Output all =
-      run({"view", "--expr", "i", "--var", "i=-9223372036854775808..9223372036854775807"});
+  const Output all = run({"view", "--expr", "i", "--var", "i=-9223372036854775808..9223372036854775807"});
   EXPECT_TRUE(has(all.err, "more than 64 bits count")) << all.err;
 }
 
@@ -141,11 +133,9 @@ TEST(CliView, WideRowsAreFolded) {
 }
 
 TEST(CliView, Why) {
-  const std::string two =
-      run({"view", "--shape", "3,2", "--permute", "1,0", "--reshape", "3,2", "--why"}).out;
+  const std::string two = run({"view", "--shape", "3,2", "--permute", "1,0", "--reshape", "3,2", "--why"}).out;
   EXPECT_TRUE(has(two, "why           a step along dimension 1 at (1, 0)")) << two;
-  EXPECT_TRUE(
-      has(run({"view", "--shape", "3,2", "--why"}).out, "why           one View says it\n"));
+  EXPECT_TRUE(has(run({"view", "--shape", "3,2", "--why"}).out, "why           one View says it\n"));
   const std::string kept = run({"view", "--shape", "4", "--views", "View(shape=(4,))"}).err;
   EXPECT_TRUE(has(kept, "leave out --shape")) << kept;
 }
@@ -153,10 +143,9 @@ TEST(CliView, Why) {
 TEST(CliView, JsonIsTheBatchAnswer) {
   const std::string expected = answer(
       R"({"do":"view","shape":[3,2],"ops":[["pad",[[0,1],[1,0]]],["flip",[0]]],"addresses":true,"simplify":false})");
-  EXPECT_EQ(run({"view", "--shape", "3,2", "--pad", "0:1,1:0", "--flip", "0", "--addresses",
-                 "--no-simplify", "--json"})
-                .out,
-            expected + "\n");
+  EXPECT_EQ(
+      run({"view", "--shape", "3,2", "--pad", "0:1,1:0", "--flip", "0", "--addresses", "--no-simplify", "--json"}).out,
+      expected + "\n");
 }
 
 TEST(CliView, Colours) {
@@ -196,8 +185,7 @@ TEST(CliView, Errors) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> failures = {
       {{"view", "--shape", "2,k"}, "2,k\n  ^\ngive its bounds: --var k=0..9\n"},
       {{"view", "--shape", "2,3", "--reshape", "4,,2"}, "4,,2\n  ^\n"},
-      {{"view", "--shape", "2,3", "--shrink", "0:1,3"},
-       "expected begin:end, found '3' (in --shrink)\n0:1,3\n    ^\n"},
+      {{"view", "--shape", "2,3", "--shrink", "0:1,3"}, "expected begin:end, found '3' (in --shrink)\n0:1,3\n    ^\n"},
       {{"view", "--shape", "2", "--shrink", "0:1,2:"}, "there is no such dimension"},
       {{"view", "--shape", "2,3", "--reshape", "4,2"}, "[reshape]"},
       {{"view", "--shape", "2,3", "--permute", "0,0"}, "[permute]"},
@@ -230,8 +218,7 @@ TEST(CliView, ExamplesOfTheHelpAreReal) {
       const Output r = run(words);
       EXPECT_EQ(r.status, 0) << example.line << r.err;
       EXPECT_NE(example.note, "") << example.line;
-      EXPECT_TRUE(has("\n" + r.out, "\n" + std::string(example.note) + "\n")) << example.line << '\n'
-                                                                              << r.out;
+      EXPECT_TRUE(has("\n" + r.out, "\n" + std::string(example.note) + "\n")) << example.line << '\n' << r.out;
     }
   }
 }

@@ -18,8 +18,7 @@ namespace strata::tools {
 namespace {
 
 /// The members of an answer, as JSON.
-std::map<std::string, std::string, std::less<>> fields(const std::string& line,
-                                                       const BatchOptions& options = {}) {
+std::map<std::string, std::string, std::less<>> fields(const std::string& line, const BatchOptions& options = {}) {
   JsonDocument document;
   document.read(answer(line, options));
   std::map<std::string, std::string, std::less<>> out;
@@ -34,14 +33,13 @@ std::string text_of(const std::string& json) {
 }
 
 TEST(BatchView, ContractExample) {
-  EXPECT_EQ(
-      answer(R"({"do":"view","shape":[3,2],"ops":[["permute",[1,0]],["reshape",[3,2]]],"addresses":true})"),
-      R"({"shape":[3,2],"views":[{"shape":[2,3],"strides":[1,2],"offset":0,"mask":null,"contiguous":false},)"
-      R"({"shape":[3,2],"strides":[2,1],"offset":0,"mask":null,"contiguous":true}],)"
-      R"("text":"ShapeTracker(views=(View(shape=(2, 3), strides=(1, 2), offset=0, mask=None, contiguous=False), )"
-      R"j(View(shape=(3, 2), strides=(2, 1), offset=0, mask=None, contiguous=True)))",)j"
-      R"j("idx":"(((((ridx0*2)+ridx1)%3)*2)+(((ridx0*2)+ridx1)//3))","valid":"1",)j"
-      R"("real_strides":[null,null],"contiguous":false,"size":6,"real_size":6,"addresses":[0,2,4,1,3,5]})");
+  EXPECT_EQ(answer(R"({"do":"view","shape":[3,2],"ops":[["permute",[1,0]],["reshape",[3,2]]],"addresses":true})"),
+            R"({"shape":[3,2],"views":[{"shape":[2,3],"strides":[1,2],"offset":0,"mask":null,"contiguous":false},)"
+            R"({"shape":[3,2],"strides":[2,1],"offset":0,"mask":null,"contiguous":true}],)"
+            R"("text":"ShapeTracker(views=(View(shape=(2, 3), strides=(1, 2), offset=0, mask=None, contiguous=False), )"
+            R"j(View(shape=(3, 2), strides=(2, 1), offset=0, mask=None, contiguous=True)))",)j"
+            R"j("idx":"(((((ridx0*2)+ridx1)%3)*2)+(((ridx0*2)+ridx1)//3))","valid":"1",)j"
+            R"("real_strides":[null,null],"contiguous":false,"size":6,"real_size":6,"addresses":[0,2,4,1,3,5]})");
 }
 
 TEST(BatchView, SpecificationExamples) {
@@ -56,12 +54,10 @@ TEST(BatchView, SpecificationExamples) {
   EXPECT_EQ(kept["idx"], R"j("((idx1*10)+idx0)")j");
   EXPECT_EQ(std::count(kept["views"].begin(), kept["views"].end(), '{'), 2);
   auto merged = fields(back + "]}");
-  EXPECT_EQ(merged["views"],
-            R"([{"shape":[10,10],"strides":[1,10],"offset":0,"mask":null,"contiguous":false}])");
+  EXPECT_EQ(merged["views"], R"([{"shape":[10,10],"strides":[1,10],"offset":0,"mask":null,"contiguous":false}])");
   auto home = fields(back + R"(,["permute",[1,0]]]})");
   EXPECT_EQ(home["contiguous"], "true");
-  EXPECT_EQ(home["views"],
-            R"([{"shape":[10,10],"strides":[10,1],"offset":0,"mask":null,"contiguous":true}])");
+  EXPECT_EQ(home["views"], R"([{"shape":[10,10],"strides":[10,1],"offset":0,"mask":null,"contiguous":true}])");
 }
 
 TEST(BatchView, Masks) {
@@ -178,21 +174,17 @@ TEST(BatchView, ErrorKinds) {
 }
 
 TEST(BatchView, ErrorsOfJsonHaveAColumn) {
-  EXPECT_EQ(
-      answer(R"({"do":"view","shape":[2],"ops":[["squeeze",[0]]]})"),
-      R"({"error":{"kind":"request","message":"[request] there is no op 'squeeze'","column":34}})");
-  EXPECT_EQ(answer(R"({"id":7,"do":"view","shape":[2],"ops":[["flip",[3]]]})").find("column"),
-            std::string::npos);
+  EXPECT_EQ(answer(R"({"do":"view","shape":[2],"ops":[["squeeze",[0]]]})"),
+            R"({"error":{"kind":"request","message":"[request] there is no op 'squeeze'","column":34}})");
+  EXPECT_EQ(answer(R"({"id":7,"do":"view","shape":[2],"ops":[["flip",[3]]]})").find("column"), std::string::npos);
 }
 
 TEST(BatchView, BudgetIsChargedBeforeTheWork) {
   const std::string line = R"({"do":"view","shape":[1000,1000],"addresses":true})";
   EXPECT_EQ(error_kind(line, {.budget = 1000000}), "budget");
   EXPECT_EQ(fields(line).count("addresses"), 1U);
-  EXPECT_EQ(error_kind(R"({"do":"view","shape":[9223372036854775807],"addresses":true})"),
-            "budget");
-  EXPECT_EQ(fields(R"({"do":"view","shape":[9223372036854775807]})")["size"],
-            "9223372036854775807");
+  EXPECT_EQ(error_kind(R"({"do":"view","shape":[9223372036854775807],"addresses":true})"), "budget");
+  EXPECT_EQ(fields(R"({"do":"view","shape":[9223372036854775807]})")["size"], "9223372036854775807");
 }
 
 TEST(BatchView, RealSizeOfAStackOfManyPieces) {
@@ -224,17 +216,13 @@ TEST(BatchView, LongRequestsEndSoon) {
       R"({"do":"view","shape":[)" + repeated("1", 1000) + "]}",
       R"({"do":"view","shape":[)" + repeated("2", 62) + "]}",
       R"({"do":"view","shape":[)" + repeated("1", 200000) + "]}",
-      R"({"do":"view","shape":[6,6],"ops":[)" +
-          repeated(R"(["permute",[1,0]],["reshape",[4,9]])", 40) + "]}",
-      R"({"do":"view","shape":[6,6],"ops":[)" +
-          repeated(R"(["permute",[1,0]],["reshape",[4,9]])", 3000) + "]}",
+      R"({"do":"view","shape":[6,6],"ops":[)" + repeated(R"(["permute",[1,0]],["reshape",[4,9]])", 40) + "]}",
+      R"({"do":"view","shape":[6,6],"ops":[)" + repeated(R"(["permute",[1,0]],["reshape",[4,9]])", 3000) + "]}",
       R"({"do":"view","shape":[6,6],"simplify":false,"ops":[)" +
           repeated(R"(["permute",[1,0]],["reshape",[4,9]])", 60) + "]}",
       R"({"do":"view","views":[)" +
-          repeated(R"({"shape":[7,11,13],"strides":[143,13,1],"mask":[[1,6],[1,10],[1,12]]})", 100) +
-          "]}",
-      R"({"do":"view","views":[)" +
-          repeated(R"({"shape":[5,7],"strides":[3,2],"offset":1})", 1000) + "]}",
+          repeated(R"({"shape":[7,11,13],"strides":[143,13,1],"mask":[[1,6],[1,10],[1,12]]})", 100) + "]}",
+      R"({"do":"view","views":[)" + repeated(R"({"shape":[5,7],"strides":[3,2],"offset":1})", 1000) + "]}",
   };
   for (const std::string& line : lines) {
     const std::string got = answer(line);
@@ -243,8 +231,7 @@ TEST(BatchView, LongRequestsEndSoon) {
 }
 
 TEST(BatchEqualView, Answers) {
-  const std::string a =
-      R"({"do":"equal_view","a":{"shape":[4,6],"ops":[["permute",[1,0]],["permute",[1,0]]]},)";
+  const std::string a = R"({"do":"equal_view","a":{"shape":[4,6],"ops":[["permute",[1,0]],["permute",[1,0]]]},)";
   EXPECT_EQ(answer(a + R"("b":{"shape":[4,6]}})"), R"({"equal":true,"witness":null})");
   EXPECT_EQ(answer(a + R"("b":{"shape":[6,4]}})"), R"({"equal":false,"witness":null})");
   EXPECT_EQ(answer(a + R"("b":{"shape":[24]}})"), R"({"equal":false,"witness":null})");
@@ -304,8 +291,7 @@ struct Copied {
     for (std::int64_t n = 0; n < product_of(to); ++n) {
       const Numbers index = f(unravelled(n, to));
       bool inside = true;
-      for (std::size_t i = 0; i < shape.size(); ++i)
-        inside = inside && index[i] >= 0 && index[i] < shape[i];
+      for (std::size_t i = 0; i < shape.size(); ++i) inside = inside && index[i] >= 0 && index[i] < shape[i];
       out.cells.push_back(inside ? at(index) : -1);
     }
     return out;
@@ -350,8 +336,7 @@ std::string random_op(Copied& t, Random& random) {
       Numbers order;
       for (std::size_t i = 0; i < rank; ++i) order.push_back(static_cast<std::int64_t>(i));
       for (std::size_t i = rank; i-- > 1;)
-        std::swap(order[i],
-                  order[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i) + 1))]);
+        std::swap(order[i], order[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i) + 1))]);
       for (std::size_t i = 0; i < rank; ++i) to[i] = t.shape[static_cast<std::size_t>(order[i])];
       t = t.gathered(to, [&](const Numbers& i) {
         Numbers j(rank);
@@ -401,8 +386,7 @@ std::string random_op(Copied& t, Random& random) {
       const Numbers from = t.shape;
       t = t.gathered(to, [&](Numbers i) {
         for (const std::int64_t a : axes)
-          i[static_cast<std::size_t>(a)] =
-              from[static_cast<std::size_t>(a)] - 1 - i[static_cast<std::size_t>(a)];
+          i[static_cast<std::size_t>(a)] = from[static_cast<std::size_t>(a)] - 1 - i[static_cast<std::size_t>(a)];
         return i;
       });
       return R"(["flip",)" + list(axes) + "]";
@@ -416,8 +400,7 @@ std::string random_op(Copied& t, Random& random) {
         n = (n + step - 1) / step;
       }
       t = t.gathered(to, [&](Numbers i) {
-        for (std::size_t k = 0; k < rank; ++k)
-          i[k] = steps[k] > 0 ? i[k] * steps[k] : from[k] - 1 + i[k] * steps[k];
+        for (std::size_t k = 0; k < rank; ++k) i[k] = steps[k] > 0 ? i[k] * steps[k] : from[k] - 1 + i[k] * steps[k];
         return i;
       });
       return R"(["stride",)" + list(steps) + "]";
@@ -436,8 +419,7 @@ void check_answer(const std::string& line, const Copied& expected) {
   EXPECT_EQ(f["real_size"], std::to_string(largest + 1)) << line;
 
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < expected.shape.size(); ++i)
-    names.push_back("ridx" + std::to_string(i));
+  for (std::size_t i = 0; i < expected.shape.size(); ++i) names.push_back("ridx" + std::to_string(i));
   const ExprProgram index = compile(text_of(f["idx"]), names);
   const ExprProgram valid = compile(text_of(f["valid"]), names);
   for (std::int64_t n = 0; n < product_of(expected.shape); ++n) {
@@ -470,8 +452,7 @@ TEST(BatchView, RandomMovementsAgreeWithCopying) {
     for (std::int64_t i = random.between(1, 3); i-- > 0;) shape.push_back(random.between(1, 6));
     Copied t = row_major(shape);
     std::string ops;
-    for (std::int64_t i = random.between(0, 6); i-- > 0;)
-      ops += (ops.empty() ? "" : ",") + random_op(t, random);
+    for (std::int64_t i = random.between(0, 6); i-- > 0;) ops += (ops.empty() ? "" : ",") + random_op(t, random);
     const std::string view = R"("shape":)" + list(shape) + R"(,"ops":[)" + ops + "]";
     for (const std::string simplify : {"true", "false"})
       check_answer(R"({"do":"view",)" + view + R"(,"addresses":true,"simplify":)" + simplify + "}", t);

@@ -94,22 +94,19 @@ struct LinkCase {
 
 const std::vector<LinkCase>& link_cases() {
   static const std::vector<LinkCase> cases = {
-      {"expr '(a + b*10) % 10' --var a=0..10 --var b=-3..10", "expression",
-       "a: 0..10; b: -3..10; (a + b*10) % 10", "expr"},
-      {"expr 'i % n' --var i=0..63 --var n=1..64 --assume 'i < n' --at i=1,n=2 --trace --json",
-       "expression", "i: 0..63; n: 1..64; i % n; assume i < n", "expr"},
+      {"expr '(a + b*10) % 10' --var a=0..10 --var b=-3..10", "expression", "a: 0..10; b: -3..10; (a + b*10) % 10",
+       "expr"},
+      {"expr 'i % n' --var i=0..63 --var n=1..64 --assume 'i < n' --at i=1,n=2 --trace --json", "expression",
+       "i: 0..63; n: 1..64; i % n; assume i < n", "expr"},
       {"expr 'a\n% 4' --var a=0..3", "expression", "a: 0..3; a % 4", "expr"},
       {"view --shape 3,2 --permute 1,0 --reshape 3,2", "movement",
        "ShapeTracker.from_shape((3, 2)).permute((1, 0)).reshape((3, 2))", "view"},
       {"view --shape 2,3 --pad 1:0,0:1 --shrink 1:,:2 --flip 0", "movement",
-       "ShapeTracker.from_shape((2, 3)).pad(((1, 0), (0, 1))).shrink(((1, 3), (0, 2))).flip((0,))",
-       "view"},
+       "ShapeTracker.from_shape((2, 3)).pad(((1, 0), (0, 1))).shrink(((1, 3), (0, 2))).flip((0,))", "view"},
       {"view --shape 4,3 --strides 3,1 --mask 0:2,0:2", "shape",
-       "View(shape=(4, 3), strides=(3, 1), offset=0, mask=((0, 2), (0, 2)), contiguous=False)",
-       "view"},
+       "View(shape=(4, 3), strides=(3, 1), offset=0, mask=((0, 2), (0, 2)), contiguous=False)", "view"},
       {"view --shape 2 --strides -1 --offset 1 --expand 2 --idxs k --why --addresses", "movement",
-       "View(shape=(2,), strides=(-1,), offset=1, mask=None, contiguous=False).expand((2,))",
-       "view"},
+       "View(shape=(2,), strides=(-1,), offset=1, mask=None, contiguous=False).expand((2,))", "view"},
       {"view --shape n,3 --var n=1..100 --stride 1,-2", "movement",
        "n: 1..100; ShapeTracker.from_shape((n, 3)).stride((1, -2))", "view"},
       {"view --views 'View(shape=(2, 2), strides=(1, 2)), View(shape=(4,))'", "shape",
@@ -120,12 +117,11 @@ const std::vector<LinkCase>& link_cases() {
       {"view --expr '(i*2 + j) % 5' --valid 'j < 2' --var i=0..2 --var j=0..2", "expression",
        "i: 0..2; j: 0..2; (i*2 + j) % 5; valid j < 2", "expr"},
       {"layout '(4,(2,2)):(2,(1,8))'", "layouts", "(4,(2,2)):(2,(1,8))", "layout"},
-      {"layout composition '(6,2):(8,2)' '(4,3):(3,1)'", "layouts",
-       "composition((6,2):(8,2), (4,3):(3,1))", "layout"},
+      {"layout composition '(6,2):(8,2)' '(4,3):(3,1)'", "layouts", "composition((6,2):(8,2), (4,3):(3,1))", "layout"},
       {"layout swizzle 2 0 2", "layouts", "swizzle(2, 0, 2)", "layout"},
       {"layout '(n,4):(4,1)' --var n=1..9", "layouts", "n: 1..9; (n,4):(4,1)", "layout"},
-      {"kernel 'n: 1..100; a: i32[n]; b = a*2 % 7 & 3' --show axes", "kernel",
-       "n: 1..100; a: i32[n]; b = a*2 % 7 & 3", "kernel"},
+      {"kernel 'n: 1..100; a: i32[n]; b = a*2 % 7 & 3' --show axes", "kernel", "n: 1..100; a: i32[n]; b = a*2 % 7 & 3",
+       "kernel"},
       {"kernel 'a: f32[8,4]\nb = a.sum(1)'", "kernel", "a: f32[8,4]\nb = a.sum(1)", "kernel"},
   };
   return cases;
@@ -176,13 +172,11 @@ TEST(Links, EveryByteComesBack) {
   for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
   for (const std::string& text : {all, std::string("µ→\xF0\x9F\x98\x80;#%&+= '\"<>\\")}) {
     const std::string encoded = percent_encoded(text);
-    EXPECT_EQ(encoded.find_first_not_of(
-                  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~%"),
+    EXPECT_EQ(encoded.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~%"),
               std::string::npos);
     EXPECT_EQ(percent_decoded(encoded), text);
   }
-  EXPECT_EQ(fragment_of({"kernel", "a; b#", {{"opts", "X 1"}}}),
-            "#mode=kernel&q=a%3B%20b%23&opts=X%201");
+  EXPECT_EQ(fragment_of({"kernel", "a; b#", {{"opts", "X 1"}}}), "#mode=kernel&q=a%3B%20b%23&opts=X%201");
   EXPECT_EQ(file_url("/tmp/a b/#1%.html"), "file:///tmp/a%20b/%231%25.html");
 }
 
@@ -250,21 +244,17 @@ TEST_F(VizCommand, ShowsWhatACommandLooksAt) {
   EXPECT_EQ(r.out, run(words_of("view --shape 3,2 --permute 1,0 --link")).out);
   EXPECT_EQ(run(words_of("viz expr -a --var a=0..3 --no-open")).status, 2);  // its options go first
   EXPECT_EQ(run({"viz", "layout", "--help"}).out, run({"layout", "--help"}).out);
-  EXPECT_TRUE(has(run({"viz", "view", "--shpe", "2"}).err,
-                  "did you mean '--shape'?\ntry: strata view --help"));
+  EXPECT_TRUE(has(run({"viz", "view", "--shpe", "2"}).err, "did you mean '--shape'?\ntry: strata view --help"));
 }
 
 /// What the page has in the element of a trace.
 std::string trace_in(const std::string& text) {
-  const std::string begin =
-      "<script type=\"application/json\" id=\"trace\" data-encoding=\"gzip-base64\">";
+  const std::string begin = "<script type=\"application/json\" id=\"trace\" data-encoding=\"gzip-base64\">";
   const std::size_t at = text.find(begin);
   if (at == std::string::npos) return "none";
-  const std::string letters =
-      text.substr(at + begin.size(), text.find("</script>", at) - at - begin.size());
+  const std::string letters = text.substr(at + begin.size(), text.find("</script>", at) - at - begin.size());
   EXPECT_EQ(letters.size() % 4, 0U);
-  constexpr std::string_view kLetters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string packed;
   for (std::size_t i = 0; i + 4 <= letters.size(); i += 4) {
     std::uint32_t bits = 0;
@@ -281,8 +271,7 @@ std::string trace_in(const std::string& text) {
 
 TEST_F(VizCommand, PutsATraceIntoThePage) {
   std::string trace;
-  for (int k = 0; k < 50000; ++k)
-    trace += "{\"event\":\"run\",\"text\":\"</script><!-- " + std::to_string(k) + "\"}\n";
+  for (int k = 0; k < 50000; ++k) trace += "{\"event\":\"run\",\"text\":\"</script><!-- " + std::to_string(k) + "\"}\n";
   for (const std::size_t cut : {0U, 1U, 2U}) {
     const std::string part = trace.substr(0, trace.size() - cut);
     write_file(file("a<b>&.jsonl"), part);
@@ -292,9 +281,8 @@ TEST_F(VizCommand, PutsATraceIntoThePage) {
       ASSERT_EQ(r.status, 0) << r.err;
       const std::string text = contents(percent_decoded(r.out.substr(7, r.out.size() - 8)));
       EXPECT_TRUE(trace_in(text) == part) << name;
-      EXPECT_TRUE(has(text, std::string(name) == "packed.jsonl.gz"
-                                ? "<title>packed.jsonl.gz - Strata</title>"
-                                : "<title>a&lt;b&gt;&amp;.jsonl - Strata</title>"));
+      EXPECT_TRUE(has(text, std::string(name) == "packed.jsonl.gz" ? "<title>packed.jsonl.gz - Strata</title>"
+                                                                   : "<title>a&lt;b&gt;&amp;.jsonl - Strata</title>"));
       EXPECT_TRUE(text.ends_with("</head><body>$& the page</body></html>"));
     }
   }
@@ -321,8 +309,7 @@ TEST_F(VizCommand, RefusesWhatIsNoTrace) {
 
 TEST_F(VizCommand, SaysWhereThePageIsMissingOrDamaged) {
   const std::string packed = gzip(kPage);
-  for (const auto& [name, bytes, message] :
-       std::vector<std::tuple<const char*, std::string, std::string>>{
+  for (const auto& [name, bytes, message] : std::vector<std::tuple<const char*, std::string, std::string>>{
            {"cut", packed.substr(0, packed.size() / 2), "damaged, or end too early"},
            {"none", "", "damaged, or end too early"},
            {"text", "<!doctype html>", "damaged, or end too early"}}) {
@@ -339,9 +326,8 @@ TEST_F(VizCommand, SaysWhereThePageIsMissingOrDamaged) {
 }
 
 TEST_F(VizCommand, StartsTheBrowserOfTheEnvironment) {
-  const std::string script =
-      write_file(file("browser"), "#!/bin/sh\nprintf '%s|' \"$@\" > '" + file("half") +
-                                      "' && mv '" + file("half") + "' '" + file("said") + "'\n");
+  const std::string script = write_file(file("browser"), "#!/bin/sh\nprintf '%s|' \"$@\" > '" + file("half") +
+                                                             "' && mv '" + file("half") + "' '" + file("said") + "'\n");
   ASSERT_EQ(chmod(script.c_str(), 0700), 0);
   const auto said = [&] {
     for (int k = 0; k < 1000 && !std::filesystem::exists(file("said")); ++k)
@@ -364,8 +350,7 @@ TEST_F(VizCommand, StartsTheBrowserOfTheEnvironment) {
   const std::string opened = said();
   const std::string launcher = contents(opened.substr(8, opened.size() - 10));
   std::string escaped = link.substr(0, link.size() - 1);
-  for (std::size_t at = 0; (at = escaped.find('&', at)) != std::string::npos; at += 5)
-    escaped.insert(at + 1, "amp;");
+  for (std::size_t at = 0; (at = escaped.find('&', at)) != std::string::npos; at += 5) escaped.insert(at + 1, "amp;");
   EXPECT_TRUE(has(launcher, "content=\"0;url=" + escaped + "\"")) << launcher;
   const Environment none("BROWSER", "/no/such");
   EXPECT_TRUE(has(run({"viz"}).err, "BROWSER is '/no/such', which cannot be started"));

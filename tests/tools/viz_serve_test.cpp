@@ -41,14 +41,12 @@ std::string header_of(const HttpAnswer& answer, std::string_view name) {
 }
 
 TEST(VizSite, KnowsItsOwnNames) {
-  for (const char* host :
-       {"localhost", "127.0.0.1", "[::1]", "localhost:1", "127.0.0.1:65535", "[::1]:8080"})
+  for (const char* host : {"localhost", "127.0.0.1", "[::1]", "localhost:1", "127.0.0.1:65535", "[::1]:8080"})
     EXPECT_TRUE(is_own_host(host)) << host;
   for (const char* host :
-       {"", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example",
-        "localhost:", "localhost:x", "localhost:123456", "localhost:80@evil.example", "127.0.0.2",
-        "::1", "[::1]evil", "[::1", "0.0.0.0", "evil.example:80", " localhost", "localhost ",
-        "LOCALHOST.", "localhost:80 "})
+       {"", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "localhost:", "localhost:x",
+        "localhost:123456", "localhost:80@evil.example", "127.0.0.2", "::1", "[::1]evil", "[::1", "0.0.0.0",
+        "evil.example:80", " localhost", "localhost ", "LOCALHOST.", "localhost:80 "})
     EXPECT_FALSE(is_own_host(host)) << host;
 }
 
@@ -63,8 +61,8 @@ TEST(VizSite, GivesThePageAndNothingElse) {
     EXPECT_EQ(header_of(page, "Content-Security-Policy"), "frame-ancestors 'none'");
     EXPECT_EQ(header_of(page, "Access-Control-Allow-Origin"), "");
   }
-  for (const char* path : {"/trace", "/index.html", "/../etc/passwd", "//", "", "/strata.html",
-                           "/etc/passwd", "/./", "/%2e"})
+  for (const char* path :
+       {"/trace", "/index.html", "/../etc/passwd", "//", "", "/strata.html", "/etc/passwd", "/./", "/%2e"})
     EXPECT_EQ(site.answer({"GET", path, "localhost", "", ""}).status, 404) << path;
   for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "get", ""})
     EXPECT_EQ(site.answer({method, "/", "localhost", "", ""}).status, 405) << method;
@@ -79,8 +77,7 @@ class Follower {
   explicit Follower(const PageSite& site) : site_(site) {}
 
   void ask() {
-    const HttpAnswer a =
-        site_.answer({"GET", "/trace", "127.0.0.1:80", "same-origin", std::to_string(text.size())});
+    const HttpAnswer a = site_.answer({"GET", "/trace", "127.0.0.1:80", "same-origin", std::to_string(text.size())});
     ASSERT_EQ(a.status, 200);
     const std::string from = header_of(a, "Trace-From"), file = header_of(a, "Trace-File");
     const bool is_another = file != file_;
@@ -142,8 +139,7 @@ TEST(VizSite, ATraceIsForItsPageAlone) {
     EXPECT_EQ(site.answer({"GET", "/trace", "localhost", "", from}).status, 400) << from;
   EXPECT_EQ(site.answer({"GET", "/trace", "localhost", "", "11"}).body, "");
   EXPECT_EQ(site.answer({"GET", "/trace", "localhost", "", "12"}).body, "0123456789\n");
-  EXPECT_EQ(site.answer({"GET", "/trace", "localhost", "", "4611686018427387903"}).body,
-            "0123456789\n");
+  EXPECT_EQ(site.answer({"GET", "/trace", "localhost", "", "4611686018427387903"}).body, "0123456789\n");
   EXPECT_EQ(site.answer({"GET", "/trace/", "localhost", "", ""}).status, 404);
   const PageSite odd("page", folder.path());  // a folder: nothing is read from it
   EXPECT_EQ(odd.answer({"GET", "/trace", "localhost", "", ""}).body, "");
@@ -154,15 +150,14 @@ TEST(VizSite, MakesMachineCodeWhenItIsAskedFor) {
   const std::string rest =
       R"(,"contract":true,"operations":1e9,"bytes":"inf","first":[{"source":"int g(int a){return a*5;}"}]})";
   const auto kernel = [&](int number, const std::string& device, const std::string& source) {
-    return detail::message(R"({"event":"kernel","kernel":)", number, R"(,"device":)", device,
-                           R"(,"source":")", source, "\"", rest, "\n");
+    return detail::message(R"({"event":"kernel","kernel":)", number, R"(,"device":)", device, R"(,"source":")", source,
+                           "\"", rest, "\n");
   };
   const PageSite site(
-      "page", write_file(folder.file("t"),
-                         kernel(0, R"("CLANG")", "int f(int a){return a+1;}") +
-                             kernel(1, R"("INTERP")", "x") + kernel(2, "null", "x") +
-                             kernel(3, R"("CLANG")", "no C") + kernel(4, R"("NOWHERE")", "x") +
-                             "{\"event\":\"kernel\",\"kernel\":5,\n"));
+      "page", write_file(folder.file("t"), kernel(0, R"("CLANG")", "int f(int a){return a+1;}") +
+                                               kernel(1, R"("INTERP")", "x") + kernel(2, "null", "x") +
+                                               kernel(3, R"("CLANG")", "no C") + kernel(4, R"("NOWHERE")", "x") +
+                                               "{\"event\":\"kernel\",\"kernel\":5,\n"));
   const auto ask = [&](const std::string& words, std::string_view whose = "same-origin") {
     return site.answer({"GET", "/assembly/" + words, "localhost", whose, ""});
   };
@@ -182,8 +177,7 @@ TEST(VizSite, MakesMachineCodeWhenItIsAskedFor) {
     EXPECT_EQ(refused.status, 404) << words;
     EXPECT_TRUE(has(refused.body, reason)) << refused.body;
   }
-  for (const char* words :
-       {"", "/", "0", "0/", "/0", "0/0/0", "-1/0", "0/x", "99999999999999999999/0"})
+  for (const char* words : {"", "/", "0", "0/", "/0", "0/0/0", "-1/0", "0/x", "99999999999999999999/0"})
     EXPECT_EQ(ask(words).status, 400) << words;
   EXPECT_EQ(PageSite("page", "").answer({"GET", "/assembly/0/0", "localhost", "", ""}).status, 404);
 }
@@ -193,17 +187,13 @@ TEST(VizSite, TracesDoNotShowOtherFiles) {
   const PrivateFolder folder;
   const std::string secret = write_file(folder.file("secret"), "topsecret words\n");
   std::string trace;
-  const std::string sources[] = {R"(#include \")" + secret + R"(\"\n)",
-                                 R"( # include \")" + secret + R"(\"\n)",
-                                 R"(%:include \")" + secret + R"(\"\n)",
-                                 R"(#inc\\\nlude \")" + secret + R"(\"\n)",
-                                 R"(/**/ #/**/include \")" + secret + R"(\"\n)",
-                                 R"(#include_next \")" + secret + R"(\"\n)",
-                                 R"(#import \")" + secret + R"(\"\n)",
-                                 R"(#define X\n#include \")" + secret + R"(\"\n)"};
+  const std::string sources[] = {
+      R"(#include \")" + secret + R"(\"\n)",          R"( # include \")" + secret + R"(\"\n)",
+      R"(%:include \")" + secret + R"(\"\n)",         R"(#inc\\\nlude \")" + secret + R"(\"\n)",
+      R"(/**/ #/**/include \")" + secret + R"(\"\n)", R"(#include_next \")" + secret + R"(\"\n)",
+      R"(#import \")" + secret + R"(\"\n)",           R"(#define X\n#include \")" + secret + R"(\"\n)"};
   for (std::size_t k = 0; k < std::size(sources); ++k)
-    trace += detail::message(R"({"event":"kernel","kernel":)", k, R"(,"device":"CLANG","source":")",
-                             sources[k],
+    trace += detail::message(R"({"event":"kernel","kernel":)", k, R"(,"device":"CLANG","source":")", sources[k],
                              R"(","contract":true,"operations":1,"bytes":1,"first":[]})", "\n");
   const PageSite site("page", write_file(folder.file("t"), trace));
   for (std::size_t k = 0; k < std::size(sources); ++k) {
@@ -224,15 +214,9 @@ TEST(VizSite, SourcesThatStrataWritesAreCompiled) {
     for (const bool contract : {true, false}) {
       const Target target = contract ? device.target() : device.target().deterministic();
       JsonWriter json;
-      json.begin_object()
-          .member("event", "kernel")
-          .member("kernel", count++)
-          .member("device", "CLANG");
-      json.member("source",
-                  std::string_view(device.source(compile_kernel(parse_kernel(text).kernel, target))));
-      json.member("contract", contract)
-          .member("operations", std::int64_t{1})
-          .member("bytes", std::int64_t{1});
+      json.begin_object().member("event", "kernel").member("kernel", count++).member("device", "CLANG");
+      json.member("source", std::string_view(device.source(compile_kernel(parse_kernel(text).kernel, target))));
+      json.member("contract", contract).member("operations", std::int64_t{1}).member("bytes", std::int64_t{1});
       trace += json.key("first").begin_array().end_array().end_object().take() + "\n";
     }
   const PrivateFolder folder;
@@ -277,14 +261,12 @@ std::string talk(int port, const std::string& request) {
 }
 
 std::string get(int port, const std::string& target, const std::string& host = "localhost") {
-  return talk(port, "GET " + target + " HTTP/1.1\r\nHost: " + host +
-                        "\r\nAccept-Encoding: gzip, br\r\n\r\n");
+  return talk(port, "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\nAccept-Encoding: gzip, br\r\n\r\n");
 }
 
 TEST(VizServer, AnswersOverTheWire) {
   const PrivateFolder folder;
-  const PageSite site("the page " + std::string(1 << 20, 'x'),
-                      write_file(folder.file("t"), "0123456789\n"));
+  const PageSite site("the page " + std::string(1 << 20, 'x'), write_file(folder.file("t"), "0123456789\n"));
   const HttpServer server(site, 0);
   const int port = server.port();
   const std::string page = get(port, "/");
@@ -296,17 +278,16 @@ TEST(VizServer, AnswersOverTheWire) {
   EXPECT_TRUE(has(get(port, "/trace?from=99"), "Trace-From: 0\r\n"));
   EXPECT_TRUE(get(port, "/", "evil.example:" + std::to_string(port)).starts_with("HTTP/1.1 403 "));
   EXPECT_TRUE(talk(port, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 403 "));
-  EXPECT_TRUE(talk(port, "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n")
-                  .starts_with("HTTP/1.1 403 "));
+  EXPECT_TRUE(
+      talk(port, "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n").starts_with("HTTP/1.1 403 "));
   for (const std::string path :
        {"/../t", "/..%2ft", "/%2e%2e/t", "//", "/t", "/trace/../t", "/trace%00", "/etc/passwd"})
     EXPECT_FALSE(get(port, path).starts_with("HTTP/1.1 200 ")) << path;
   const std::string head = talk(port, "HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_TRUE(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n")) << head;
   for (const std::string method : {"POST", "PUT", "DELETE", "OPTIONS"})
-    EXPECT_FALSE(
-        talk(port, method + " / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nabcd")
-            .starts_with("HTTP/1.1 200"))
+    EXPECT_FALSE(talk(port, method + " / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nabcd")
+                     .starts_with("HTTP/1.1 200"))
         << method;
   EXPECT_FALSE(talk(port, "nonsense\r\n\r\n").starts_with("HTTP/1.1 200"));
   EXPECT_FALSE(get(port, "/" + std::string(100000, 'a')).starts_with("HTTP/1.1 200"));
@@ -324,8 +305,7 @@ std::vector<std::string> listening(const char* table, int port) {
     words >> at >> local >> remote >> state;
     const std::size_t colon = local.find(':');
     if (state == "0A" &&
-        local.substr(colon + 1) ==
-            std::string(4 - std::min<std::size_t>(4, wanted.str().size()), '0') + wanted.str())
+        local.substr(colon + 1) == std::string(4 - std::min<std::size_t>(4, wanted.str().size()), '0') + wanted.str())
       out.push_back(local.substr(0, colon));
   }
   return out;
@@ -368,8 +348,7 @@ TEST(VizServer, CtrlCEndsTheCommand) {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
       "'none'\"><title>Strata</title>";
   setenv("STRATA_VIZ_PAGE", write_file(folder.file("page"), gzip(page)).c_str(), 1);
-  const std::string trace = write_file(folder.file("trace.jsonl"), "{}\n"),
-                    said = folder.file("said");
+  const std::string trace = write_file(folder.file("trace.jsonl"), "{}\n"), said = folder.file("said");
   int status = -1;
   std::atomic<bool> ended = false;
   std::thread program([&] {

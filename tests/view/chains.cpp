@@ -21,14 +21,13 @@ bool section(const char* name, const F& f) {
   Report r;
   const auto start = std::chrono::steady_clock::now();
   f(r);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const auto number = [](std::uint64_t n) { return static_cast<unsigned long long>(n); };
   std::printf(
       "%-12s %llu moves, %llu stacks judged, %llu of several Views (%llu are one View), %llu "
       "reshapes, %llu FAILURES, %.1f s\n",
-      name, number(r.moves), number(r.stacks), number(r.several), number(r.singles),
-      number(r.reshapes), number(r.failures), seconds);
+      name, number(r.moves), number(r.stacks), number(r.several), number(r.singles), number(r.reshapes),
+      number(r.failures), seconds);
   for (const std::string& line : r.complaints) std::printf("  %s\n", line.c_str());
   std::fflush(stdout);
   return r.failures == 0;

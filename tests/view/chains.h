@@ -24,8 +24,7 @@ struct Bounds {
 using Choices = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 /// One choice a dimension, at most `most` of them not the first; in all ways.
-inline std::vector<std::pair<Index, Index>> combinations(const std::vector<Choices>& choices,
-                                                         std::size_t most) {
+inline std::vector<std::pair<Index, Index>> combinations(const std::vector<Choices>& choices, std::size_t most) {
   struct Part {
     Index a, b;
     std::size_t changed;
@@ -74,8 +73,7 @@ inline Choices choices_of(Move::Kind kind, std::int64_t n) {
   return out;
 }
 
-inline void add_dimensionwise(Move::Kind kind, const Index& shape, const Bounds& bounds,
-                              std::vector<Move>& out) {
+inline void add_dimensionwise(Move::Kind kind, const Index& shape, const Bounds& bounds, std::vector<Move>& out) {
   std::vector<Choices> choices;
   for (const std::int64_t n : shape) choices.push_back(choices_of(kind, n));
   const bool all = kind == Move::Kind::flip || kind == Move::Kind::expand;
@@ -96,17 +94,15 @@ inline std::vector<Move> moves_of(const Index& shape, const Bounds& bounds) {
   std::vector<Move> out;
   const std::int64_t n = count(shape);
   if (n == 0) {
-    for (const Index& empty : {Index{0}, Index{2, 0}, Index{0, 3}})
-      out.push_back({Move::Kind::reshape, empty, {}});
+    for (const Index& empty : {Index{0}, Index{2, 0}, Index{0, 3}}) out.push_back({Move::Kind::reshape, empty, {}});
   }
   for (std::size_t rank = 0; n > 0 && rank <= bounds.rank; ++rank)
     for (const Index& to : factorisations(n, rank)) out.push_back({Move::Kind::reshape, to, {}});
   Index order(shape.size(), 0);
   for (std::size_t j = 0; j < order.size(); ++j) order[j] = static_cast<std::int64_t>(j);
-  while (std::next_permutation(order.begin(), order.end()))
-    out.push_back({Move::Kind::permute, order, {}});
-  for (const Move::Kind kind : {Move::Kind::expand, Move::Kind::pad, Move::Kind::shrink,
-                                Move::Kind::flip, Move::Kind::stride})
+  while (std::next_permutation(order.begin(), order.end())) out.push_back({Move::Kind::permute, order, {}});
+  for (const Move::Kind kind :
+       {Move::Kind::expand, Move::Kind::pad, Move::Kind::shrink, Move::Kind::flip, Move::Kind::stride})
     add_dimensionwise(kind, shape, bounds, out);
   return out;
 }
@@ -227,8 +223,7 @@ class Triples {
     }
   }
   // `chain` and `m`, to be followed by `left` more moves.
-  void make(const Chain& chain, const Move& m, std::size_t left,
-            std::vector<std::pair<Chain, std::size_t>>& open) {
+  void make(const Chain& chain, const Move& m, std::size_t left, std::vector<std::pair<Chain, std::size_t>>& open) {
     const Name name = [&] { return chain.text() + " " + text_of(m); };
     if (m.kind == Move::Kind::reshape) judge_.judge_reshape(chain.st, m.a, name);
     ++report_.moves;
@@ -258,8 +253,7 @@ class Triples {
 inline Index random_shape(Random& random, std::size_t most_rank, std::int64_t most_size) {
   Index out;
   const auto rank = random.one_in(20) ? 0 : random.between(1, static_cast<std::int64_t>(most_rank));
-  for (std::int64_t j = 0; j < rank; ++j)
-    out.push_back(random.one_in(60) ? 0 : random.between(1, most_size));
+  for (std::int64_t j = 0; j < rank; ++j) out.push_back(random.one_in(60) ? 0 : random.between(1, most_size));
   return out;
 }
 
@@ -324,8 +318,7 @@ inline void random_chain(std::uint64_t seed, Report& report) {
   for (std::int64_t left = random.between(1, 6); left > 0; --left) {
     Move m = random_move(random, static_cast<Move::Kind>(random.between(0, 6)), chain.table.shape);
     const Index& earlier = random.pick(shapes);
-    if (m.kind == Move::Kind::reshape && random.one_in(2) && count(earlier) == count(m.a))
-      m.a = earlier;
+    if (m.kind == Move::Kind::reshape && random.one_in(2) && count(earlier) == count(m.a)) m.a = earlier;
     if (count(shape_after(chain.table.shape, m)) > kMostElements) continue;
     if (m.kind == Move::Kind::reshape) judge.judge_reshape(chain.st, m.a, name);
     if (!push(chain, m, report)) return;
@@ -347,10 +340,8 @@ inline void random_round_trip(std::uint64_t seed, Report& report) {
     return true;
   };
   const auto shape = [&]() -> const Index& { return chain.table.shape; };
-  if (!step(random_move(random, random.one_in(2) ? Move::Kind::permute : Move::Kind::stride, shape())))
-    return;
-  if (!step(random_move(random, random.one_in(4) ? Move::Kind::shrink : Move::Kind::pad, shape())))
-    return;
+  if (!step(random_move(random, random.one_in(2) ? Move::Kind::permute : Move::Kind::stride, shape()))) return;
+  if (!step(random_move(random, random.one_in(4) ? Move::Kind::shrink : Move::Kind::pad, shape()))) return;
   const Index before = shape();
   if (!step(random_reshape(random, shape()))) return;
   const Index order = random_order(random, shape().size());
@@ -382,18 +373,16 @@ inline View random_view(Random& random, const Index& below, bool is_long) {
   for (const std::int64_t n : shape) {
     const std::int64_t stride =
         random.one_in(4) ? random.between(-7, 7)
-                         : random.pick(places) *
-                               random.pick(std::vector<std::int64_t>{-2, -1, -1, 0, 1, 1, 1, 2, 3});
+                         : random.pick(places) * random.pick(std::vector<std::int64_t>{-2, -1, -1, 0, 1, 1, 1, 2, 3});
     strides.push_back(stride);
     if (n > 1 && stride < 0) least += stride * (n - 1);
     const std::int64_t begin = masked && random.one_in(2) ? random.between(0, n / 2) : 0;
     const std::int64_t least_end = random.one_in(20) ? begin : std::min(n, begin + 1);
     mask.push_back({begin, masked && random.one_in(2) ? random.between(least_end, n) : n});
   }
-  const std::int64_t offset = random.one_in(8) ? random.between(-9, 30)
-                              : random.one_in(2)
-                                  ? -least
-                                  : random.between(0, std::max<std::int64_t>(size - 1, 0));
+  const std::int64_t offset = random.one_in(8)   ? random.between(-9, 30)
+                              : random.one_in(2) ? -least
+                                                 : random.between(0, std::max<std::int64_t>(size - 1, 0));
   std::optional<Mask> given;
   if (masked) given = mask;
   return View::create(to_ints(shape), strides, offset, given);

@@ -26,13 +26,9 @@ class Respell {
   explicit Respell(RandomStack& random) : random_(random) {}
 
   Stack operator()(Stack stack) {
-    const auto k =
-        static_cast<std::size_t>(random_.number(0, static_cast<std::int64_t>(stack.size()) - 1));
+    const auto k = static_cast<std::size_t>(random_.number(0, static_cast<std::int64_t>(stack.size()) - 1));
     switch (random_.number(0, 4)) {
-      case 0:
-        stack.insert(stack.begin() + static_cast<std::ptrdiff_t>(k) + 1,
-                     contiguous_box(stack[k].shape));
-        break;
+      case 0: stack.insert(stack.begin() + static_cast<std::ptrdiff_t>(k) + 1, contiguous_box(stack[k].shape)); break;
       case 1: split(stack, k); break;
       case 2: stack[k].offset += random_.number(0, 1); break;
       case 3: change(stack[k]); break;
@@ -52,8 +48,7 @@ class Respell {
   }
   void change(Strided& v) {
     if (v.shape.empty()) return;
-    const auto j =
-        static_cast<std::size_t>(random_.number(0, static_cast<std::int64_t>(v.shape.size()) - 1));
+    const auto j = static_cast<std::size_t>(random_.number(0, static_cast<std::int64_t>(v.shape.size()) - 1));
     if (random_.one_in(2)) {
       v.stride[j] += random_.number(-1, 1);
     } else if (v.begin[j] > 0) {
@@ -84,8 +79,7 @@ TEST(Equal, IsEqualityOfTables) {
     (left == right ? yes : no) += 1;
     if (!got.witness) continue;
     ASSERT_EQ(got.witness->size(), shape.size());
-    for (std::size_t j = 0; j < shape.size(); ++j)
-      ASSERT_TRUE((*got.witness)[j] >= 0 && (*got.witness)[j] < shape[j]);
+    for (std::size_t j = 0; j < shape.size(); ++j) ASSERT_TRUE((*got.witness)[j] >= 0 && (*got.witness)[j] < shape[j]);
     const std::size_t at = row_number(*got.witness, shape);
     EXPECT_NE(left[at], right[at]);
     domain += left[at].has_value() != right[at].has_value() ? 1 : 0;
@@ -127,8 +121,7 @@ TEST(Equal, OfManyPieces) {
   const ShapeTracker grid = ShapeTracker::from_shape({512, 512}).permute({1, 0}).reshape({512 * 512});
   const ShapeTracker again({grid.views()[0], View::create({512, 512}), View::create({512 * 512})});
   EXPECT_EQ(equal(grid, again).answer, Answer::yes);
-  const ShapeTracker other(
-      {View::create({512, 512}, Ints{1, 512}, 0, Mask{{0, 511}, {0, 512}}), grid.views()[1]});
+  const ShapeTracker other({View::create({512, 512}, Ints{1, 512}, 0, Mask{{0, 511}, {0, 512}}), grid.views()[1]});
   const StackProof got = equal(grid, other);
   EXPECT_EQ(got.answer, Answer::no);
   ASSERT_TRUE(got.witness);
@@ -139,21 +132,20 @@ TEST(Equal, OfSymbolicSizes) {
   const Variable k("k", 1, 100), n("n", 1, 100);
   const ShapeTracker a = ShapeTracker::from_shape({k, 3, n});
   EXPECT_EQ(equal(a, a.permute({2, 1, 0}).permute({2, 1, 0})).answer, Answer::yes);
-  EXPECT_EQ(
-      equal(a, ShapeTracker({a.views()[0], View::create({3 * k, n}), View::create({k, 3, n})})).answer,
-      Answer::yes);
+  EXPECT_EQ(equal(a, ShapeTracker({a.views()[0], View::create({3 * k, n}), View::create({k, 3, n})})).answer,
+            Answer::yes);
   // Equal for k == 1 only: neither yes nor, for every k, no.
-  EXPECT_EQ(equal(ShapeTracker({View::create({k, 3}, Ints{3, 1})}),
-                  ShapeTracker({View::create({k, 3}, Ints{4, 1})}))
-                .answer,
-            Answer::unknown);
+  EXPECT_EQ(
+      equal(ShapeTracker({View::create({k, 3}, Ints{3, 1})}), ShapeTracker({View::create({k, 3}, Ints{4, 1})})).answer,
+      Answer::unknown);
   EXPECT_EQ(equal(a, ShapeTracker::from_shape({k, 4, n})).answer, Answer::no);
   EXPECT_EQ(equal(a, ShapeTracker::from_shape({n, 3, k})).answer, Answer::unknown);
 }
 
 // --- fingerprints ---
 
-// The sum itself, term by term, with the same random numbers: those of one index alone are read off stacks that have it.
+// The sum itself, term by term, with the same random numbers: those of one index alone are read off stacks that have
+// it.
 TEST(Fingerprint, IsOneNumberAMeaning) {
   constexpr std::uint64_t seed = 42;
   SCOPED_TRACE(detail::message("seed ", seed));
@@ -203,12 +195,9 @@ TEST(Fingerprint, IsTheSumOverValidIndices) {
 TEST(Fingerprint, TermsAreWhatTheContractSays) {
   using Wide = unsigned __int128;
   const auto at = [](std::int64_t i, std::int64_t j, std::int64_t address) {
-    return fingerprint(
-        ShapeTracker({View::create({9, 9}, Ints{0, 0}, address, Mask{{i, i + 1}, {j, j + 1}})}), 5);
+    return fingerprint(ShapeTracker({View::create({9, 9}, Ints{0, 0}, address, Mask{{i, i + 1}, {j, j + 1}})}), 5);
   };
-  const auto times = [](std::uint64_t a, std::uint64_t b) {
-    return static_cast<std::uint64_t>(Wide{a} * b % kPrime);
-  };
+  const auto times = [](std::uint64_t a, std::uint64_t b) { return static_cast<std::uint64_t>(Wide{a} * b % kPrime); };
   EXPECT_EQ(at(0, 0, 0), 1U);
   const std::uint64_t u = at(0, 0, 1) - 1, x = at(1, 0, 0), y = at(0, 1, 0);
   EXPECT_GT(u, 1U);
@@ -303,8 +292,7 @@ TEST(IsInjective, WithoutATable) {
   EXPECT_EQ(of({many, 4, 2}, {6, 10, 15}).answer, Answer::no);
   EXPECT_EQ(of({many, many, 2}, {6 * many, 3 * many, 1}).answer, Answer::no);
   EXPECT_EQ(of({many, 2}, {1, 0}).answer, Answer::no);
-  const ShapeTracker back =
-      ShapeTracker::from_shape({4096, 4096}).permute({1, 0}).reshape({4096 * 4096});
+  const ShapeTracker back = ShapeTracker::from_shape({4096, 4096}).permute({1, 0}).reshape({4096 * 4096});
   EXPECT_EQ(is_injective(back).answer, Answer::yes);
   const ShapeTracker windows({View::create({4096}), View::create({4094, 3}, Ints{1, 1})});
   EXPECT_EQ(is_injective(windows).answer, Answer::no);
@@ -316,8 +304,7 @@ TEST(IsInjective, OfSymbolicSizes) {
   EXPECT_EQ(is_injective(grid).answer, Answer::yes);
   EXPECT_EQ(is_injective(grid.permute({2, 0, 1})).answer, Answer::yes);
   EXPECT_EQ(is_injective(grid.flip({0})).answer, Answer::yes);
-  EXPECT_EQ(is_injective(ShapeTracker({View::create({k, n}, Ints{1, k}), View::create({n, k})})).answer,
-            Answer::yes);
+  EXPECT_EQ(is_injective(ShapeTracker({View::create({k, n}, Ints{1, k}), View::create({n, k})})).answer, Answer::yes);
   EXPECT_EQ(is_injective(ShapeTracker({View::create({k, n}, Ints{3, 1})})).answer, Answer::unknown);
 }
 
@@ -348,10 +335,8 @@ TEST(IsContiguous, HoweverItIsWritten) {
   EXPECT_GT(no, 300);
   const Variable k("k", 1, 9);
   const ShapeTracker symbolic = ShapeTracker::from_shape({k, 4});
-  EXPECT_EQ(
-      is_contiguous(ShapeTracker({symbolic.views()[0], View::create({2, 2 * k}), symbolic.views()[0]}))
-          .answer,
-      Answer::yes);
+  EXPECT_EQ(is_contiguous(ShapeTracker({symbolic.views()[0], View::create({2, 2 * k}), symbolic.views()[0]})).answer,
+            Answer::yes);
 }
 
 TEST(Addresses, AreTheTable) {

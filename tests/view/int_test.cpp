@@ -155,8 +155,7 @@ TEST(Int, quotients) {
 Expr random_size(std::mt19937_64& random, int depth) {
   const std::uint64_t r = random() % 12;
   const auto number = [&] { return static_cast<std::int64_t>(random() % 7) - 2; };
-  if (depth == 0 || r < 3)
-    return r % 4 == 0 ? Expr(number()) : r % 4 == 1 ? Expr(n) : r % 4 == 2 ? Expr(m) : Expr(k);
+  if (depth == 0 || r < 3) return r % 4 == 0 ? Expr(number()) : r % 4 == 1 ? Expr(n) : r % 4 == 2 ? Expr(m) : Expr(k);
   const Expr a = random_size(random, depth - 1), b = random_size(random, depth - 1);
   if (r < 6) return a * b;
   if (r < 8) return a + b;
@@ -226,13 +225,11 @@ TEST(Sizes, polynomials_keep_the_value) {
 TEST(Sizes, exact_quotients_are_quotients) {
   std::mt19937_64 random(13);
   for (int trial = 0; trial < 300; ++trial) {
-    const Expr b = random_size(random, 2),
-               a = b * random_size(random, 2) + Expr(random() % 8 == 0 ? 1 : 0);
+    const Expr b = random_size(random, 2), a = b * random_size(random, 2) + Expr(random() % 8 == 0 ? 1 : 0);
     const std::optional<Int> q = exact_quotient(a, b);
     if (!q) continue;
     at_all_values([&](const Values& at) {
-      ASSERT_EQ(evaluate(q->expr(), at) * evaluate(b, at), evaluate(a, at))
-          << a.render() << " / " << b.render();
+      ASSERT_EQ(evaluate(q->expr(), at) * evaluate(b, at), evaluate(a, at)) << a.render() << " / " << b.render();
     });
   }
 }
@@ -243,9 +240,7 @@ TEST(Sizes, assumptions_are_sound) {
   for (int trial = 0; trial < 400; ++trial) {
     const Expr a = random_size(random, 2), b = random_size(random, 2);
     const Expr e = trial % 2 == 0 ? random_size(random, 2) : (b - a) * k + random_size(random, 1);
-    const Expr given = random() % 3 == 0   ? (a == b)
-                       : random() % 2 == 0 ? (a <= b && n != 4)
-                                           : (a % 3 == 0 && b >= 2);
+    const Expr given = random() % 3 == 0 ? (a == b) : random() % 2 == 0 ? (a <= b && n != 4) : (a % 3 == 0 && b >= 2);
     Sizes sizes;
     const bool possible = sizes.assume(given);
     const bool nonnegative = possible && sizes.is_nonnegative(sizes.polynomial(e));

@@ -12,9 +12,8 @@
 namespace strata::chains {
 namespace {
 
-const std::vector<Index> kMemories = {{},           {1},    {7},       {12},
-                                      {3, 4},       {4, 3}, {2, 2, 3}, {1, 8, 1},
-                                      {2, 2, 2, 2}, {0, 3}, {2, 3, 4}, {5, 3}};
+const std::vector<Index> kMemories = {{},        {1},       {7},          {12},   {3, 4},    {4, 3},
+                                      {2, 2, 3}, {1, 8, 1}, {2, 2, 2, 2}, {0, 3}, {2, 3, 4}, {5, 3}};
 
 // Number of inverses found.
 int check(const View& v) {
@@ -67,8 +66,7 @@ int check_all(std::size_t rank, const Index& sizes, const Index& strides, const 
 
 TEST(Inverse, OfEverySmallViewOverEverySmallMemory) {
   EXPECT_GT(check_all(0, {}, {}, {-1, 0, 1, 5, 11, 12}), 10);
-  EXPECT_GT(
-      check_all(1, {0, 1, 2, 3, 4, 6}, {-4, -3, -2, -1, 0, 1, 2, 3, 4, 6}, {-1, 0, 1, 2, 5, 9}), 200);
+  EXPECT_GT(check_all(1, {0, 1, 2, 3, 4, 6}, {-4, -3, -2, -1, 0, 1, 2, 3, 4, 6}, {-1, 0, 1, 2, 5, 9}), 200);
   EXPECT_GT(check_all(2, {1, 2, 3}, {-4, -3, -1, 1, 2, 3, 4, 6}, {0, 1, 3, 8}), 500);
   EXPECT_GT(check_all(3, {2, 3}, {-6, -2, 1, 2, 4, 6}, {0, 1, 2, 6}), 20);
 }
@@ -86,13 +84,11 @@ TEST(Inverse, OfEveryMaskOfSomeViews) {
 }
 
 TEST(Inverse, Examples) {
-  EXPECT_EQ(View::create({3, 2}, Ints{4, 1}).invert({3, 4}),
-            View::create({3, 4}, Ints{2, 1}, 0, Mask{{0, 3}, {0, 2}}));
+  EXPECT_EQ(View::create({3, 2}, Ints{4, 1}).invert({3, 4}), View::create({3, 4}, Ints{2, 1}, 0, Mask{{0, 3}, {0, 2}}));
   // a window of an image, and an image in its frame
   EXPECT_EQ(View::create({8, 8}).shrink({{2, 5}, {3, 7}}).invert({8, 8}),
             View::create({8, 8}, Ints{4, 1}, -11, Mask{{2, 5}, {3, 7}}));
-  EXPECT_EQ(View::create({3, 4}).pad({{1, 1}, {2, 0}}).invert({3, 4}),
-            View::create({3, 4}, Ints{6, 1}, 8));
+  EXPECT_EQ(View::create({3, 4}).pad({{1, 1}, {2, 0}}).invert({3, 4}), View::create({3, 4}, Ints{6, 1}, 8));
   // every second row, from the last one on
   EXPECT_EQ(View::create({6, 2}).stride({-2, 1}).invert({3, 2, 2}),
             View::create({3, 2, 2}, Ints{-2, 0, 1}, 4, Mask{{0, 3}, {1, 2}, {0, 2}}));
@@ -132,8 +128,7 @@ void expect_inverse(const ShapeTracker& st, const Index& memory) {
   const std::vector<std::int64_t> there = addresses(st), again = addresses(*back);
   std::vector<std::int64_t> wanted(again.size(), -1);
   for (std::size_t number = 0; number < there.size(); ++number)
-    if (there[number] != -1)
-      wanted[static_cast<std::size_t>(there[number])] = static_cast<std::int64_t>(number);
+    if (there[number] != -1) wanted[static_cast<std::size_t>(there[number])] = static_cast<std::int64_t>(number);
   EXPECT_EQ(again, wanted) << st.render();
 }
 

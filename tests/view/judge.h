@@ -85,8 +85,7 @@ class Judge {
       check_inverse(st, t);
       check_equality(st, simple, t);
       for (const View& v : st.views()) check_view(v);
-      for (std::size_t k = 1; k < st.views().size(); ++k)
-        check_sum(st.views()[k - 1], st.views()[k]);
+      for (std::size_t k = 1; k < st.views().size(); ++k) check_sum(st.views()[k - 1], st.views()[k]);
     });
   }
 
@@ -101,9 +100,7 @@ class Judge {
     });
   }
 
-  void complain(const std::string& what) {
-    report_.fail((*name_)() + ": " + what + "  in  " + st_->render());
-  }
+  void complain(const std::string& what) { report_.fail((*name_)() + ": " + what + "  in  " + st_->render()); }
 
  private:
   template <class F>
@@ -122,14 +119,12 @@ class Judge {
     expect(numbers(st.shape()) == t.shape, detail::message(what, ": another shape"));
     const std::vector<std::int64_t> got = addresses(st);
     bool same = got.size() == t.at.size();
-    for (std::size_t k = 0; same && k < got.size(); ++k)
-      same = got[k] == (t.at[k] == kInvalid ? -1 : t.at[k]);
+    for (std::size_t k = 0; same && k < got.size(); ++k) same = got[k] == (t.at[k] == kInvalid ? -1 : t.at[k]);
     expect(same, what);
     for (const View& v : st.views()) {
       const Table own = table_of(v);
       const std::optional<Form> form = form_of(own);
-      expect(form && is_spelled(v, own.shape, *form),
-             detail::message(what, ": not canonical: ", v.render()));
+      expect(form && is_spelled(v, own.shape, *form), detail::message(what, ": not canonical: ", v.render()));
       expect(v.contiguous() == is_row_major(own, 0), detail::message(what, ": View::contiguous"));
     }
   }
@@ -137,8 +132,7 @@ class Judge {
   void check_form(const char* what, const std::optional<View>& got, const Table& t) {
     const std::optional<Form> form = form_of(t);
     if (got.has_value() != form.has_value())
-      complain(detail::message(
-          what, form ? " finds no View, there is one" : " finds a View, there is none"));
+      complain(detail::message(what, form ? " finds no View, there is one" : " finds a View, there is none"));
     else if (form && !is_spelled(*got, t.shape, *form))
       complain(detail::message(what, " finds another View: ", got->render()));
   }
@@ -153,10 +147,8 @@ class Judge {
     if (form)
       expect(simple.views().size() == 1 && is_spelled(simple.views()[0], t.shape, *form),
              "one View says it, simplify gives " + simple.render());
-    expect(st.why_not_merged().empty() == form.has_value(),
-           "why_not_merged says: " + st.why_not_merged());
-    expect(simple.views().size() == fewest_groups(st.views()),
-           "not the fewest groups: " + simple.render());
+    expect(st.why_not_merged().empty() == form.has_value(), "why_not_merged says: " + st.why_not_merged());
+    expect(simple.views().size() == fewest_groups(st.views()), "not the fewest groups: " + simple.render());
     return simple;
   }
 
@@ -216,8 +208,7 @@ class Judge {
     for (std::size_t k = 0; k < t.at.size(); ++k) {
       const bool valid = values[tape.root(1)][k] != 0;
       if (valid == (t.at[k] == kInvalid) || (valid && values[tape.root(0)][k] != t.at[k]))
-        return complain(detail::message(what, ": wrong at ", k, ": ", e.index.render(), ", ",
-                                        e.valid.render()));
+        return complain(detail::message(what, ": wrong at ", k, ": ", e.index.render(), ", ", e.valid.render()));
     }
   }
 
@@ -247,16 +238,14 @@ class Judge {
     const bool one = st.views().size() == 1;
     expect(st.contiguous() == (one && is_row_major(t, 0)), "contiguous");
     if (!t.at.empty())
-      expect(st.consecutive() == (one && t.at[0] != kInvalid && is_row_major(t, t.at[0])),
-             "consecutive");
+      expect(st.consecutive() == (one && t.at[0] != kInvalid && is_row_major(t, t.at[0])), "consecutive");
     const StackProof contiguous = is_contiguous(st);
     expect(contiguous.answer == (is_row_major(t, 0) ? Answer::yes : Answer::no), "is_contiguous");
     const StackProof injective = is_injective(st);
     expect(injective.answer == (is_one_to_one(t) ? Answer::yes : Answer::no), "is_injective");
     if (injective.answer == Answer::no) {
       const std::int64_t twice = injective.witness ? at(t, *injective.witness) : kInvalid;
-      expect(twice != kInvalid && std::count(t.at.begin(), t.at.end(), twice) > 1,
-             "is_injective: the witness");
+      expect(twice != kInvalid && std::count(t.at.begin(), t.at.end(), twice) > 1, "is_injective: the witness");
     }
     const ShapeTracker copy(st.views());
     expect(copy == st && copy.hash() == st.hash(), "hash");
@@ -278,8 +267,7 @@ class Judge {
       if (inverse && wanted) check_meaning("invert", *inverse, *wanted);
       expect(wanted || !inverse, "invert of what is not one to one");
       expect(inverse || !wanted || !is_one || !form_of(*wanted), "no invert of one View");
-      expect(inverse || count(shape) != flat[0] || !each_is_permutation(st.views()),
-             "no invert of permutations");
+      expect(inverse || count(shape) != flat[0] || !each_is_permutation(st.views()), "no invert of permutations");
     }
     for (const View& v : st.views()) check_inverse(v);
   }
@@ -287,8 +275,7 @@ class Judge {
   static bool each_is_permutation(std::span<const View> views) {
     return std::all_of(views.begin(), views.end(), [&](const View& v) {
       const Table own = table_of(v);
-      return v.size() == views[0].size() && inverse_of(own, own.shape).has_value() &&
-             is_all_valid(own);
+      return v.size() == views[0].size() && inverse_of(own, own.shape).has_value() && is_all_valid(own);
     });
   }
 
@@ -302,14 +289,12 @@ class Judge {
       const Int stride = v.strides()[static_cast<std::size_t>(axis)];
       return stride.value() < 0 ? -stride.value() : stride.value();
     };
-    std::sort(order.begin(), order.end(),
-              [&](std::int64_t a, std::int64_t b) { return size(a) > size(b); });
+    std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return size(a) > size(b); });
     Index shape;
-    for (const std::int64_t axis : order)
-      shape.push_back(own.shape[static_cast<std::size_t>(axis)]);
+    for (const std::int64_t axis : order) shape.push_back(own.shape[static_cast<std::size_t>(axis)]);
     const std::int64_t used = size_of_memory(own);
-    for (const Index& out : {shape, own.shape, Index{count(own.shape)}, Index{used},
-                             Index{used / 2 + 1, 2}, Index{used / 3 + 1, 3, 1}}) {
+    for (const Index& out :
+         {shape, own.shape, Index{count(own.shape)}, Index{used}, Index{used / 2 + 1, 2}, Index{used / 3 + 1, 3, 1}}) {
       const std::optional<View> inverse = v.invert(to_ints(out));
       const std::optional<Table> wanted = inverse_of(own, out);
       if (wanted) {
@@ -344,11 +329,10 @@ class Judge {
     const bool same = ta == tb;
     expect(proof.answer == (same ? Answer::yes : Answer::no), "equal to " + b.render());
     if (proof.answer == Answer::no && ta.shape == tb.shape)
-      expect(proof.witness && proof.witness->size() == ta.shape.size() &&
-                 at(ta, *proof.witness) != at(tb, *proof.witness),
-             "equal: the witness against " + b.render());
-    expect((fingerprint(a) == fingerprint(b)) == same || ta.shape != tb.shape,
-           "fingerprint against " + b.render());
+      expect(
+          proof.witness && proof.witness->size() == ta.shape.size() && at(ta, *proof.witness) != at(tb, *proof.witness),
+          "equal: the witness against " + b.render());
+    expect((fingerprint(a) == fingerprint(b)) == same || ta.shape != tb.shape, "fingerprint against " + b.render());
   }
 
   void check_view(const View& v) {

@@ -74,9 +74,7 @@ TEST(Mdspan, InFromEveryStridedLayout) {
 
 TEST(Mdspan, WhatItCannotSay) {
   std::vector<int> storage = numbered(24);
-  const auto refused = [&](const View& v) {
-    return complaint([&] { to_mdspan<2>(std::span<int>(storage), v); });
-  };
+  const auto refused = [&](const View& v) { return complaint([&] { to_mdspan<2>(std::span<int>(storage), v); }); };
   EXPECT_EQ(refused(View::create({2, 3}, std::nullopt, 0, Mask{{0, 2}, {1, 3}})),
             "[mdspan] dimension 1 is masked, which std::mdspan cannot say");
   EXPECT_EQ(refused(View::create({2, 3}, Ints{-3, 1}, 3)),
@@ -87,8 +85,7 @@ TEST(Mdspan, WhatItCannotSay) {
             "[mdspan] dimension 0 has stride 2, inside of the span of smaller strides; "
             "std::layout_stride keeps indices apart");
   EXPECT_EQ(refused(View::create({2, 3, 1})), "[mdspan] rank 2 for shape (2, 3, 1)");
-  EXPECT_EQ(refused(View::create({5, 5})),
-            "[tiled] the index (4, 4) has address 24, behind the storage's 24 elements");
+  EXPECT_EQ(refused(View::create({5, 5})), "[tiled] the index (4, 4) has address 24, behind the storage's 24 elements");
 }
 
 }  // namespace

@@ -94,8 +94,7 @@ TEST(FewestViews, ChainsComeBackToOneView) {
   // Every second of a padded, flattened and halved line: the padding is gone again.
   expect_one(grid.pad({{0, 0}, {1, 1}}).reshape({32}).reshape({4, 8}).shrink({{0, 4}, {1, 7}}), 2);
   expect_one(grid.pad({{1, 1}, {0, 0}}).reshape({36}).shrink({{6, 30}}), 1);
-  expect_one(
-      grid.pad({{0, 0}, {0, 2}}).reshape({32}).reshape({4, 4, 2}).shrink({{0, 4}, {0, 3}, {0, 2}}), 2);
+  expect_one(grid.pad({{0, 0}, {0, 2}}).reshape({32}).reshape({4, 4, 2}).shrink({{0, 4}, {0, 3}, {0, 2}}), 2);
   // Rows of one column, picked by a stride from the flattened transpose.
   expect_one(grid.permute({1, 0}).reshape({24}).stride({4}), 2);
   expect_one(grid.permute({1, 0}).reshape({24}).shrink({{4, 8}}), 2);
@@ -108,10 +107,9 @@ TEST(FewestViews, KeepTheTwoOfTheSpecification) {
   const ShapeTracker two = ShapeTracker::from_shape({3, 2}).permute({1, 0}).reshape({3, 2});
   ASSERT_EQ(two.views().size(), 2U);
   EXPECT_EQ(two.simplify(), two);
-  EXPECT_EQ(
-      two.why_not_merged(),
-      "a step along dimension 1 at (1, 0) changes the address by -3, elsewhere (at (0, 0)) by "
-      "2: it carries from dimension 1 (size 3) of view 0 into dimension 0");
+  EXPECT_EQ(two.why_not_merged(),
+            "a step along dimension 1 at (1, 0) changes the address by -3, elsewhere (at (0, 0)) by "
+            "2: it carries from dimension 1 (size 3) of view 0 into dimension 0");
   const ShapeTracker one =
       ShapeTracker::from_shape({10, 10}).permute({1, 0}).reshape({5, 2, 5, 2}).reshape({100}).reshape({10, 10});
   EXPECT_EQ(one.views().size(), 2U);
@@ -121,8 +119,7 @@ TEST(FewestViews, KeepTheTwoOfTheSpecification) {
 
 // A group of views is merged on its own: what its views above leave out is not known to it, the whole stack knows all.
 TEST(FewestViews, TheWholeStackKnowsItsDomain) {
-  const Stack stack{
-      {{2, 3}, {1, 2}, 0, {0, 0}, {2, 3}}, contiguous_box({3, 2}), {{3}, {0}, 1, {0}, {3}}};
+  const Stack stack{{{2, 3}, {1, 2}, 0, {0, 0}, {2, 3}}, contiguous_box({3, 2}), {{3}, {0}, 1, {0}, {3}}};
   EXPECT_FALSE(one_view({stack[0], stack[1]}));
   EXPECT_EQ(fewest_views(views(stack)).size(), 1U);
 }
@@ -138,8 +135,7 @@ std::vector<std::string> parts(std::string_view text, std::string_view form) {
       length = text.starts_with('(') ? text.find(')') + 1 : 0;
     } else if (c == '#') {
       length = text.starts_with('-') ? 1 : 0;
-      while (length < text.size() && std::isdigit(static_cast<unsigned char>(text[length])) != 0)
-        ++length;
+      while (length < text.size() && std::isdigit(static_cast<unsigned char>(text[length])) != 0) ++length;
     } else if (!text.starts_with(c)) {
       return {};
     }
@@ -229,8 +225,7 @@ void check_hole_sentence(const Stack& stack, const std::string& text) {
   EXPECT_FALSE(address_of(stack, at)) << text;
   EXPECT_TRUE(address_of(stack, first) && address_of(stack, second)) << text;
   for (std::size_t j = 0; j < at.size(); ++j)
-    EXPECT_TRUE(std::min(first[j], second[j]) <= at[j] && at[j] <= std::max(first[j], second[j]))
-        << text;
+    EXPECT_TRUE(std::min(first[j], second[j]) <= at[j] && at[j] <= std::max(first[j], second[j])) << text;
   const std::size_t dimension = std::stoul(m[3]), k = std::stoul(m[4]);
   ASSERT_LT(k + 1, stack.size());
   EXPECT_EQ(stack[k].begin[dimension], std::stoll(m[5])) << text;
@@ -271,10 +266,9 @@ TEST(Explain, PadAndWindow) {
   const View padded = View::create({8}, Ints{1}, -1, Mask{{1, 7}});
   const View windows = View::create({6, 3}, Ints{1, 1});
   const std::vector<View> stack{padded, windows};
-  EXPECT_EQ(
-      explain(stack, merge(stack).obstacle),
-      "(0, 0) is invalid although it lies between valid indices (0, 1) and (1, 0): the valid set "
-      "is not a box (dimension 0 of view 0 is valid in [1, 7) and has the index 0)");
+  EXPECT_EQ(explain(stack, merge(stack).obstacle),
+            "(0, 0) is invalid although it lies between valid indices (0, 1) and (1, 0): the valid set "
+            "is not a box (dimension 0 of view 0 is valid in [1, 7) and has the index 0)");
 }
 
 // --- budgets ---
@@ -303,8 +297,7 @@ TEST(Merge, EndsWithItsBudget) {
   const auto time = std::chrono::steady_clock::now() - start;
   EXPECT_EQ(open.found, Answer::unknown);
   EXPECT_EQ(open.obstacle.kind, Obstacle::Kind::budget);
-  EXPECT_EQ(explain(stack, open.obstacle),
-            "not decided: the stack has more pieces than the work limit allows");
+  EXPECT_EQ(explain(stack, open.obstacle), "not decided: the stack has more pieces than the work limit allows");
   EXPECT_TRUE(fewest_views(stack) == stack);
   EXPECT_LT(time, std::chrono::seconds(2));  // 20 ms, in slow builds on a busy machine
 }
@@ -312,9 +305,8 @@ TEST(Merge, EndsWithItsBudget) {
 TEST(Merge, LeavesOpenWhatDoesNotFit) {
   // Between the two views one digit's share leaves 64 bits, and the next one brings it back.
   const std::int64_t half = std::int64_t{1} << 62;
-  const std::vector<View> stack{
-      View::create({3, 2, 5}, Ints{half, -half, 1}, -half, Mask{{1, 3}, {1, 2}, {0, 5}}),
-      View::create({2, 5}, Ints{10, 1}, 15)};
+  const std::vector<View> stack{View::create({3, 2, 5}, Ints{half, -half, 1}, -half, Mask{{1, 3}, {1, 2}, {0, 5}}),
+                                View::create({2, 5}, Ints{10, 1}, 15)};
   const Merge got = merge(stack);
   const bool open = got.found == Answer::unknown && got.obstacle.kind == Obstacle::Kind::overflow;
   EXPECT_TRUE(open || got.view == one_view(plain(stack)));
@@ -373,8 +365,7 @@ TEST_F(SymbolicStacks, NeverGuesses) {
   const Merge whole = merge(views);
   EXPECT_EQ(whole.found, Answer::unknown);
   EXPECT_TRUE(fewest_views(views) == views);
-  EXPECT_EQ(explain(views, whole.obstacle),
-            "no View was shown to be equal to the stack for all sizes");
+  EXPECT_EQ(explain(views, whole.obstacle), "no View was shown to be equal to the stack for all sizes");
 }
 
 }  // namespace

@@ -41,12 +41,10 @@ TEST(ShapeTracker, FactsOfRandomStacks) {
 }
 
 TEST(ShapeTracker, StridesOfATransposedAndSplitMatrix) {
-  const ShapeTracker st =
-      ShapeTracker::from_shape({4, 6}).permute({1, 0}).reshape({24}).reshape({3, 8});
+  const ShapeTracker st = ShapeTracker::from_shape({4, 6}).permute({1, 0}).reshape({24}).reshape({3, 8});
   ASSERT_EQ(st.views().size(), 2U);
   EXPECT_EQ(st.real_strides(), (Strides{2, std::nullopt}));
-  EXPECT_EQ(ShapeTracker::from_shape({4, 6}).pad({{1, 1}, {0, 0}}).real_strides(),
-            (Strides{std::nullopt, 1}));
+  EXPECT_EQ(ShapeTracker::from_shape({4, 6}).pad({{1, 1}, {0, 0}}).real_strides(), (Strides{std::nullopt, 1}));
   EXPECT_EQ(ShapeTracker::from_shape({4, 6}).pad({{1, 1}, {0, 0}}).real_strides(true), (Strides{6, 1}));
   EXPECT_EQ(ShapeTracker::from_shape({4, 6}).unit_stride_axes(), (Axes{1}));
 }
@@ -76,16 +74,14 @@ TEST(ShapeTracker, ConsecutiveIsARunOfMemory) {
 // --- sums and inverses ---
 
 TEST(ShapeTracker, PlusLooksThroughTheOther) {
-  const ShapeTracker a = ShapeTracker::from_shape({2, 3}).permute({1, 0}),
-                     b = ShapeTracker::from_shape({6}).flip({0});
+  const ShapeTracker a = ShapeTracker::from_shape({2, 3}).permute({1, 0}), b = ShapeTracker::from_shape({6}).flip({0});
   const ShapeTracker sum = a + b;
   EXPECT_EQ(sum.views().size(), 2U);
   EXPECT_EQ(addresses(sum), (Addresses{5, 2, 4, 1, 3, 0}));
   EXPECT_EQ(addresses(a + ShapeTracker({View::create({2}, Ints{2}, 1)})), (Addresses{3, 4}));
   // No address, none beyond.
   EXPECT_EQ((a + ShapeTracker::from_shape({0})).size(), Int(0));
-  EXPECT_EQ(addresses(a + ShapeTracker({View::create({2}, Ints{1}, 90, Mask{{1, 1}})})),
-            (Addresses{-1, -1}));
+  EXPECT_EQ(addresses(a + ShapeTracker({View::create({2}, Ints{1}, 90, Mask{{1, 1}})})), (Addresses{-1, -1}));
 }
 
 TEST(ShapeTracker, PlusRefusesAddressesOutside) {
@@ -120,8 +116,7 @@ TEST(ShapeTracker, InvertTakesAddressesBack) {
 // --- merging ---
 
 TEST(ShapeTracker, WhyNotMergedIsEmptyIffMerged) {
-  const ShapeTracker one =
-      ShapeTracker::from_shape({10, 10}).permute({1, 0}).reshape({100}).reshape({10, 10});
+  const ShapeTracker one = ShapeTracker::from_shape({10, 10}).permute({1, 0}).reshape({100}).reshape({10, 10});
   EXPECT_EQ(one.why_not_merged(), "");
   EXPECT_EQ(one.simplify().why_not_merged(), "");
   EXPECT_NE(ShapeTracker::from_shape({3, 2}).permute({1, 0}).reshape({3, 2}).why_not_merged(), "");
@@ -134,26 +129,22 @@ TEST(ShapeTrackerErrors, LeaveTheStackAsItWas) {
   using Call = std::function<void()>;
   for (const Call& call :
        {Call([&] { st.permute({1}); }), Call([&] { st.reshape({7}); }), Call([&] { st.expand({7}); }),
-        Call([&] { st.pad({{-1, 0}}); }), Call([&] { st.shrink({{0, 7}}); }),
-        Call([&] { st.flip({1}); }), Call([&] { st.stride({0}); }),
-        Call([&] { st.axis_is_masked(1); }), Call([&] { st.axis_is_masked(-1); }),
+        Call([&] { st.pad({{-1, 0}}); }), Call([&] { st.shrink({{0, 7}}); }), Call([&] { st.flip({1}); }),
+        Call([&] { st.stride({0}); }), Call([&] { st.axis_is_masked(1); }), Call([&] { st.axis_is_masked(-1); }),
         Call([&] { st.expr_idxs(std::vector<Expr>{1, 2}); }), Call([&] { st.invert({-1}); })}) {
     EXPECT_THROW(call(), Error);
     EXPECT_EQ(st, copy);
   }
-  expect_error(ErrorKind::shape, "[shapetracker] there is no View",
-               [] { ShapeTracker(std::vector<View>{}); });
+  expect_error(ErrorKind::shape, "[shapetracker] there is no View", [] { ShapeTracker(std::vector<View>{}); });
   expect_error(ErrorKind::shape, "[index] there is no View", [] { index({}, {}); });
   expect_error(ErrorKind::shape, "[reshape] cannot reshape (6,), 6 elements, to (7,), 7 elements",
                [&] { st.reshape({7}); });
-  expect_error(ErrorKind::shape, "[axis_is_masked] 1 is not a dimension of (6,)",
-               [&] { st.axis_is_masked(1); });
+  expect_error(ErrorKind::shape, "[axis_is_masked] 1 is not a dimension of (6,)", [&] { st.axis_is_masked(1); });
 }
 
 TEST(ShapeTrackerErrors, AddressesBeyond64Bits) {
   const ShapeTracker st({View::create({1}, Ints{0}, kPosInf)});
-  expect_error(ErrorKind::overflow, "[real_size] 9223372036854775807 + 1 * 1 leaves 64 bits",
-               [&] { st.real_size(); });
+  expect_error(ErrorKind::overflow, "[real_size] 9223372036854775807 + 1 * 1 leaves 64 bits", [&] { st.real_size(); });
   EXPECT_EQ(ShapeTracker({View::create({2}, Ints{-1}, -5)}).real_size(), Int(0));
 }
 
@@ -189,8 +180,7 @@ class SymbolicTracker : public testing::Test {
           if (idxs[j].is_variable()) values.emplace_back(idxs[j], i[j]);
         EXPECT_EQ(substitute(at.valid, values).value() != 0, wanted[number] >= 0) << at.valid.render();
         if (wanted[number] < 0) return;
-        EXPECT_EQ(substitute(at.index, values).value(), wanted[number])
-            << at.index.render() << st.render();
+        EXPECT_EQ(substitute(at.index, values).value(), wanted[number]) << at.index.render() << st.render();
       });
       check_strides(st, numbers_st, n);
     }
@@ -214,28 +204,18 @@ TEST_F(SymbolicTracker, StacksMeanWhatTheyMeanForEveryValue) {
   using St = ShapeTracker;
   check([](const Int& n) { return St::from_shape({n, 3}).permute({1, 0}).reshape({n * 3}); });
   check([](const Int& n) { return St::from_shape({n, 3}).permute({1, 0}).reshape({n, 3}); });
-  check([](const Int& n) {
-    return St::from_shape({n, 3}).permute({1, 0}).reshape({n * 3}).reshape({3, n});
-  });
-  check([](const Int& n) {
-    return St::from_shape({n, 3}).pad({{1, 0}, {0, 2}}).reshape({(n + 1) * 5});
-  });
+  check([](const Int& n) { return St::from_shape({n, 3}).permute({1, 0}).reshape({n * 3}).reshape({3, n}); });
+  check([](const Int& n) { return St::from_shape({n, 3}).pad({{1, 0}, {0, 2}}).reshape({(n + 1) * 5}); });
   check([](const Int& n) { return St::from_shape({n, 3}).flip({0}).reshape({n * 3}).flip({0}); });
-  check([](const Int& n) {
-    return St::from_shape({n, 3, 4}).permute({0, 2, 1}).reshape({n, 12}).pad({{0, 1}, {1, 0}});
-  });
-  check([](const Int& n) {
-    return St::from_shape({n, n}).permute({1, 0}).reshape({n * n}).reshape({n, n}).flip({1});
-  });
-  check([](const Int& n) {
-    return St::from_shape({6, n}).permute({1, 0}).reshape({n * 6}).shrink({{0, n}});
-  });
+  check(
+      [](const Int& n) { return St::from_shape({n, 3, 4}).permute({0, 2, 1}).reshape({n, 12}).pad({{0, 1}, {1, 0}}); });
+  check([](const Int& n) { return St::from_shape({n, n}).permute({1, 0}).reshape({n * n}).reshape({n, n}).flip({1}); });
+  check([](const Int& n) { return St::from_shape({6, n}).permute({1, 0}).reshape({n * 6}).shrink({{0, n}}); });
   check([](const Int& n) { return St::from_shape({n + 1}).pad({{n, n}}).stride({-2}); });
 }
 
 TEST_F(SymbolicTracker, IndicesInsideTheShapeMakeRedundantDigitsVanish) {
-  const ShapeTracker st =
-      ShapeTracker::from_shape({k, 3}).permute({1, 0}).reshape({k * 3}).reshape({3, k});
+  const ShapeTracker st = ShapeTracker::from_shape({k, 3}).permute({1, 0}).reshape({k * 3}).reshape({3, k});
   ASSERT_EQ(st.views().size(), 2U);
   EXPECT_EQ(st.expr_idxs().index.render(), "((idx1*3)+idx0)");
   EXPECT_EQ(st.real_strides(), (Strides{1, 3}));
@@ -258,9 +238,7 @@ TEST_F(SymbolicTracker, RealSize) {
   EXPECT_EQ(ShapeTracker::from_shape({n, 3}).flip({0, 1}).real_size(), n * 3);
   EXPECT_EQ(ShapeTracker::from_shape({n, 4}).shrink({{0, n}, {1, 3}}).real_size(), n * 4 - 1);
   EXPECT_EQ(ShapeTracker::from_shape({n, 4}).pad({{2, 2}, {0, 0}}).real_size(), n * 4);
-  EXPECT_EQ(
-      ShapeTracker::from_shape({n, 3}).permute({1, 0}).reshape({n * 3}).reshape({3, n}).real_size(),
-      n * 3);
+  EXPECT_EQ(ShapeTracker::from_shape({n, 3}).permute({1, 0}).reshape({n * 3}).reshape({3, n}).real_size(), n * 3);
   EXPECT_THROW(ShapeTracker::from_shape({n, 3}).permute({1, 0}).reshape({n * 3}).real_size(), Error);
 }
 
@@ -285,8 +263,7 @@ TEST_F(SymbolicTracker, Invert) {
   const std::optional<ShapeTracker> back = st.invert({k, 3});
   ASSERT_TRUE(back);
   for (std::int64_t n = 1; n <= 5; ++n) {
-    const Addresses there = addresses(st.substitute({{k, n}})),
-                    again = addresses(back->substitute({{k, n}}));
+    const Addresses there = addresses(st.substitute({{k, n}})), again = addresses(back->substitute({{k, n}}));
     for (std::size_t i = 0; i < there.size(); ++i)
       EXPECT_EQ(again[static_cast<std::size_t>(there[i])], static_cast<std::int64_t>(i));
   }
@@ -306,8 +283,7 @@ TEST_F(SymbolicTracker, GuardedViewHoldsWhereItsConditionDoes) {
       const Substitution at{{k, a}, {m, b}};
       if (substitute(guarded->condition, at).value() == 0) continue;
       ++holds;
-      EXPECT_EQ(equal(st.substitute(at), ShapeTracker({guarded->view.substitute(at)})).answer,
-                Answer::yes);
+      EXPECT_EQ(equal(st.substitute(at), ShapeTracker({guarded->view.substitute(at)})).answer, Answer::yes);
     }
   EXPECT_EQ(guarded.has_value(), holds > 0);
 }

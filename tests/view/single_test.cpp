@@ -1,5 +1,5 @@
-// The engine below Views: pieces of piecewise affine functions, and the decision whether there is but one. Everything is
-// held against the definitions of view_oracle.h.
+// The engine below Views: pieces of piecewise affine functions, and the decision whether there is but one. Everything
+// is held against the definitions of view_oracle.h.
 #include "strata/view/single.h"
 
 #include <gtest/gtest.h>
@@ -71,13 +71,11 @@ bool is_witness(const Obstacle& o, const Stack& stack) {
     if (!from || !to) return std::nullopt;
     return *to - *from;
   };
-  if (o.kind == Obstacle::Kind::slope)
-    return step(o.at) && step(o.other) && *step(o.at) != *step(o.other);
+  if (o.kind == Obstacle::Kind::slope) return step(o.at) && step(o.other) && *step(o.at) != *step(o.other);
   if (o.kind == Obstacle::Kind::scalar) return stack.back().shape.empty() && !at({});
   bool between = o.kind == Obstacle::Kind::hole && !at(o.at) && at(o.other) && at(o.far);
   for (std::size_t j = 0; j < o.at.size(); ++j)
-    between = between && std::min(o.other[j], o.far[j]) <= o.at[j] &&
-              o.at[j] <= std::max(o.other[j], o.far[j]);
+    between = between && std::min(o.other[j], o.far[j]) <= o.at[j] && o.at[j] <= std::max(o.other[j], o.far[j]);
   return between;
 }
 
@@ -181,8 +179,7 @@ TEST(Pieces, CoverRandomStacks) {
     const std::uint64_t seed = 2029;
     SCOPED_TRACE(detail::message(population.name, ", seed ", seed));
     RandomStack random(seed, population.options);
-    for (int k = 0; k < population.count / 20 && !testing::Test::HasFailure(); ++k)
-      check_pieces(random());
+    for (int k = 0; k < population.count / 20 && !testing::Test::HasFailure(); ++k) check_pieces(random());
   }
 }
 
@@ -217,8 +214,7 @@ std::vector<Strided> views_inside(const Index& shape, std::int64_t n) {
   std::vector<Strided> out;
   tuples(strides, shape.size(), [&](const Index& stride) {
     std::int64_t low = 0, high = 0;
-    for (std::size_t j = 0; j < shape.size(); ++j)
-      (stride[j] > 0 ? high : low) += stride[j] * (shape[j] - 1);
+    for (std::size_t j = 0; j < shape.size(); ++j) (stride[j] > 0 ? high : low) += stride[j] * (shape[j] - 1);
     for (std::int64_t o = -low; o + high < n; ++o) out.push_back(box(shape, stride, o));
   });
   return out;
@@ -295,8 +291,7 @@ TEST(Single, PeriodsAreExact) {
     if (elements(extent) == 0) continue;
     const Single got = find_single(stack);
     EXPECT_TRUE(check_single(stack, got)) << "not decided: " << to_string(stack);
-    const bool is_shorter =
-        !piecewise_of(stack).is_nowhere() && detail::shortened(stack, extent) != extent;
+    const bool is_shorter = !piecewise_of(stack).is_nowhere() && detail::shortened(stack, extent) != extent;
     shortened += is_shorter ? 1 : 0;
     merged += is_shorter && got.found == Answer::yes ? 1 : 0;
   }
@@ -445,8 +440,7 @@ TEST(Single, AtTheEndsOf64Bits) {
   // Strides that are not steps of any two valid indices, and a view as long as memory can be.
   EXPECT_EQ(find_single({box({big}, {1}), box({3}, {big / 2})}).stride, (Index{big / 2}));
   EXPECT_EQ(find_single({box({big}, {-1}, big - 1), box({2}, {big - 1})}).offset, big - 1);
-  EXPECT_EQ(find_single({box({2, 2}, {kNegInf, big}), contiguous_box({2, 2})}).stride,
-            (Index{kNegInf, big}));
+  EXPECT_EQ(find_single({box({2, 2}, {kNegInf, big}), contiguous_box({2, 2})}).stride, (Index{kNegInf, big}));
   EXPECT_EQ(find_single({box({3}, {1}), box({2}, {kNegInf})}).found, Answer::yes);  // wraps: two steps
   // 2^63 mod 3 is 2: one step of -2^63 wraps from 0 to 1.
   EXPECT_EQ(find_single({box({3}, {1}), box({2}, {kNegInf})}).stride, (Index{1}));
@@ -465,9 +459,7 @@ TEST(Single, OverflowIsAnError) {
   const std::int64_t half = std::int64_t{1} << 62;
   EXPECT_EQ(error_of([&] { Piecewise({0, 0}, {half, 4}); }).kind(), ErrorKind::overflow);
   EXPECT_EQ(error_of([&] { Piecewise({half}, {4}).load(0, {4}); }).kind(), ErrorKind::overflow);
-  EXPECT_EQ(error_of([&] {
-              Piecewise({half, half, half}, {1, 1, 1}).load(0, {kPosInf, kPosInf, kPosInf});
-            }).kind(),
+  EXPECT_EQ(error_of([&] { Piecewise({half, half, half}, {1, 1, 1}).load(0, {kPosInf, kPosInf, kPosInf}); }).kind(),
             ErrorKind::overflow);
   Piecewise square({0}, {2});
   const std::uint32_t r = square.load(half), out = square.load(0);
@@ -527,17 +519,13 @@ constexpr Single constant_single(const Strided& lower, const Strided& upper) {
   const Strided stack[] = {lower, upper};
   return single(std::span<const Strided>(stack));
 }
-static_assert(constant_single(constant_box({4, 6}, {1, 4}), contiguous_box({2, 2, 6})).stride ==
-              Index{2, 1, 4});
+static_assert(constant_single(constant_box({4, 6}, {1, 4}), contiguous_box({2, 2, 6})).stride == Index{2, 1, 4});
 static_assert(constant_single(constant_box({2, 3}, {1, 2}), contiguous_box({3, 2})).obstacle.kind ==
               Obstacle::Kind::slope);
-static_assert(constant_single(constant_box({2, 2, 2}, {1, 1, 0}), constant_box({3}, {3})).stride ==
-              Index{1});
-static_assert(constant_single({{4, 3}, {3, 1}, 0, {0, 1}, {4, 3}}, contiguous_box({12})).obstacle.at ==
-              Index{3});
-static_assert(
-    constant_single(constant_box({1 << 20, 3, 2}, {12, 5, 1}), constant_box({1 << 20}, {3})).end ==
-    Index{1 << 20});
+static_assert(constant_single(constant_box({2, 2, 2}, {1, 1, 0}), constant_box({3}, {3})).stride == Index{1});
+static_assert(constant_single({{4, 3}, {3, 1}, 0, {0, 1}, {4, 3}}, contiguous_box({12})).obstacle.at == Index{3});
+static_assert(constant_single(constant_box({1 << 20, 3, 2}, {12, 5, 1}), constant_box({1 << 20}, {3})).end ==
+              Index{1 << 20});
 
 // --- the specification's stacks ---
 
@@ -546,8 +534,7 @@ TEST(Single, OfTheSpecification) {
   const Single two = find_single({box({2, 3}, {1, 2}), contiguous_box({3, 2})});
   EXPECT_EQ(two.found, Answer::no);
   // (10, 10) transposed, as (5, 2, 5, 2), as (100,), as (10, 10): one view.
-  const Single one = find_single(
-      {box({5, 2, 5, 2}, {2, 1, 20, 10}), contiguous_box({100}), contiguous_box({10, 10})});
+  const Single one = find_single({box({5, 2, 5, 2}, {2, 1, 20, 10}), contiguous_box({100}), contiguous_box({10, 10})});
   EXPECT_EQ(one.found, Answer::yes);
   EXPECT_EQ(one.stride, (Index{1, 10}));
 }

@@ -15,14 +15,13 @@ namespace {
 std::vector<Variable> variables_of(const View& a, const View& b) {
   std::vector<Variable> out = a.vars();
   for (const Variable& v : b.vars())
-    if (std::none_of(out.begin(), out.end(), [&](const Variable& w) { return same(v, w); }))
-      out.push_back(v);
+    if (std::none_of(out.begin(), out.end(), [&](const Variable& w) { return same(v, w); })) out.push_back(v);
   return out;
 }
 
 // The merged View against the stack, at up to `most` assignments where `condition` holds; how many there were.
-std::size_t expect_same(const View& lower, const View& upper, const View& merged,
-                        const Expr& condition = 1, std::size_t most = 300) {
+std::size_t expect_same(const View& lower, const View& upper, const View& merged, const Expr& condition = 1,
+                        std::size_t most = 300) {
   const std::array stack{lower, upper};
   std::size_t seen = 0;
   for_each_assignment(variables_of(lower, upper), most, [&](const Values& at) {
@@ -60,8 +59,7 @@ TEST(SymbolicMerge, joins_and_splits) {
   EXPECT_EQ(expect_merge(row_major({n, m, 4}), row_major({n * m, 4})), row_major({n * m, 4}));
   EXPECT_EQ(expect_merge(row_major({n * m, 4}), row_major({n, m, 2, 2})), row_major({n, m, 2, 2}));
   EXPECT_EQ(expect_merge(row_major({n, 6}), row_major({n, 2, 3})), row_major({n, 2, 3}));
-  EXPECT_EQ(expect_merge(row_major({2 * n + 1, 4}), row_major({4 * (2 * n + 1)})),
-            row_major({8 * n + 4}));
+  EXPECT_EQ(expect_merge(row_major({2 * n + 1, 4}), row_major({4 * (2 * n + 1)})), row_major({8 * n + 4}));
   EXPECT_EQ(expect_merge(row_major({n, m, k}), row_major({m * n * k})), row_major({n * m * k}));
 }
 
@@ -89,8 +87,7 @@ TEST(SymbolicMerge, flipped) {
 
 TEST(SymbolicMerge, places_that_are_sums) {
   const View wide = View::create({n, m + 1}, Ints{1, n});
-  EXPECT_EQ(expect_merge(wide, View::create({m + 1, n}, Ints{1, m + 1})),
-            View::create({m + 1, n}, Ints{n, 1}));
+  EXPECT_EQ(expect_merge(wide, View::create({m + 1, n}, Ints{1, m + 1})), View::create({m + 1, n}, Ints{n, 1}));
   expect_merge(View::create({n, 2 * m + 1, 3}, Ints{3, 3 * n, 1}),
                View::create({2 * m + 1, 3, n}, Ints{3, 1, 6 * m + 3}));
   // windows: the columns before the last one
@@ -121,8 +118,7 @@ TEST(SymbolicMerge, masks_of_the_upper_view_stay) {
 
 TEST(SymbolicMerge, masks_of_the_lower_view) {
   const View padded = View::create({n + 2, 3}, Ints{3, 1}, -3, Mask{{1, n + 1}, {0, 3}});
-  EXPECT_EQ(expect_merge(padded, row_major({3 * n + 6})),
-            View::create({3 * n + 6}, Ints{1}, -3, Mask{{3, 3 * n + 3}}));
+  EXPECT_EQ(expect_merge(padded, row_major({3 * n + 6})), View::create({3 * n + 6}, Ints{1}, -3, Mask{{3, 3 * n + 3}}));
   EXPECT_EQ(expect_merge(padded, View::create({3, n + 2}, Ints{1, 3})),
             View::create({3, n + 2}, Ints{1, 3}, -3, Mask{{0, 3}, {1, n + 1}}));
   EXPECT_EQ(expect_merge(padded, View::create({n + 2, 3}, Ints{-3, 1}, 3 * n + 3)),
@@ -137,8 +133,7 @@ TEST(SymbolicMerge, masks_of_the_lower_view) {
   expect_merge(right, View::create({n, m}, Ints{m + k, 1}));
   expect_open(right, row_major({n * (m + k)}));
   // inside one row of another split
-  const View middle =
-      View::create({n, 3 * m + 6}, Ints{m, 1}, -m - 3, Mask{{0, n}, {m + 3, 2 * m + 3}});
+  const View middle = View::create({n, 3 * m + 6}, Ints{m, 1}, -m - 3, Mask{{0, n}, {m + 3, 2 * m + 3}});
   EXPECT_EQ(expect_merge(middle, row_major({n, 3, m + 2})),
             View::create({n, 3, m + 2}, Ints{m, 0, 1}, -1, Mask{{0, n}, {1, 2}, {1, m + 1}}));
   expect_merge(middle, View::create({n, 3, m + 2}, Ints{3 * m + 6, -m - 2, -1}, 3 * m + 5));
@@ -179,7 +174,8 @@ TEST(SymbolicMerge, no_guard_where_no_size_merges) {
   EXPECT_FALSE(merge_guarded(lower, row_major({(n + 1) * (m + 1)})));
 }
 
-// --- the population: a contiguous buffer, permuted and flipped, seen through a permuted, flipped, merged, sliced one ---
+// --- the population: a contiguous buffer, permuted and flipped, seen through a permuted, flipped, merged, sliced one
+// ---
 
 struct Pair {
   View lower, upper;
@@ -194,8 +190,7 @@ Pair random_pair(std::mt19937_64& random, const std::vector<Variable>& names) {
   const auto chance = [&](unsigned percent) { return random() % 100 < percent; };
   Ints buffer, shape, strides;
   Int offset;
-  for (std::size_t rank = 2 + random() % 2; rank-- > 0;)
-    buffer.push_back(random_size(random, names));
+  for (std::size_t rank = 2 + random() % 2; rank-- > 0;) buffer.push_back(random_size(random, names));
   const Ints steps = row_major_strides(buffer);
   std::vector<std::size_t> order;
   for (std::size_t j = 0; j < buffer.size(); ++j) order.push_back(j);
@@ -230,8 +225,7 @@ Pair random_pair(std::mt19937_64& random, const std::vector<Variable>& names) {
 
 // Whether the numbers at each of a few assignments merge.
 bool merges_everywhere(const Pair& p, const std::vector<Variable>& names) {
-  constexpr std::array<std::array<std::int64_t, 3>, 5> sizes{
-      {{3, 5, 4}, {5, 3, 7}, {7, 4, 3}, {2, 3, 2}, {6, 6, 5}}};
+  constexpr std::array<std::array<std::int64_t, 3>, 5> sizes{{{3, 5, 4}, {5, 3, 7}, {7, 4, 3}, {2, 3, 2}, {6, 6, 5}}};
   const std::array stack{p.lower, p.upper};
   return std::all_of(sizes.begin(), sizes.end(), [&](const auto& s) {
     Values at;
@@ -243,8 +237,7 @@ bool merges_everywhere(const Pair& p, const std::vector<Variable>& names) {
 }
 
 TEST(SymbolicMerge, finds_every_uniform_merge_of_the_population) {
-  const std::vector<Variable> names{Variable("N", 2, 2000), Variable("M", 2, 2000),
-                                    Variable("K", 2, 2000)};
+  const std::vector<Variable> names{Variable("N", 2, 2000), Variable("M", 2, 2000), Variable("K", 2, 2000)};
   std::mt19937_64 random(20240601);
   std::size_t exist = 0, found = 0, beyond = 0;
   for (int trial = 0; trial < 3000; ++trial) {
@@ -262,11 +255,10 @@ TEST(SymbolicMerge, finds_every_uniform_merge_of_the_population) {
       for (std::size_t j = 0; j < used.size(); ++j)
         at.emplace_back(used[j], 2 + (base * 3 + static_cast<std::int64_t>(j) * (base + 1)) % 6);
       const std::array stack{p.lower, p.upper};
-      ASSERT_EQ(table(instances(stack, at)), table(instances({&*merged, 1}, at)))
-          << p.lower.render() << "\n"
-          << p.upper.render() << "\n"
-          << merged->render() << "\n"
-          << text_of(at);
+      ASSERT_EQ(table(instances(stack, at)), table(instances({&*merged, 1}, at))) << p.lower.render() << "\n"
+                                                                                  << p.upper.render() << "\n"
+                                                                                  << merged->render() << "\n"
+                                                                                  << text_of(at);
     }
   }
   RecordProperty("uniform", static_cast<int>(exist));

@@ -65,8 +65,7 @@ inline Table table_of(const View& v) {
     bool valid = true;
     for (std::size_t j = 0; j < i.size(); ++j) {
       address += strides[j] * i[j];
-      if (v.mask())
-        valid &= i[j] >= (*v.mask())[j].begin.value() && i[j] < (*v.mask())[j].end.value();
+      if (v.mask()) valid &= i[j] >= (*v.mask())[j].begin.value() && i[j] < (*v.mask())[j].end.value();
     }
     out.at.push_back(valid ? address : kInvalid);
   });
@@ -78,8 +77,7 @@ inline Table compose(const Table& lower, const Table& upper) {
   Table out{upper.shape, {}};
   const auto n = static_cast<std::int64_t>(lower.at.size());
   for (const std::int64_t a : upper.at)
-    out.at.push_back(a == kInvalid || n == 0 ? kInvalid
-                                             : lower.at[static_cast<std::size_t>(floor_mod(a, n))]);
+    out.at.push_back(a == kInvalid || n == 0 ? kInvalid : lower.at[static_cast<std::size_t>(floor_mod(a, n))]);
   return out;
 }
 
@@ -92,8 +90,7 @@ struct Move {
 };
 
 inline std::string text_of(const Move& m) {
-  static constexpr const char* kNames[] = {"reshape", "permute", "expand", "pad",
-                                           "shrink",  "flip",    "stride"};
+  static constexpr const char* kNames[] = {"reshape", "permute", "expand", "pad", "shrink", "flip", "stride"};
   std::string out = kNames[static_cast<std::size_t>(m.kind)];
   out += "(";
   for (std::size_t j = 0; j < m.a.size(); ++j) {
@@ -159,8 +156,7 @@ inline std::optional<Index> source_of(const Index& i, const Index& shape, const 
       }
       break;
     case Move::Kind::stride:
-      for (std::size_t j = 0; j < i.size(); ++j)
-        out[j] = m.a[j] > 0 ? i[j] * m.a[j] : shape[j] - 1 + i[j] * m.a[j];
+      for (std::size_t j = 0; j < i.size(); ++j) out[j] = m.a[j] > 0 ? i[j] * m.a[j] : shape[j] - 1 + i[j] * m.a[j];
       break;
     case Move::Kind::reshape: break;
   }
@@ -288,9 +284,7 @@ inline std::int64_t size_of_memory(const Table& t) {
   return size;
 }
 
-inline bool is_all_valid(const Table& t) {
-  return std::find(t.at.begin(), t.at.end(), kInvalid) == t.at.end();
-}
+inline bool is_all_valid(const Table& t) { return std::find(t.at.begin(), t.at.end(), kInvalid) == t.at.end(); }
 
 inline bool is_one_to_one(const Table& t) {
   std::vector<std::int64_t> valid;

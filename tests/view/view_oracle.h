@@ -173,8 +173,7 @@ struct StackOptions {
 
 class RandomStack {
  public:
-  explicit RandomStack(std::uint64_t seed, const StackOptions& options = {})
-      : random_(seed), options_(options) {}
+  explicit RandomStack(std::uint64_t seed, const StackOptions& options = {}) : random_(seed), options_(options) {}
 
   std::int64_t number(std::int64_t least, std::int64_t most) {
     const auto span = static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(least) + 1;
@@ -245,8 +244,7 @@ class RandomStack {
     std::vector<std::size_t> order;
     for (std::size_t j = 0; j < rank; ++j) order.push_back(j);
     for (std::size_t j = rank; j-- > 1;)
-      if (one_in(2))
-        std::swap(order[j], order[static_cast<std::size_t>(number(0, static_cast<std::int64_t>(j)))]);
+      if (one_in(2)) std::swap(order[j], order[static_cast<std::size_t>(number(0, static_cast<std::int64_t>(j)))]);
     std::int64_t left = n - 1, next = 1, low = 0, high = 0, at_begin = 0;
     const bool regular = one_in(2);
     for (std::size_t k = rank; k-- > 0;) {

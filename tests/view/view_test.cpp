@@ -72,16 +72,14 @@ Move random_move(Dice& dice, const Index& shape) {
   const std::int64_t n = count(shape);
   switch (m.kind = static_cast<Move::Kind>(dice(0, 6)); m.kind) {
     case Move::Kind::reshape: {
-      const auto choices =
-          n == 0 ? std::vector<Index>{{0}, {2, 0}}
-                 : factorisations(n, static_cast<std::size_t>(dice(n == 1 ? 0 : 1, 4)));
+      const auto choices = n == 0 ? std::vector<Index>{{0}, {2, 0}}
+                                  : factorisations(n, static_cast<std::size_t>(dice(n == 1 ? 0 : 1, 4)));
       m.a = choices[static_cast<std::size_t>(dice(0, static_cast<std::int64_t>(choices.size()) - 1))];
       return m;
     }
     case Move::Kind::permute:
       for (std::size_t j = 0; j < shape.size(); ++j)
-        m.a.insert_at(static_cast<std::size_t>(dice(0, static_cast<std::int64_t>(j))),
-                      static_cast<std::int64_t>(j));
+        m.a.insert_at(static_cast<std::size_t>(dice(0, static_cast<std::int64_t>(j))), static_cast<std::int64_t>(j));
       return m;
     case Move::Kind::flip:
       for (std::size_t j = 0; j < shape.size(); ++j)
@@ -161,10 +159,8 @@ TEST(View, MinifyKeepsAddressesInAsFewDimensionsAsPossible) {
     EXPECT_EQ(table_of(w).at, t.at) << v.render() << " gives " << w.render();
     t.shape = *numbers(w.shape());
     expect_view(w, t, v.render());
-    const bool nowhere =
-        std::all_of(t.at.begin(), t.at.end(), [](std::int64_t a) { return a == kInvalid; });
-    const std::size_t fewest =
-        t.at.empty() || nowhere ? std::min<std::size_t>(v.rank(), 1) : fewest_dimensions(t);
+    const bool nowhere = std::all_of(t.at.begin(), t.at.end(), [](std::int64_t a) { return a == kInvalid; });
+    const std::size_t fewest = t.at.empty() || nowhere ? std::min<std::size_t>(v.rank(), 1) : fewest_dimensions(t);
     EXPECT_EQ(w.rank(), fewest) << v.render() << " gives " << w.render();
   }
 }
@@ -216,8 +212,7 @@ TEST(View, ExprIsTheDefinition) {
     for_each_index(t.shape, [&](const Index& i, std::size_t number) {
       Values at;
       for (std::size_t j = 0; j < i.size(); ++j)
-        at.emplace_back(
-            Variable("i" + std::to_string(j), 0, std::max<std::int64_t>(t.shape[j] - 1, 0)), i[j]);
+        at.emplace_back(Variable("i" + std::to_string(j), 0, std::max<std::int64_t>(t.shape[j] - 1, 0)), i[j]);
       EXPECT_EQ(evaluate(valid, at) != 0, t.at[number] != kInvalid) << v.render();
       if (t.at[number] == kInvalid) return;
       EXPECT_EQ(evaluate(index, at), t.at[number]) << v.render();
@@ -232,9 +227,7 @@ std::int64_t large(Dice& dice) {
   const std::int64_t n = power + dice(-2, 2) * dice(0, 1);
   return dice(0, 30) == 0 ? (dice(0, 1) == 0 ? kNegInf : kPosInf) : dice(0, 1) == 0 ? n : -n;
 }
-std::int64_t large_size(Dice& dice) {
-  return dice(0, 2) == 0 ? dice(0, 4) : std::max<std::int64_t>(large(dice), 1);
-}
+std::int64_t large_size(Dice& dice) { return dice(0, 2) == 0 ? dice(0, 4) : std::max<std::int64_t>(large(dice), 1); }
 
 Raw large_raw(Dice& dice) {
   Raw out;
@@ -263,8 +256,7 @@ Move large_move(Dice& dice, const Index& shape) {
     const std::int64_t a = dice(0, n), b = dice(a, n), sign = dice(0, 1) == 0 ? 1 : -1;
     const bool pairs = m.kind == Move::Kind::pad || m.kind == Move::Kind::shrink;
     if (m.kind == Move::Kind::expand) m.a.push_back(n == 1 ? large_size(dice) : n);
-    if (m.kind == Move::Kind::stride)
-      m.a.push_back(sign * std::max<std::int64_t>(large_size(dice), 1));
+    if (m.kind == Move::Kind::stride) m.a.push_back(sign * std::max<std::int64_t>(large_size(dice), 1));
     if (m.kind == Move::Kind::pad) m.a.push_back(dice(0, 1) * large_size(dice));
     if (m.kind == Move::Kind::shrink) m.a.push_back(a);
     if (pairs) m.b.push_back(m.kind == Move::Kind::pad ? dice(0, 1) * large_size(dice) : b);
@@ -276,8 +268,7 @@ Move large_move(Dice& dice, const Index& shape) {
 std::optional<__int128> address_at(const View& v, const Index& i) {
   __int128 out = v.offset().value();
   for (std::size_t j = 0; j < i.size(); ++j) {
-    if (v.mask() && (i[j] < (*v.mask())[j].begin.value() || i[j] >= (*v.mask())[j].end.value()))
-      return std::nullopt;
+    if (v.mask() && (i[j] < (*v.mask())[j].begin.value() || i[j] >= (*v.mask())[j].end.value())) return std::nullopt;
     out += static_cast<__int128>(v.strides()[j].value()) * i[j];
   }
   return out;
@@ -311,8 +302,7 @@ TEST(View, LargeNumbersAreRightOrRefused) {
         const Index i = some_index(dice, w);
         const std::optional<Index> source = source_of(i, shape, m);
         const auto wanted = source ? address_at(v, *source) : std::nullopt;
-        EXPECT_TRUE(address_at(w, i) == wanted)
-            << v.render() << " " << text_of(m) << " gives " << w.render();
+        EXPECT_TRUE(address_at(w, i) == wanted) << v.render() << " " << text_of(m) << " gives " << w.render();
       }
     } catch (const Error& e) {
       EXPECT_EQ(e.kind(), ErrorKind::overflow) << e.what();
@@ -326,16 +316,13 @@ TEST(View, LargeNumbersAreRightOrRefused) {
 // --- texts ---
 
 TEST(View, PrintsTuplesAsPythonDoes) {
-  EXPECT_EQ(View::create({}).render(),
-            "View(shape=(), strides=(), offset=0, mask=None, contiguous=True)");
+  EXPECT_EQ(View::create({}).render(), "View(shape=(), strides=(), offset=0, mask=None, contiguous=True)");
   EXPECT_EQ(View::create({4}, Ints{2}, 3, Mask{{1, 3}}).render(),
             "View(shape=(4,), strides=(2,), offset=3, mask=((1, 3),), contiguous=False)");
-  EXPECT_EQ(
-      View::create({3, 3}, std::nullopt, 0, Mask{{0, 2}, {0, 2}}).render(),
-      "View(shape=(3, 3), strides=(3, 1), offset=0, mask=((0, 2), (0, 2)), contiguous=False)");
+  EXPECT_EQ(View::create({3, 3}, std::nullopt, 0, Mask{{0, 2}, {0, 2}}).render(),
+            "View(shape=(3, 3), strides=(3, 1), offset=0, mask=((0, 2), (0, 2)), contiguous=False)");
   const Variable k("k", 1, 9);
-  EXPECT_EQ(View::create({3, k}).render(),
-            "View(shape=(3, k), strides=(k, 1), offset=0, mask=None, contiguous=True)");
+  EXPECT_EQ(View::create({3, k}).render(), "View(shape=(3, k), strides=(k, 1), offset=0, mask=None, contiguous=True)");
 }
 
 TEST(View, PrintsConditionsInWords) {
@@ -350,16 +337,14 @@ TEST(View, PrintsConditionsInWords) {
 
 TEST(View, SizesOfZeroWork) {
   const View none = View::create({0, 3});
-  EXPECT_EQ(none.render(),
-            "View(shape=(0, 3), strides=(0, 0), offset=0, mask=None, contiguous=True)");
+  EXPECT_EQ(none.render(), "View(shape=(0, 3), strides=(0, 0), offset=0, mask=None, contiguous=True)");
   EXPECT_EQ(none.size(), Int(0));
   EXPECT_EQ(none.permute({1, 0}).shape(), (Ints{3, 0}));
   EXPECT_EQ(none.reshape({5, 0, 2})->shape(), (Ints{5, 0, 2}));
   EXPECT_EQ(none.flip({0, 1}), none);
   EXPECT_EQ(none.stride({2, -2}).shape(), (Ints{0, 2}));
-  EXPECT_EQ(
-      none.pad({{1, 1}, {0, 0}}).render(),
-      "View(shape=(2, 3), strides=(0, 0), offset=0, mask=((0, 0), (0, 0)), contiguous=False)");
+  EXPECT_EQ(none.pad({{1, 1}, {0, 0}}).render(),
+            "View(shape=(2, 3), strides=(0, 0), offset=0, mask=((0, 0), (0, 0)), contiguous=False)");
   EXPECT_EQ(View::create({1, 3}).expand({0, 3}), none);
   EXPECT_EQ(View::create({4, 3}).shrink({{2, 2}, {0, 3}}), none);
   // Sizes that have a product of 0 may be as large as any.
@@ -370,9 +355,7 @@ TEST(View, SizesOfZeroWork) {
 
 TEST(View, AMaskOfOneIndexFoldsItsStride) {
   const View v = View::create({4, 3}, std::nullopt, 0, Mask{{1, 2}, {0, 2}});
-  EXPECT_EQ(
-      v.render(),
-      "View(shape=(4, 3), strides=(0, 1), offset=3, mask=((1, 2), (0, 2)), contiguous=False)");
+  EXPECT_EQ(v.render(), "View(shape=(4, 3), strides=(0, 1), offset=3, mask=((1, 2), (0, 2)), contiguous=False)");
 }
 
 TEST(View, ExpandOfAMaskedDimensionIsAllOrNothing) {

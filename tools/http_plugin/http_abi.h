@@ -1,5 +1,6 @@
-// The C interface of libstrata_http.so: an HTTP server by cpp-httplib, in a plugin that is opened when it is needed (http_server.h).
-// cpp-httplib depends on OpenSSL and Brotli; linking them would double the time in which the program starts.
+// The C interface of libstrata_http.so: an HTTP server by cpp-httplib, in a plugin that is opened when it is needed
+// (http_server.h). cpp-httplib depends on OpenSSL and Brotli; linking them would double the time in which the program
+// starts.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +28,8 @@ struct StrataHttpHeader {
 };
 
 // The function that takes an answer; the answerer calls it once. All arguments are copied.
-using StrataHttpReply = void (*)(void* out, int32_t status, const StrataHttpHeader* headers,
-                                 size_t count, StrataHttpText type, StrataHttpText body);
+using StrataHttpReply = void (*)(void* out, int32_t status, const StrataHttpHeader* headers, size_t count,
+                                 StrataHttpText type, StrataHttpText body);
 
 struct StrataHttpServer;
 

@@ -18,13 +18,13 @@ constexpr std::size_t kThreads = 8;
 StrataHttpText text_of(const std::string& text) { return {text.data(), text.size()}; }
 std::string string_of(StrataHttpText text) { return {text.data, text.size}; }
 
-/// Writes an answer to the response. NOTE: as a content provider, because the library would compress a plain body at each request.
+/// Writes an answer to the response. NOTE: as a content provider, because the library would compress a plain body at
+/// each request.
 void write_reply(void* out, std::int32_t status, const StrataHttpHeader* headers, std::size_t count,
                  StrataHttpText type, StrataHttpText body) {
   auto& response = *static_cast<httplib::Response*>(out);
   response.status = status == 200 ? -1 : status;  // -1: the library chooses between 200 and 206
-  for (std::size_t k = 0; k < count; ++k)
-    response.set_header(string_of(headers[k].name), string_of(headers[k].value));
+  for (std::size_t k = 0; k < count; ++k) response.set_header(string_of(headers[k].name), string_of(headers[k].value));
   if (body.size == 0) {
     response.set_content(std::string(), string_of(type));
     return;
@@ -56,17 +56,16 @@ class Listener {
     server_.set_keep_alive_timeout(1);
     server_.set_read_timeout(2);
     server_.set_payload_max_length(0);
-    server_.set_pre_routing_handler(
-        [options](const httplib::Request& request, httplib::Response& response) {
-          const bool one_host = request.get_header_value_count("Host") == 1;
-          const std::string host = one_host ? request.get_header_value("Host") : std::string();
-          const std::string site = request.get_header_value("Sec-Fetch-Site");
-          const std::string from = request.get_param_value("from");
-          const StrataHttpAsk ask{text_of(request.method), text_of(request.path), text_of(host),
-                                  text_of(site), text_of(from)};
-          options.answer(options.context, &ask, &response, write_reply);
-          return httplib::Server::HandlerResponse::Handled;
-        });
+    server_.set_pre_routing_handler([options](const httplib::Request& request, httplib::Response& response) {
+      const bool one_host = request.get_header_value_count("Host") == 1;
+      const std::string host = one_host ? request.get_header_value("Host") : std::string();
+      const std::string site = request.get_header_value("Sec-Fetch-Site");
+      const std::string from = request.get_param_value("from");
+      const StrataHttpAsk ask{text_of(request.method), text_of(request.path), text_of(host), text_of(site),
+                              text_of(from)};
+      options.answer(options.context, &ask, &response, write_reply);
+      return httplib::Server::HandlerResponse::Handled;
+    });
   }
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
@@ -88,8 +87,7 @@ class Listener {
       has_ended_ = true;
     });
     // Wait until the server runs, because stopping it before has no effect.
-    while (!server_.is_running() && !has_ended_)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!server_.is_running() && !has_ended_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 
  private:
@@ -140,6 +138,4 @@ constexpr StrataHttpTable kTable{STRATA_HTTP_ABI, start_server, port_of, stop_se
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) const StrataHttpTable* strata_http_table() {
-  return &kTable;
-}
+extern "C" __attribute__((visibility("default"))) const StrataHttpTable* strata_http_table() { return &kTable; }

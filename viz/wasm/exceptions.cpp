@@ -1,8 +1,9 @@
-// Exceptions of WebAssembly, which Debian's libc++abi for wasm32-wasi is built without: what compiled code calls to throw, find a
-// handler and end it, as clang 19's -fwasm-exceptions wants it (the Itanium ABI over one `throw` instruction). There is one thread.
+// Exceptions of WebAssembly, which Debian's libc++abi for wasm32-wasi is built without: what compiled code calls to
+// throw, find a handler and end it, as clang 19's -fwasm-exceptions wants it (the Itanium ABI over one `throw`
+// instruction). There is one thread.
 //
-// NOTE: libc++.a itself was compiled without exceptions: what it would throw (std::stoi, string::at) ends in a trap. What our
-// code throws passes through it.
+// NOTE: libc++.a itself was compiled without exceptions: what it would throw (std::stoi, string::at) ends in a trap.
+// What our code throws passes through it.
 #include <unwind.h>
 
 #include <cstddef>
@@ -89,7 +90,7 @@ constexpr std::uint8_t kNoTypes = 0xff;
 struct Handlers {
   const std::uint8_t* types = nullptr;    // pointers to type_info, the first one ends here
   const std::uint8_t* actions = nullptr;  // lists of them
-  std::uint32_t first = 0;  // action of the landing pad, from 1; 0: it catches nothing
+  std::uint32_t first = 0;                // action of the landing pad, from 1; 0: it catches nothing
 };
 
 Handlers handlers_of(const std::uint8_t* table, std::uint32_t landing_pad) {
@@ -151,8 +152,7 @@ int __gxx_wasm_personality_v0(...) { std::abort(); }  // its address is taken, n
 /// Called in each landing pad: `handler` says where to go on, 0 is past it.
 int _Unwind_CallPersonality(void* unwind) {
   LandingPad& pad = __wasm_lpad_context;
-  pad.handler =
-      pad.table == nullptr ? 0 : find_handler(handlers_of(pad.table, pad.number), *header_of(unwind));
+  pad.handler = pad.table == nullptr ? 0 : find_handler(handlers_of(pad.table, pad.number), *header_of(unwind));
   return pad.handler == 0 ? _URC_CONTINUE_UNWIND : _URC_HANDLER_FOUND;
 }
 
@@ -219,6 +219,4 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
   if (void* const memory = std::aligned_alloc(unit, (size + unit - 1) / unit * unit)) return memory;
   throw std::bad_alloc();
 }
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return operator new(size, alignment);
-}
+void* operator new[](std::size_t size, std::align_val_t alignment) { return operator new(size, alignment); }

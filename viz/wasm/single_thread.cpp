@@ -1,5 +1,5 @@
-// What compiled code asks of threads where there is one: mutexes that nobody else holds, and destructors of a thread that does
-// not end; and the guard of the stack, which Debian's libraries were compiled with.
+// What compiled code asks of threads where there is one: mutexes that nobody else holds, and destructors of a thread
+// that does not end; and the guard of the stack, which Debian's libraries were compiled with.
 #include <cstdint>
 #include <mutex>
 

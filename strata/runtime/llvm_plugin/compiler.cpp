@@ -68,15 +68,14 @@ llvm::CodeGenOptLevel codegen_level(int opt_level) {
                           : llvm::CodeGenOptLevel::Default;
 }
 
-/// Inlines each private function with a single call, i.e. the kernel into its entry: a separate function costs more to compile than the
-/// loop inside it.
+/// Inlines each private function with a single call, i.e. the kernel into its entry: a separate function costs more to
+/// compile than the loop inside it.
 void inline_private_functions(llvm::Module& module) {
   for (llvm::Function& f : llvm::make_early_inc_range(module)) {
     if (f.isDeclaration() || !f.hasLocalLinkage() || !f.hasOneUse()) continue;
     auto* const call = llvm::dyn_cast<llvm::CallInst>(*f.user_begin());
     llvm::InlineFunctionInfo info;
-    if (call && call->getCalledFunction() == &f && llvm::InlineFunction(*call, info).isSuccess())
-      f.eraseFromParent();
+    if (call && call->getCalledFunction() == &f && llvm::InlineFunction(*call, info).isSuccess()) f.eraseFromParent();
   }
 }
 
@@ -88,8 +87,8 @@ bool knows_cpu(const llvm::Target& target, llvm::StringRef triple, llvm::StringR
 
 }  // namespace
 
-// NOTE: std::call_once instead of a static with an initializer. The plugin is not instrumented, so ThreadSanitizer would not see that the
-// initialization of the static happens before its uses. ThreadSanitizer intercepts call_once.
+// NOTE: std::call_once instead of a static with an initializer. The plugin is not instrumented, so ThreadSanitizer
+// would not see that the initialization of the static happens before its uses. ThreadSanitizer intercepts call_once.
 const Host& Host::get() {
   static std::once_flag once;
   static Host host;
@@ -98,11 +97,9 @@ const Host& Host::get() {
 }
 
 std::unique_ptr<Compiler> Compiler::create(const Key& key, std::string* error) {
-  static const bool ready =
-      !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
+  static const bool ready = !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
   const std::string triple = llvm::sys::getProcessTriple();
-  const llvm::Target* const target =
-      ready ? llvm::TargetRegistry::lookupTarget(triple, *error) : nullptr;
+  const llvm::Target* const target = ready ? llvm::TargetRegistry::lookupTarget(triple, *error) : nullptr;
   if (!target) return nullptr;
   const bool native = key.cpu == "native";
   if (!native && !knows_cpu(*target, triple, key.cpu)) {
@@ -112,9 +109,9 @@ std::unique_ptr<Compiler> Compiler::create(const Key& key, std::string* error) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = key.deterministic ? llvm::FPOpFusion::Strict : llvm::FPOpFusion::Standard;
   const Host chosen = native ? Host::get() : Host{key.cpu, ""};
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, chosen.cpu, chosen.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      codegen_level(key.opt_level), /*JIT=*/true));
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(triple, chosen.cpu, chosen.features, options,
+                                                                           llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                                           codegen_level(key.opt_level), /*JIT=*/true));
   std::unique_ptr<Compiler> compiler;
   if (machine) compiler.reset(new Compiler(key, std::move(machine)));
   if (compiler && compiler->can_emit_) return compiler;
@@ -130,12 +127,12 @@ Compiler::Compiler(Key key, std::unique_ptr<llvm::TargetMachine> target)
   builder_.registerLoopAnalyses(loops_);
   builder_.crossRegisterProxies(loops_, functions_, graphs_, modules_);
   add_passes();
-  can_emit_ = !target_->addPassesToEmitFile(
-      codegen_, object_stream_, nullptr, llvm::CodeGenFileType::ObjectFile, /*DisableVerify=*/true);
+  can_emit_ = !target_->addPassesToEmitFile(codegen_, object_stream_, nullptr, llvm::CodeGenFileType::ObjectFile,
+                                            /*DisableVerify=*/true);
 }
 
-/// The passes. The IR of a kernel is already in SSA form, tiled and vectorized. What remains are common subexpressions (EarlyCSE),
-/// expressions that can be simplified (InstCombine, SimplifyCFG), and loop-invariant code (LICM).
+/// The passes. The IR of a kernel is already in SSA form, tiled and vectorized. What remains are common subexpressions
+/// (EarlyCSE), expressions that can be simplified (InstCombine, SimplifyCFG), and loop-invariant code (LICM).
 void Compiler::add_passes() {
   if (key_.opt_level <= 0) return;
   passes_.addPass(llvm::EarlyCSEPass(true));

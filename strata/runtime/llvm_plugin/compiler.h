@@ -1,4 +1,5 @@
-// Compiler: compiles LLVM IR text to an object file or to assembly. A Compiler is expensive to create, so plugin.cpp keeps them for reuse.
+// Compiler: compiles LLVM IR text to an object file or to assembly. A Compiler is expensive to create, so plugin.cpp
+// keeps them for reuse.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>

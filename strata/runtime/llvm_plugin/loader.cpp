@@ -20,7 +20,8 @@ uintptr_t page_size() {
   return size;
 }
 
-/// Room for the GOT, the table of addresses of external functions, which RuntimeDyld does not include in the sizes that it reserves.
+/// Room for the GOT, the table of addresses of external functions, which RuntimeDyld does not include in the sizes that
+/// it reserves.
 constexpr uintptr_t kGotBytes = 2048;
 
 /// Resolves external symbols, such as memcpy, in the process.
@@ -48,13 +49,11 @@ CodeMemory::~CodeMemory() {
 }
 
 void CodeMemory::reserveAllocationSpace(uintptr_t code, llvm::Align code_align, uintptr_t constants,
-                                        llvm::Align constants_align, uintptr_t data,
-                                        llvm::Align data_align) {
+                                        llvm::Align constants_align, uintptr_t data, llvm::Align data_align) {
   const uintptr_t fixed = code + code_align.value() + constants + constants_align.value() + kGotBytes;
   sealed_ = next_data_ = llvm::alignTo(fixed, page_size());
   size_ = sealed_ + (data ? llvm::alignTo(data + data_align.value(), page_size()) : 0);
-  void* const memory =
-      mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   base_ = memory == MAP_FAILED ? nullptr : static_cast<uint8_t*>(memory);
 }
 
@@ -69,8 +68,8 @@ uint8_t* CodeMemory::allocateCodeSection(uintptr_t size, unsigned align, unsigne
   return take(next_, sealed_, size, align);
 }
 
-uint8_t* CodeMemory::allocateDataSection(uintptr_t size, unsigned align, unsigned,
-                                         llvm::StringRef name, bool read_only) {
+uint8_t* CodeMemory::allocateDataSection(uintptr_t size, unsigned align, unsigned, llvm::StringRef name,
+                                         bool read_only) {
   // The GOT can be read-only, because all its addresses are known when the memory is sealed.
   const bool sealed = read_only || name == ".got";
   return sealed ? take(next_, sealed_, size, align) : take(next_data_, size_, size, align);

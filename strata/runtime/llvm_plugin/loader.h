@@ -1,4 +1,5 @@
-// LoadedObject: loads an object file that compiler.h generated into executable memory, with LLVM's RuntimeDyld. plugin.cpp uses it.
+// LoadedObject: loads an object file that compiler.h generated into executable memory, with LLVM's RuntimeDyld.
+// plugin.cpp uses it.
 #pragma once
 
 #include <llvm/ADT/StringMap.h>
@@ -10,18 +11,17 @@
 
 namespace strata_llvm {
 
-/// The memory of one module: a single mapping. Code and constants come first, and finalizeMemory() makes them executable and read-only;
-/// writable data follows on pages of its own. One mapping keeps all sections within the range of 32-bit relative addresses.
+/// The memory of one module: a single mapping. Code and constants come first, and finalizeMemory() makes them
+/// executable and read-only; writable data follows on pages of its own. One mapping keeps all sections within the range
+/// of 32-bit relative addresses.
 class CodeMemory final : public llvm::RuntimeDyld::MemoryManager {
  public:
   CodeMemory() = default;
   ~CodeMemory() override;
   bool needsToReserveAllocationSpace() override { return true; }
-  void reserveAllocationSpace(uintptr_t code, llvm::Align code_align, uintptr_t constants,
-                              llvm::Align constants_align, uintptr_t data,
-                              llvm::Align data_align) override;
-  uint8_t* allocateCodeSection(uintptr_t size, unsigned align, unsigned id,
-                               llvm::StringRef name) override;
+  void reserveAllocationSpace(uintptr_t code, llvm::Align code_align, uintptr_t constants, llvm::Align constants_align,
+                              uintptr_t data, llvm::Align data_align) override;
+  uint8_t* allocateCodeSection(uintptr_t size, unsigned align, unsigned id, llvm::StringRef name) override;
   uint8_t* allocateDataSection(uintptr_t size, unsigned align, unsigned id, llvm::StringRef name,
                                bool read_only) override;
   void registerEHFrames(uint8_t*, uint64_t, size_t) override {}
@@ -43,8 +43,8 @@ class CodeMemory final : public llvm::RuntimeDyld::MemoryManager {
 /// An object file in executable memory.
 class LoadedObject {
  public:
-  /// Loads `object` and resolves its symbols in the process. Returns null and sets *error if it is no object file, needs a symbol that the
-  /// process does not have, or the system grants no executable memory.
+  /// Loads `object` and resolves its symbols in the process. Returns null and sets *error if it is no object file,
+  /// needs a symbol that the process does not have, or the system grants no executable memory.
   static std::unique_ptr<LoadedObject> load(llvm::StringRef object, std::string* error);
   /// The address of a symbol; null if there is none of that name.
   void* symbol(llvm::StringRef name) const { return symbols_.lookup(name); }

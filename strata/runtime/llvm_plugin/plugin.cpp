@@ -37,8 +37,8 @@ struct Fatal : std::runtime_error {
 
 thread_local bool inside = false;  // true iff this thread is in a call of the table
 
-/// LLVM aborts the process when its handler returns. So the handler throws, if this thread is in a call of the table. LLVM is not exception
-/// safe: objects that it holds at that point are leaked.
+/// LLVM aborts the process when its handler returns. So the handler throws, if this thread is in a call of the table.
+/// LLVM is not exception safe: objects that it holds at that point are leaked.
 void on_fatal_error(void*, const char* reason, bool) {
   if (inside) throw Fatal(reason);
 }
@@ -81,8 +81,7 @@ int32_t guarded(char** error, const F& f) noexcept {
   return status;
 }
 
-std::unique_ptr<Compiler> take_compiler(StrataLlvmSession& session, const Compiler::Key& key,
-                                        std::string* error) {
+std::unique_ptr<Compiler> take_compiler(StrataLlvmSession& session, const Compiler::Key& key, std::string* error) {
   {
     const std::scoped_lock lock(session.mutex);
     for (auto& idle : session.idle)
@@ -96,8 +95,8 @@ std::unique_ptr<Compiler> take_compiler(StrataLlvmSession& session, const Compil
   return Compiler::create(key, error);
 }
 
-/// A compiler in use. If an exception passes through, the compiler is put into a list and never used or destroyed: LLVM stopped in the
-/// middle, and its state may be inconsistent.
+/// A compiler in use. If an exception passes through, the compiler is put into a list and never used or destroyed: LLVM
+/// stopped in the middle, and its state may be inconsistent.
 class Lease {
  public:
   explicit Lease(std::unique_ptr<Compiler> compiler) : compiler_(std::move(compiler)) {}
@@ -135,8 +134,8 @@ int32_t run(StrataLlvmSession& session, const StrataLlvmOptions& options, Compil
   return status;
 }
 
-int32_t compile(StrataLlvmSession* session, StrataLlvmText ir, const StrataLlvmOptions* options,
-                char** object, size_t* size, StrataLlvmTimes* times, char** error) {
+int32_t compile(StrataLlvmSession* session, StrataLlvmText ir, const StrataLlvmOptions* options, char** object,
+                size_t* size, StrataLlvmTimes* times, char** error) {
   return guarded(error, [&](std::string& message) {
     Compiler::Job job;
     job.ir = {ir.data, ir.size};
@@ -150,8 +149,8 @@ int32_t compile(StrataLlvmSession* session, StrataLlvmText ir, const StrataLlvmO
   });
 }
 
-int32_t assembly(StrataLlvmSession* session, StrataLlvmText ir, const StrataLlvmOptions* options,
-                 char** text, size_t* size, char** error) {
+int32_t assembly(StrataLlvmSession* session, StrataLlvmText ir, const StrataLlvmOptions* options, char** text,
+                 size_t* size, char** error) {
   return guarded(error, [&](std::string& message) {
     Compiler::Job job;
     job.ir = {ir.data, ir.size};
@@ -195,6 +194,4 @@ constexpr StrataLlvmTable kTable = {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) const StrataLlvmTable* strata_llvm_table() {
-  return &kTable;
-}
+extern "C" __attribute__((visibility("default"))) const StrataLlvmTable* strata_llvm_table() { return &kTable; }

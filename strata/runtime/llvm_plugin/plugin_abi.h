@@ -1,6 +1,6 @@
-// The C interface of the LLVM plugin: a table of functions, between the plugin (plugin.cpp) and runtime/llvm_library.h, which opens it. The
-// plugin is the only part of Strata that links LLVM. All functions are thread-safe, and neither throw nor abort. The caller releases each
-// result of type char* and each *error with free_string.
+// The C interface of the LLVM plugin: a table of functions, between the plugin (plugin.cpp) and runtime/llvm_library.h,
+// which opens it. The plugin is the only part of Strata that links LLVM. All functions are thread-safe, and neither
+// throw nor abort. The caller releases each result of type char* and each *error with free_string.
 #pragma once
 
 #include <cstddef>
@@ -41,19 +41,20 @@ struct StrataLlvmTable {
   int32_t abi_version;
   const char* llvm_version;
 
-  // Creates a session, which keeps compilers for reuse. Quick: LLVM is set up at the first compilation. NULL: out of memory.
+  // Creates a session, which keeps compilers for reuse. Quick: LLVM is set up at the first compilation. NULL: out of
+  // memory.
   StrataLlvmSession* (*create)();
   // Destroys a session. Loaded modules stay valid.
   void (*destroy)(StrataLlvmSession*);
 
   // Compiles IR text to an object file. `times` may be NULL. On failure *error says why, and *object is not set.
-  int32_t (*compile)(StrataLlvmSession*, StrataLlvmText ir, const StrataLlvmOptions*, char** object,
-                     size_t* size, StrataLlvmTimes* times, char** error);
+  int32_t (*compile)(StrataLlvmSession*, StrataLlvmText ir, const StrataLlvmOptions*, char** object, size_t* size,
+                     StrataLlvmTimes* times, char** error);
   // As compile, but to assembly text.
-  int32_t (*assembly)(StrataLlvmSession*, StrataLlvmText ir, const StrataLlvmOptions*,
-                      char** assembly, size_t* size, char** error);
-  // Loads an object file into executable memory. `compile` must have made it for this CPU, unchanged since: its relocations are not
-  // checked.
+  int32_t (*assembly)(StrataLlvmSession*, StrataLlvmText ir, const StrataLlvmOptions*, char** assembly, size_t* size,
+                      char** error);
+  // Loads an object file into executable memory. `compile` must have made it for this CPU, unchanged since: its
+  // relocations are not checked.
   int32_t (*load)(StrataLlvmText object, StrataLlvmModule** module, char** error);
   // The address of a function of the module; NULL if there is none of that name.
   void* (*symbol)(const StrataLlvmModule*, const char* name);
