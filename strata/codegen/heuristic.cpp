@@ -6,7 +6,6 @@
 #include <limits>
 #include <optional>
 
-#include "strata/codegen/decompose_pass.h"
 #include "strata/codegen/nests.h"
 #include "strata/codegen/register_tile.h"
 #include "strata/codegen/rows.h"
@@ -51,7 +50,7 @@ class Choice {
       : kernel_(kernel),
         target_(target),
         axes_(kernel),
-        plain_(decomposed(lower(kernel, axes_, as_written(target)), target.native)),
+        plain_(lower(kernel, axes_, as_written(target))),
         main_(axes_.axes().size(), 0),
         counters_(plain_.counters) {
     for (const Access& a : plain_.accesses) widest_ = std::max(widest_, dtype_of(a).itemsize());

@@ -6,7 +6,6 @@
 #include <chrono>
 
 #include "strata/base/interrupt.h"
-#include "strata/codegen/decompose_pass.h"
 #include "strata/codegen/heuristic.h"
 #include "strata/codegen/instances.h"
 #include "strata/codegen/linearize.h"
@@ -123,7 +122,6 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
   axes.apply(loops);
   out.axes = axes.text();
   Lowered lowered = passes.run("lower", [&] { return lower(rest, axes, target); });
-  lowered = passes.run("decompose", [&] { return decomposed(std::move(lowered), target.native); });
   std::vector<ProvenBy> how;
   out.proof = passes.run("bounds", [&] { return prove_bounds(lowered, record == nullptr ? nullptr : &how); });
   Positions positions(record != nullptr);

@@ -34,7 +34,7 @@ class Lowering {
       : kernel_(kernel),
         axes_(axes),
         target_(target),
-        ops_(out_.graph, out_.element_ops),
+        ops_(out_.graph, target_.native),
         index_(out_.graph,
                {[this](const Variable& v) { return value_of(v); }, [this](const Variable& v) { return depth_of(v); }}),
         nests_(

@@ -85,8 +85,7 @@ struct Lowered {
   std::vector<StagedLocal> staged;
   std::vector<LoopInside> nest;
   std::vector<Access> accesses;
-  std::vector<UOp> element_ops;     ///< the ALUs between elements, not those of indices; for decomposed()
-  std::vector<Variable> variables;  ///< the kernel's variables, by name
+  std::vector<Variable> variables;                         ///< the kernel's variables, by name
   std::vector<std::pair<Variable, std::size_t>> counters;  ///< the loop counters of axes, with the axis
   std::vector<std::pair<Variable, UOp>> loops;             ///< all loop counters, with their LOOP
   std::optional<Int> parallel;     ///< the trip count of the parallel loop, of which a call runs [begin0, end0)

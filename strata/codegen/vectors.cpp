@@ -54,7 +54,7 @@ int LaneOps::most_lanes(std::span<const UOp> values) {
 UOp LaneOps::alu(Ops op, std::vector<UOp> operands) {
   const int lanes = most_lanes(operands);
   for (UOp& v : operands) v = widened(v, lanes);
-  return made_.emplace_back(graph_.alu(op, operands));
+  return emit(graph_, op, operands, native_);
 }
 
 UOp LaneOps::reversed(UOp vector) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "strata/codegen/decompose.h"
 #include "strata/codegen/index_uops.h"
 #include "strata/view/view.h"
 
@@ -29,11 +30,11 @@ std::optional<std::int64_t> whole_bytes(const Expr& first, DType dtype);
 /// Appends ops on mixtures of scalars and vectors: scalars are broadcast to the lanes of the vectors.
 class LaneOps {
  public:
-  /// `made` gets each ALU that alu() makes.
-  LaneOps(UOpGraph& graph, std::vector<UOp>& made) : graph_(graph), made_(made) {}
+  /// `native`: the ops that the backend has. It must outlive this.
+  LaneOps(UOpGraph& graph, const OpSet& native) : graph_(graph), native_(native) {}
 
-  /// `op` on `operands`, broadcast to the lanes of the widest one: one ALU. The pass decompose_pass.h replaces ops that
-  /// the target lacks.
+  /// `op` on `operands`, broadcast to the lanes of the widest one: made by emit(), so that an op that
+  /// is not native becomes its decomposition.
   UOp alu(Ops op, std::vector<UOp> operands);
   /// `value`; a scalar is broadcast to `lanes` lanes. @pre `value` has 1 or `lanes` lanes
   UOp widened(UOp value, int lanes);
@@ -50,7 +51,7 @@ class LaneOps {
 
  private:
   UOpGraph& graph_;
-  std::vector<UOp>& made_;
+  const OpSet& native_;
 };
 
 }  // namespace strata

@@ -101,10 +101,6 @@ UOp UOpGraph::find(std::uint64_t hash, UOps op, DType dtype, std::span<const UOp
   return {};
 }
 
-bool UOpGraph::is_cachable(UOp u) const {
-  return find(hash_of(u.op(), u.dtype(), u.src(), u.arg()), u.op(), u.dtype(), u.src(), u.arg()) == u;
-}
-
 bool UOpGraph::owns(UOp u) const { return u && u.num() < size() && (*this)[u.num()] == u; }
 
 UOp UOpGraph::constant(DType dtype, std::int64_t value) {

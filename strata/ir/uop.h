@@ -180,9 +180,6 @@ class UOpGraph {
   UOp lane(UOp vector,
            int k);  ///< lane k of a vector; a scalar itself. @throws Error (domain) for a lane out of range
 
-  /// True iff `u` was added as cachable. @pre u is of this graph
-  bool is_cachable(UOp u) const;
-
   std::size_t size() const { return nodes_.size(); }
   UOp operator[](std::size_t k) const { return UOp(nodes_[k].get()); }
   /// Iteration in list order. end() is fixed when it is called: a loop does not visit UOps that it adds.

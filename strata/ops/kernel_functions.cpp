@@ -23,12 +23,13 @@ namespace {
 
 bool is_number(const TextOperand& x) { return !x.tensor; }
 
-/// `number` for an operation with tensors of `dtype`. @throws Error (domain) where it has no exact value in an integer
-/// or bool `dtype`
+/// `number` for an operation with tensors of `dtype`. A float beside integers makes the operation one of f32, an
+/// integer beside bools one of i64, as with Tensors. @throws Error (domain) for an integer that the integer `dtype`
+/// does not hold
 Number number_as(std::string_view operation, const Scalar& number, DType dtype) {
+  const bool is_of_integers = dtype.is_int() && !number.dtype().is_float();
   const Scalar out = number.cast(dtype);
-  const bool holds = dtype.is_float() || (out.as_double() == number.as_double() &&
-                                          (number.dtype().is_float() || out.as_int() == number.as_int()));
+  const bool holds = !is_of_integers || (out.as_int() == number.as_int() && out.as_double() == number.as_double());
   STRATA_CHECK(holds, domain, "[", operation, "] the number ", number.text(),
                " is not a value of the other operand's dtype ", dtype.name(), ": cast that operand first");
   return Number(number);

@@ -1,6 +1,5 @@
 // From a LazyOp to UOps: what is shared, what is masked, what is refused.
 #include "strata/codegen/lower.h"
-#include "strata/codegen/decompose_pass.h"
 
 #include <gtest/gtest.h>
 
@@ -234,45 +233,22 @@ TEST(Lower, ASizeOfZeroStoresNothing) {
   EXPECT_TRUE(out.accesses.size() == 1 && out.accesses[0].is_store);
 }
 
-TEST(Decomposed, OpsThatTheTargetLacksAreWrittenOut) {
+TEST(Lower, OpsThatTheTargetLacksAreWrittenOut) {
   const LazyOp k = kernel(LazyOp::alu(Ops::EXP2, {input(1, {8})}));
-  EXPECT_EQ(count(lowered(k).graph, Ops::EXP2), 1U);
-  EXPECT_EQ(count(decomposed(lowered(k), basic_ops()).graph, Ops::EXP2), 0U);
-  OpSet native = basic_ops();
-  native.insert(Ops::EXP2);
-  EXPECT_EQ(decomposed(lowered(k), native).graph.text(), lowered(k).graph.text());
+  EXPECT_EQ(count(lowered(k).graph, Ops::EXP2), 0U);
+  Target native;
+  native.native.insert(Ops::EXP2);
+  EXPECT_EQ(count(lowered(k, "", native).graph, Ops::EXP2), 1U);
 }
 
-TEST(Decomposed, HandlesAreOfTheNewGraph) {
-  const LazyOp k = kernel(LazyOp::reduce(Ops::SUM, LazyOp::alu(Ops::EXP2, {input(1, {6, 8})}), {1}));
-  const Lowered plain = lowered(k, "SPLIT 2 4");
-  const Lowered out = decomposed(lowered(k, "SPLIT 2 4"), basic_ops());
-  ASSERT_EQ(out.stores.size(), plain.stores.size());
-  ASSERT_EQ(out.loops.size(), plain.loops.size());
-  ASSERT_EQ(out.accesses.size(), plain.accesses.size());
-  const auto is_its_own = [&](UOp u) { return u == out.graph[u.num()]; };
-  for (std::size_t s = 0; s < out.stores.size(); ++s) {
-    EXPECT_TRUE(is_its_own(out.stores[s].store) && out.stores[s].store.op() == UOps::STORE);
-    for (const UOp loop : out.stores[s].loops) EXPECT_TRUE(is_its_own(loop) && loop.op() == UOps::LOOP);
-  }
-  for (const auto& [variable, loop] : out.loops) EXPECT_TRUE(is_its_own(loop) && loop.op() == UOps::LOOP);
-  for (const LoopInside& at : out.nest) EXPECT_TRUE(is_its_own(at.loop) && is_its_own(at.around));
-  for (std::size_t a = 0; a < out.accesses.size(); ++a)
-    for (std::size_t u = 0; u < out.accesses[a].uops.size(); ++u)
-      EXPECT_TRUE(is_its_own(out.accesses[a].uops[u]) &&
-                  out.accesses[a].uops[u].op() == plain.accesses[a].uops[u].op());
-}
-
-TEST(Decomposed, IndicesStayAsTheyAre) {
+TEST(Lower, IndicesAreNotGuarded) {
   // The quotient of an index has a positive divisor; that of elements may divide by 0.
   const LazyOp x = LazyOp::load(1, dtypes::int32, plain({12}));
   const LazyOp by_row = x.reshape({3, 4}).permute({1, 0}).reshape({12});
-  const LazyOp k = kernel(LazyOp::alu(Ops::IDIV, {by_row, x}));
-  const std::size_t of_indices = count(lowered(kernel(by_row)).graph, Ops::IDIV);
-  EXPECT_EQ(count(lowered(k).graph, Ops::IDIV), of_indices + 1);
-  const Lowered out = decomposed(lowered(k), basic_ops());
-  EXPECT_EQ(count(out.graph, Ops::IDIV), of_indices + 1);
-  EXPECT_GT(count(out.graph, Ops::WHERE), count(lowered(k).graph, Ops::WHERE));
+  const auto guards = [](const LazyOp& value) { return count(lowered(kernel(value)).graph, Ops::WHERE); };
+  EXPECT_GT(count(lowered(kernel(by_row)).graph, Ops::IDIV), 0U);
+  EXPECT_EQ(guards(by_row), 0U);
+  EXPECT_GT(guards(LazyOp::alu(Ops::IDIV, {by_row, x})), 0U);
 }
 
 TEST(Lower, ProductsAreFusedOnlyWhereThatIsAllowed) {

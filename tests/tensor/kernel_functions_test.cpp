@@ -28,6 +28,17 @@ LazyOp node_written(const std::string& expression, DType dtype) {
   return kernel.kernel.src(0).src(0);
 }
 
+/// The first line of the words with which a text over a of a dtype is refused; "" where it is not.
+std::string refused(const std::string& statement, DType dtype) {
+  try {
+    parse_kernel("a: " + std::string(dtype.name()) + "[2,3]; " + statement);
+  } catch (const Error& error) {
+    const std::string words = error.what();
+    return words.substr(0, words.find('\n'));
+  }
+  return "";
+}
+
 /// What `make` makes, or nothing where it refuses.
 template <class F>
 std::optional<LazyOp> made_or_refused(const F& make) {
@@ -88,11 +99,28 @@ TEST(KernelFunctions, EachOperatorIsTheSameGraph) {
     expect_one_graph("~a", dtype, [](const Tensor& a, const Tensor&, const Tensor&) { return ~a; });
     expect_one_graph("a // b", dtype,
                      [](const Tensor& a, const Tensor& b, const Tensor&) { return a.floor_divide(b); });
-    if (dtype.is_bool()) continue;  // a text refuses a number that is none of the operand's dtype
     for (const int n : {2, 3, 7, 16, 17})
       expect_one_graph("a ** " + std::to_string(n), dtype,
                        [n](const Tensor& a, const Tensor&, const Tensor&) { return a.pow(n); });
   }
+}
+
+TEST(KernelFunctions, NumbersArePromotedAlike) {
+  for (const DType dtype : kDTypes) {
+#define STRATA_OPERATOR(symbol, name)                                                         \
+  expect_one_graph("a " #symbol " 2", dtype,                                                  \
+                   [](const Tensor& a, const Tensor&, const Tensor&) { return a symbol 2; }); \
+  expect_one_graph("a " #symbol " 2.5", dtype,                                                \
+                   [](const Tensor& a, const Tensor&, const Tensor&) { return a symbol 2.5; });
+#include "strata/ops/operations.def"
+    expect_one_graph("where(a < 0.5, a, 1.5)", dtype,
+                     [](const Tensor& a, const Tensor&, const Tensor&) { return a.lt(0.5).where(a, 1.5); });
+  }
+  // A Tensor wraps a number around that its integers do not hold; a text refuses it.
+  EXPECT_EQ(refused("b = a + 300", dtypes::uint8),
+            "[add] the number 300 is not a value of the other operand's dtype u8: cast that operand first");
+  EXPECT_EQ(refused("b = a - -1", dtypes::uint64),
+            "[sub] the number -1 is not a value of the other operand's dtype u64: cast that operand first");
 }
 
 TEST(KernelFunctions, TheOthersAreTheSameGraph) {
