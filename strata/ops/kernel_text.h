@@ -21,9 +21,9 @@
 //   **                              right-associative; powers with a small whole number are products
 //   x.method(...)  f(...)  (...)  1  0x1F  2.5e-3  True False inf nan
 //
-// Shapes broadcast, aligned at the right. Dtypes are promoted as those of Tensors: a number takes the dtype of the other
-// operand, but a float beside integers gives f32, and an integer beside bools i64. An integer that the other operand's
-// integer dtype does not hold is refused. Numbers alone are bool, i32 or f32.
+// Shapes broadcast, aligned at the right. Dtypes are promoted as those of Tensors: a number takes the dtype of the
+// other operand, but a float beside integers gives f32, and an integer beside bools i64. An integer that the other
+// operand's integer dtype does not hold is refused. Numbers alone are bool, i32 or f32.
 //
 //   functions   each elementwise row of the table of operations, under all of its names: exp(a) hypot(a,b) sigmoid(a)
 //               ...; each elementwise op of ir/ops.def in lower case: recip(a) mulacc(a,b,c) ...; where(c,a,b)
