@@ -1,7 +1,9 @@
 // The classes UOp and UOpGraph: the instructions of a kernel, and the list that owns them.
 #include "strata/ir/uop.h"
 
+#include <algorithm>
 #include <limits>
+#include <span>
 
 #include "python/src/uop_casters.h"
 #include "strata/ir/uop_text.h"
@@ -67,14 +69,21 @@ Global global_of_object(const py::handle& object) {
   return {static_cast<int>(slot), name};
 }
 
-UOpArg arg_of_object(UOps op, DType dtype, const py::object& object) {
+/// (op, number of loops); an op alone stands for all the LOOPs that the sources end in.
+LoopReduction reduction_of_object(const py::object& object, std::span<const UOp> sources) {
+  if (py::isinstance<py::tuple>(object)) {
+    const auto [op, loops] = object.cast<std::pair<py::object, std::int64_t>>();
+    return {op_of_object(op), loops};
+  }
+  const auto last = std::find_if(sources.rbegin(), sources.rend(), [](UOp s) { return s.op() != UOps::LOOP; });
+  return {op_of_object(object), last - sources.rbegin()};
+}
+
+UOpArg arg_of_object(UOps op, DType dtype, const py::object& object, std::span<const UOp> sources) {
   switch (op) {
     case UOps::CONST: return scalar_of_object(object, dtype.scalar());
     case UOps::ALU: return op_of_object(object);
-    case UOps::REDUCE: {
-      const auto [reduction, loops] = object.cast<std::pair<py::object, std::int64_t>>();
-      return LoopReduction{op_of_object(reduction), loops};
-    }
+    case UOps::REDUCE: return reduction_of_object(object, sources);
     case UOps::DEFINE_GLOBAL: return global_of_object(object);
     case UOps::DEFINE_VAR: return object.cast<Variable>();
     case UOps::DEFINE_LOCAL: {
@@ -107,7 +116,7 @@ UOpObject add_uop(const UOpList& list, const py::object& op, const py::object& d
   const bool is_memory = kind == UOps::DEFINE_GLOBAL || kind == UOps::DEFINE_LOCAL;
   if (is_memory && !type.is_none()) type = type.pointee().pointer();
   const std::vector<UOp> sources = uops_of(src);
-  return object_in(list, open_list(list).add(kind, type, sources, arg_of_object(kind, type, arg), cachable));
+  return object_in(list, open_list(list).add(kind, type, sources, arg_of_object(kind, type, arg, sources), cachable));
 }
 
 UOpObject uop_at(const UOpList& list, std::int64_t k) {
@@ -128,11 +137,9 @@ void bind_uop_list_building(UOpListClass& c) {
         py::arg("arg") = py::none(), py::arg("cachable") = true,
         "Appends a UOp and returns it; where `cachable`, one that was added so before. `op` is a "
         "member of UOps or its name.\n"
-        "The argument is a number for CONST, an op for ALU, (name, dtype) for DEFINE_GLOBAL, "
-        "(name, size) for DEFINE_LOCAL,\n"
-        "(name, axis, size) for SPECIAL, a Variable for DEFINE_VAR, a lane for GEP. Raises "
-        "DomainError for sources, dtypes or\n"
-        "arguments that do not fit.\n\n"
+        "The argument is a number for CONST, an op for ALU, (op, number of loops) for REDUCE, (name, dtype) for\n"
+        "DEFINE_GLOBAL, (name, size) for DEFINE_LOCAL, (name, axis, size) for SPECIAL, a Variable for DEFINE_VAR, a\n"
+        "lane for GEP. Raises DomainError for sources, dtypes or arguments that do not fit.\n\n"
         ">>> uops = UOpGraph()\n>>> uops.add('CONST', 'int32', arg=3).arg\n3");
   c.def(
       "constant",

@@ -45,6 +45,13 @@ def test_uops_keep_their_list():
 
 def test_each_kind_of_argument():
     uops = UOpGraph()
+    loop = uops.add("LOOP", "int32", (uops.constant(0), uops.constant(4)), cachable=False)
+    one = uops.constant(1.0, "float32")
+    for arg in (ReduceOps.SUM, (ReduceOps.SUM, 1)):  # an op alone: all loops at the end
+        assert uops.add("REDUCE", "float32", (one, one, loop), arg).arg == (ReduceOps.SUM, 1)
+    with pytest.raises(strata.DomainError, match=r"2 loops among 3 sources"):
+        uops.add("REDUCE", "float32", (one, one, loop), (ReduceOps.SUM, 2))
+    uops = UOpGraph()
     n = uops.add("DEFINE_VAR", "int32", arg=Variable("n", 1, 9))
     local = uops.add("DEFINE_LOCAL", "float32", arg=("temp0", 16))
     special = uops.add(UOps.SPECIAL, "int32", arg=("gidx0", 0, 64))
