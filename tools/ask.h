@@ -61,8 +61,8 @@ struct ExprAnswer {
 };
 
 /// Simplifies and evaluates the text. @throws Error (overflow) if a bound or a value exceeds 64 bits, TextError if a
-/// text cannot be parsed,
-///   Error (parse, domain) for a point with an unknown name or a value outside the bounds, (budget)
+///   text cannot be parsed, Error (parse, domain) for a point with an unknown name or a value outside the bounds,
+///   (budget)
 ExprAnswer ask_expr(const ExprQuestion& question, Work& work);
 
 /// Whether the condition `text` holds wherever the assumptions hold. A counterexample has a value for every variable.

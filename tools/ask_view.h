@@ -67,8 +67,7 @@ struct ViewAnswer {
 };
 
 /// Answers the question. @throws Error (shape) if the number of names is not that of dimensions, (parse) for an illegal
-/// or repeated name,
-///   (budget) before the work is done
+///   or repeated name, (budget) before the work is done
 ViewAnswer ask_view(const ViewQuestion& question, Work& work);
 
 /// The pair of `at` and another valid index with the same address; nothing if none is found within the budget, or sizes

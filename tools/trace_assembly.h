@@ -19,8 +19,7 @@ struct TracedKernel {
 /// itself.
 /// @param trace the path of the trace
 /// @throws Error (domain) if the trace has no such kernel or does not name its device, or C source could include other
-/// files of this
-///   machine; and as Device::assembly_of()
+///   files of this machine; and as Device::assembly_of()
 std::string assembly_in_trace(const std::string& trace, const TracedKernel& which);
 
 }  // namespace strata::tools

@@ -8,8 +8,7 @@
 namespace strata::python {
 
 /// x[key]. Realizes masks, because the number of their true elements is a size. @throws py::type_error for an object
-/// that is no subscript,
-///   Error (shape) as Tensor::index()
+///   that is no subscript, Error (shape) as Tensor::index()
 Tensor subscripted(const Tensor& x, PyObject* key);
 /// A copy of x whose elements x[key] are `value`; with `accumulate` they are the sum of the old elements and `value`.
 /// If the key names an element twice, the last value counts, or with `accumulate` each. A list as the key means a tuple

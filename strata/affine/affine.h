@@ -88,8 +88,7 @@ class Affine {
   /// Writes the values over the whole domain in row-major order, the last axis fastest. The current values of the names
   /// do not matter. Work is linear in the number of values; most values need no division.
   /// @throws Error (undefined) when a name has no declared range; (shape) when out.size() != domain().size();
-  /// (overflow)
-  ///   when a value does not fit in 64 bits, which leaves `out` unspecified.
+  ///   (overflow) when a value does not fit in 64 bits, which leaves `out` unspecified.
   void fill(std::span<std::int64_t> out) const;
 
  private:
@@ -106,8 +105,7 @@ class AffinePrimitives {
   AffinePrimitives& operator=(const AffinePrimitives&) = default;
 
   /// Compiles `text`; its names may take any value. @throws Error with the column: (parse) for bad text; (overflow) for
-  /// a
-  ///   constant that does not fit in 64 bits; (domain) for a divisor 0; (budget) above 200,000 open brackets.
+  ///   a constant that does not fit in 64 bits; (domain) for a divisor 0; (budget) above 200,000 open brackets.
   Affine create(std::string_view text);
   /// Compiles `text`, where a name in `ranges` may only take values of its range; each call checks this. Names that
   /// `ranges` leaves out may take any value.

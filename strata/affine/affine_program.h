@@ -68,8 +68,7 @@ void allocate_registers(AffineProgram& program);
 
 /// Runs the steps and returns the result. A zero divisor, or a value that does not fit in 64 bits, is no failure in a
 /// branch of select, `and` or `or` that is not taken. @pre allocate_registers was called; `registers` points to
-/// program.registers
-///   numbers, and the first program.inputs hold the inputs, which the run keeps
+///   program.registers numbers, and the first program.inputs hold the inputs, which the run keeps
 /// @throws Error (domain, overflow), with the column in the text
 std::int64_t run_program(const AffineProgram& program, std::int64_t* registers);
 /// run_program with registers on the stack or in a scratch area of the thread; f(registers) fills in the inputs, and

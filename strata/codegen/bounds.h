@@ -27,8 +27,7 @@ struct BoundsProof {
 /// Proves that each access of `kernel` is in bounds wherever its condition holds.
 /// @param how if not null, receives for each access, in order, how it was proven
 /// @throws Error (domain) for an access that leaves its buffer, with the index expression and values of the variables
-/// for which it does;
-///   and for an access that cannot be proven
+///   for which it does; and for an access that cannot be proven
 BoundsProof prove_bounds(const Lowered& kernel, std::vector<ProvenBy>* how = nullptr);
 
 }  // namespace strata

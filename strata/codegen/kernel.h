@@ -59,8 +59,7 @@ struct KernelRecord {
 /// Compiles `ast`, a SINK. The passes are: opts (`opts`, or heuristic_opts()), split (if the first Opt is SPLITREDUCE),
 /// lower, bounds, linearize, instances (if the target launches instances), verify. @param record if not null, is filled
 /// @throws Error as the passes: (domain) for an illegal Opt, an access that is not proven, or a kernel that lower()
-/// refuses; (shape,
-///   overflow)
+///   refuses; (shape, overflow)
 Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std::vector<Opt>> opts = std::nullopt,
                       KernelRecord* record = nullptr);
 

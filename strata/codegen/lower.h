@@ -94,8 +94,7 @@ struct Lowered {
 
 /// Lowers `kernel` with the loops that `axes` describes.
 /// @throws Error (domain) as check_order() and check_memory() (legal.h), for a STAGE that cannot be planned, and for
-/// names of variables
-///   that the compiler reserves; (overflow) where an index may exceed 64 bits
+///   names of variables that the compiler reserves; (overflow) where an index may exceed 64 bits
 Lowered lower(const LazyOp& kernel, const KernelAxes& axes, const Target& target);
 
 }  // namespace strata

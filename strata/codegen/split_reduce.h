@@ -24,8 +24,7 @@ struct SplitReduction {
 /// products of 16-bit floats are stored in f32, as they are accumulated. Where the target keeps the order of sums,
 /// opt.amount includes the last, shorter part and must be one of parts_in_order().
 /// @throws Error (domain) naming the Opt unless the axis is a reduce axis of numeric size, with at least two iterations
-/// per part and no
-///   further reduction below its reductions; and where the kept order of a sum has no such parts
+///   per part and no further reduction below its reductions; and where the kept order of a sum has no such parts
 SplitReduction split_reduction(const LazyOp& kernel, const Opt& opt, const Target& target);
 
 /// The SPLITREDUCE for a kernel with one group of reductions, too few outputs for threads and a long reduction; nothing

@@ -42,8 +42,8 @@ std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& 
 /// reductions are inside.
 /// @param what the beginning of messages
 /// @throws Error (domain) where the buffer is not loaded, is loaded at more than one index, below a PAD or at a
-/// computed index; where the
-///   index is not a base plus a tile of numeric extents; where the tile exceeds kMostStagedBytes
+///   computed index; where the index is not a base plus a tile of numeric extents; where the tile exceeds
+///   kMostStagedBytes
 Tile plan_tile(const LazyNode& store, int slot, const KernelAxes& axes, std::span<const std::size_t> of,
                std::span<const OutsideCoordinate> idxs, const std::string& what);
 

@@ -20,9 +20,8 @@ namespace strata {
 /// Flags: NOFUSE makes every computing op a separate kernel. NAN_CHECK does that, too, and stops at the first op whose
 /// result has a NaN. CHECK_INDEX stops at integers outside their range (LazyOp::in_range), e.g. an index of a gather.
 /// @throws Error as schedule(), compile() and CompiledKernel::run(), with the place where the user wrote the failed
-/// operation; (domain) for
-///   a NaN under NAN_CHECK, (shape) for an index under CHECK_INDEX; what an InterruptCheck of this thread throws. Nodes
-///   that were realized by then stay realized
+///   operation; (domain) for a NaN under NAN_CHECK, (shape) for an index under CHECK_INDEX; what an InterruptCheck of
+///   this thread throws. Nodes that were realized by then stay realized
 void realize(std::span<const LazyOp> roots, const Device& device = Device::default_device());
 inline void realize(const LazyOp& root, const Device& device = Device::default_device()) {
   realize({&root, 1}, device);

@@ -27,8 +27,7 @@ class NameTable;
 class Parser {
  public:
   /// @throws Error (domain) when a name occurs twice; (parse) for a name that is a word of the grammar: and, or, not,
-  /// if, else,
-  ///   True, False.
+  ///   if, else, True, False.
   explicit Parser(std::vector<Variable> variables);
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
@@ -73,8 +72,7 @@ class ExprProgram {
   /// The value of the text with names()[i] set to values[i]. A failure in a branch that is not taken does not count:
   /// an arm of select, `?:` or `if else`, or the right side of `and` and `or` when the left side decides.
   /// @throws Error, with the operator's column: (overflow) when an intermediate value does not fit in 64 bits; (domain)
-  /// for a
-  ///   zero divisor. (domain) without a column for a wrong number of values. @pre compile() made this program
+  ///   for a zero divisor. (domain) without a column for a wrong number of values. @pre compile() made this program
   std::int64_t evaluate(std::span<const std::int64_t> values) const;
   /// Like evaluate, but arithmetic failures are returned in the Outcome instead of thrown. A wrong number of values
   /// throws.
@@ -98,8 +96,7 @@ class ExprProgram {
 
 /// Compiles `text` over `names`. Arithmetic is left to evaluate: `1//0` and `n//n` compile.
 /// @throws Error with a column: (parse) for bad text or an unknown name; (overflow) for a literal that does not fit in
-/// 64 bits;
-///   (budget) above 200,000 open brackets. Without a column: as the constructor of Parser, for `names`.
+///   64 bits; (budget) above 200,000 open brackets. Without a column: as the constructor of Parser, for `names`.
 ExprProgram compile(std::string_view text, std::span<const std::string> names);
 
 }  // namespace strata

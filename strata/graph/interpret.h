@@ -23,10 +23,9 @@ using NamedValues = std::span<const std::pair<std::string, std::int64_t>>;
 /// reductions run in row-major order in the dtype of their operand.
 /// @param values of the variables that are not bound; other names are ignored
 /// @throws Error (domain) unless `kernel` is a SINK, and for a missing buffer, an address outside of its buffer (the
-/// message has the
-///   index), a variable without a value or outside of its bounds (which are inclusive); (budget) for a node of more
-///   than 2^31 elements, (overflow) where the element count exceeds 64 bits. An Error before the stores leaves the
-///   buffers unchanged
+///   message has the index), a variable without a value or outside of its bounds (which are inclusive); (budget) for a
+///   node of more than 2^31 elements, (overflow) where the element count exceeds 64 bits. An Error before the stores
+///   leaves the buffers unchanged
 void interpret(const LazyOp& kernel, std::span<const Memory> buffers, NamedValues values = {});
 
 }  // namespace strata

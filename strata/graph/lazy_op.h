@@ -113,8 +113,7 @@ class LazyOp {
   /// result[i...] = values[i..., index[i...]], and 0 where the index is outside of the last axis. Shape of `index`,
   /// dtype of `values`.
   /// @throws Error (shape) unless values.shape() is index.shape() and one more last dimension, whose size is a number;
-  /// (domain) for an
-  ///   index that is not of integers
+  ///   (domain) for an index that is not of integers
   static LazyOp gather(const LazyOp& values, const LazyOp& index);
 
   // --- movement: meaning and Errors as the functions of View with these names. A movement without effect returns the

@@ -59,8 +59,7 @@ int lane_axis_of(std::span<const Int> sizes);
 /// `axis` is the first axis longer than 1 and its size is a number. E.g. {32768, 4096} for one axis of 100000, and none
 /// for one of 1000: the first digit of that size is index % 4.
 /// @post out[k] is a multiple of out[k+1]: the sum over a part of length out[k] adds the sums of out[k] / out[k+1]
-/// consecutive parts of
-///   length out[k+1], starting at the identity
+///   consecutive parts of length out[k+1], starting at the identity
 std::vector<std::int64_t> part_lengths(std::span<const Int> sizes, std::size_t axis);
 /// The number of additions on the longest path from an element to the result; it bounds the rounding error.
 std::int64_t longest_chain(std::span<const SumDigit> digits);

@@ -158,8 +158,7 @@ class UOpGraph {
   /// before, if any. A UOp that must be executed again is not cachable: a second loop of the same bounds, a load after
   /// a store.
   /// @throws Error (domain) where a source is not of this graph, or where the number of sources, their dtypes or the
-  /// kind of the
-  ///   argument differ from the table in uop.h; verify() checks nesting and order
+  ///   kind of the argument differ from the table in uop.h; verify() checks nesting and order
   UOp add(UOps op, DType dtype, std::span<const UOp> src = {}, UOpArg arg = {}, bool cachable = true);
   UOp add(UOps op, DType dtype, std::initializer_list<UOp> src, UOpArg arg = {}, bool cachable = true) {
     return add(op, dtype, std::span<const UOp>(src.begin(), src.size()), std::move(arg), cachable);
@@ -250,8 +249,7 @@ using AccessObserver = std::function<void(UOp access, std::int64_t element)>;
 /// Runs a list, one UOp after another, and checks each access: the reference meaning of lists. The instances of a
 /// SPECIAL run one after another. @param buffers by slot  @param values of the DEFINE_VARs, by name
 /// @throws Error (domain) as verify(), for an access outside of its buffer, a missing buffer or value, or a value
-/// outside of its bounds;
-///   (budget) after `budget` UOps
+///   outside of its bounds; (budget) after `budget` UOps
 void interpret(const UOpGraph& list, std::span<const Memory> buffers,
                std::span<const std::pair<std::string, std::int64_t>> values = {},
                std::uint64_t budget = std::uint64_t{1} << 32, const AccessObserver& observer = {});

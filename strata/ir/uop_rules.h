@@ -37,8 +37,7 @@ inline Scalar default_nan(DType dtype) { return Scalar::of(dtype, std::numeric_l
 
 /// Checks one UOp against the table in uop.h, by itself: verify() checks lists. @pre no source is an empty handle
 /// @throws Error (domain) where the number of sources, their dtypes, `dtype` or the argument differ from the table, or
-/// where a name is not
-///   an identifier
+///   where a name is not an identifier
 void check_uop(UOps op, DType dtype, std::span<const UOp> src, const UOpArg& arg);
 
 }  // namespace strata

@@ -148,8 +148,8 @@ class BasicLayout {
     return value(0, leaves_.size(), I(index));
   }
   /// The value at coordinate `c`. An integer may stand for a whole mode: (5,3) and ((1,2),3) are one
-  /// place of ((2,4),8). @throws Error (shape) unless each tuple of `c` has as many coordinates as the
-  ///   tuple of modes at its place, e.g. for a tuple where the layout has a leaf; (overflow)
+  ///   place of ((2,4),8). @throws Error (shape) unless each tuple of `c` has as many coordinates as the tuple of modes
+  ///   at its place, e.g. for a tuple where the layout has a leaf; (overflow)
   constexpr I operator()(const BasicCoordinate<I>& c) const;
   /// The value at a tuple of one coordinate for each mode, e.g. l(1, 3). @throws as above
   template <class... C>

@@ -28,11 +28,9 @@ struct ExprPieces {
 
 /// The value of `e` over all values of `counters`; invalid where `valid` is 0. Both must compile.
 /// @post value_at(function, at) is e at counters = at, or nothing where valid is 0; where an intermediate value is too
-/// large,
-///   reading the function (value_at, Pieces, range) throws Error (overflow) instead, never another value
+///   large, reading the function (value_at, Pieces, range) throws Error (overflow) instead, never another value
 /// @throws Error (domain) when a counter occurs twice; (overflow) when the counters have more than 2^63 - 1 points, or
-/// a sum
-///   does not fit in 64 bits where all counters are least.
+///   a sum does not fit in 64 bits where all counters are least.
 ExprPieces expr_pieces(const Expr& e, std::span<const Variable> counters, const Expr& valid = 1);
 
 /// The address that a stack of views, memory first, gives at `indices`: one expression for each dimension of the last

@@ -135,8 +135,7 @@ struct RowPlan {
 };
 /// Rows with a common step cover the valid outer indices alone; a table covers all outer indices.
 /// @throws Error (shape) when `last` is not a dimension, or when a later dimension is not contiguous or only partly
-/// valid in
-///   some row; (budget) when this takes too long to decide, or above 2^26 rows without a common step.
+///   valid in some row; (budget) when this takes too long to decide, or above 2^26 rows without a common step.
 RowPlan plan_rows(std::span<const Strided> views, std::int64_t last);
 
 /// A cursor over the rows, starting at number `row`. The plan must outlive it. @pre row < plan.rows

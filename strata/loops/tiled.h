@@ -182,8 +182,7 @@ class TiledTensor {
  public:
   explicit TiledTensor(const MemoryRef<T>& memory) : storage_(memory.storage()), views_{memory.layout()} {}
   /// @throws Error (undefined) for symbolic sizes; (shape) for an empty stack, or when a valid index has no element in
-  /// the
-  ///   storage; (budget) when this takes too long to decide.
+  ///   the storage; (budget) when this takes too long to decide.
   TiledTensor(std::span<T> storage, std::span<const View> views)
       : storage_(storage), views_(detail::strided_stack(views)) {
     detail::check_addresses(views_, storage.size());

@@ -40,8 +40,7 @@ std::string shape_text(std::span<const std::int64_t> shape);
 
 /// The elements of `array`, copied to the host unless the host already sees them. Error messages call the array `name`.
 /// @throws Error (domain) if array.dtype differs from array.data.dtype(), (shape) if the shape has more than
-/// kMostDimensions sizes or
-///   does not hold array.data.size() elements
+///   kMostDimensions sizes or does not hold array.data.size() elements
 Buffer checked_elements(std::string_view operation, std::string_view name, const HostArray& array);
 
 /// @throws Error (domain) if two arrays have the same name, or a name is not UTF-8: every reader refuses such a file

@@ -74,9 +74,8 @@ class Module {
   /// to the member. An optimiser that already exists keeps the old tensor. A parameter is realized and requires
   /// gradients, unless `as_it_is`. std::nullopt removes an optional member, such as a bias.
   /// @throws Error (domain) if the module has no such member, the member cannot be absent, the dtype or the device
-  /// differs, the tensor was
-  ///   computed from tensors that require gradients, or the member is a buffer and the tensor requires gradients;
-  ///   (shape) if the shape differs. The module is then unchanged.
+  ///   differs, the tensor was computed from tensors that require gradients, or the member is a buffer and the tensor
+  ///   requires gradients; (shape) if the shape differs. The module is then unchanged.
   void set(std::string_view name, const std::optional<Tensor>& tensor, bool as_it_is = false);
   /// Assigns the values of `state` to the tensors of the same names, each cast to the dtype and moved to the device of
   /// its target. Computes nothing. Values that need no cast and no move are shared, not copied.

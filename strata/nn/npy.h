@@ -28,9 +28,8 @@ HostArray read_npy(const std::string& path);
 HostArray parse_npy(std::span<const std::byte> bytes);
 
 /// Writes `array` to `path` atomically. @throws Error (domain) for bf16, which npy cannot name, or if array.dtype is
-/// not the dtype of the
-///   data, (shape) if the shape does not match the data, (budget) with the system's reason if writing fails; the old
-///   file is then unchanged
+///   not the dtype of the data, (shape) if the shape does not match the data, (budget) with the system's reason if
+///   writing fails; the old file is then unchanged
 void write_npy(const std::string& path, const HostArray& array);
 /// The bytes that write_npy() writes.
 std::vector<std::byte> to_npy(const HostArray& array);

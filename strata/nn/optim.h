@@ -101,8 +101,7 @@ struct SgdOptions {
 class SGD final : public Optimizer {
  public:
   /// @throws Error (domain) if lr, momentum or weight_decay is negative or not finite, or nesterov has no momentum or a
-  /// dampening; and as
-  ///   Optimizer
+  ///   dampening; and as Optimizer
   explicit SGD(std::vector<Tensor> parameters, SgdOptions options = {});
 
  private:

@@ -39,16 +39,15 @@ enum class Placement : std::uint8_t {
 /// Reads the tensors of the file `path`. With Placement::mapped the cost is that of the header; a tensor whose elements
 /// are not aligned for their dtype is copied. The file stays mapped as long as the buffer of a mapped tensor lives.
 /// @throws Error (parse) for an invalid file, (budget) if memory for the elements is not available or the header has
-/// more JSON values than
-///   max_json_values
+///   more JSON values than max_json_values
 SafeTensors read_safetensors(const std::string& path, Placement placement = Placement::mapped);
 /// The same for the bytes of a file. The elements are copied.
 SafeTensors parse_safetensors(std::span<const std::byte> bytes);
 
 /// Writes `file` to `path` atomically. @throws Error (domain) if a name or a metadata key occurs twice or is not UTF-8,
-/// a tensor is called
-///   "__metadata__", or a dtype is not that of the data; (shape) if a shape does not match its data; (budget) if the
-///   header exceeds 100 MB, or with the system's reason if writing fails; the old file is then unchanged
+///   a tensor is called "__metadata__", or a dtype is not that of the data; (shape) if a shape does not match its data;
+///   (budget) if the header exceeds 100 MB, or with the system's reason if writing fails; the old file is then
+///   unchanged
 void write_safetensors(const std::string& path, const SafeTensors& file);
 /// The bytes that write_safetensors() writes.
 std::vector<std::byte> to_safetensors(const SafeTensors& file);

@@ -29,8 +29,7 @@ struct SafeTensorsHeader {
 };
 
 /// Parses the header at the beginning of `source`. @throws Error (parse) if the header is invalid, or the tensors do
-/// not cover exactly
-///   the bytes behind it
+///   not cover exactly the bytes behind it
 SafeTensorsHeader read_safetensors_header(const ByteSource& source);
 
 /// The 8 bytes of the length, the JSON text, and spaces up to a multiple of 8 bytes. @throws Error (budget) above 100

@@ -29,8 +29,7 @@ struct ZipEntry {
 };
 
 /// The entries in the order of the archive's directory. @post their bytes lie inside the file and do not overlap: a
-/// small file cannot
-///   claim to hold huge contents many times
+///   small file cannot claim to hold huge contents many times
 /// @throws Error (parse) if the source is not a zip archive, or is encrypted, split, compressed with another method, or
 /// has a name twice
 std::vector<ZipEntry> zip_entries(const ByteSource& source);

@@ -44,8 +44,7 @@ std::optional<Arity> function_arity(std::string_view name);
 /// Of numbers alone the result is a number, computed at once in i64, f64 or bool.
 /// @pre the number of operands is within function_arity(name)
 /// @throws Error as the operation of that name in ops/; (shape) where shapes do not broadcast, (domain) where tensors
-/// have an integer or
-///   bool dtype that does not hold a number exactly, e.g. 0.5, or 300 for u8
+///   have an integer or bool dtype that does not hold a number exactly, e.g. 0.5, or 300 for u8
 TextOperand apply_function(std::string_view name, Operands operands);
 
 /// True iff `name` is a movement or a reduction: a function of a tensor and sizes.

@@ -58,9 +58,8 @@ struct KernelText {
 
 /// Parses `text` into a kernel. Does not recurse; any byte string may be passed.
 /// @throws Error with the column in `text`: (parse) naming what was expected; (shape, domain, overflow) naming the
-/// operation; (budget)
-///   for a text longer than kMostKernelText, too many variables or buffers, too deep nesting, or too many operations on
-///   shapes of many dimensions
+///   operation; (budget) for a text longer than kMostKernelText, too many variables or buffers, too deep nesting, or
+///   too many operations on shapes of many dimensions
 KernelText parse_kernel(std::string_view text);
 
 }  // namespace strata

@@ -70,8 +70,7 @@ class ConvPadding {
   using Sides = std::vector<std::pair<std::int64_t, std::int64_t>>;
   /// The padding (before, after) of each axis. @param reach per axis, dilation * (kernel size - 1)
   /// @throws Error (shape) for another number of axes, (domain) for a negative number, an unknown word, or "same" with
-  /// another stride
-  ///   than 1
+  ///   another stride than 1
   Sides of(const char* operation, const std::vector<std::int64_t>& reach,
            const std::vector<std::int64_t>& stride) const;
 

@@ -50,8 +50,7 @@ struct CStyleOptions {
 
 /// The source text of a kernel with the name `function_name`.
 /// @throws Error (domain) if verify() refuses the list, the name is not an identifier or is reserved, the language
-/// lacks an op or a dtype
-///   of the list (the message names it), or the language does not have what `options` ask for
+///   lacks an op or a dtype of the list (the message names it), or the language does not have what `options` ask for
 std::string uops_to_cstyle(const Language& language, std::string_view function_name, const UOpGraph& uops,
                            const CStyleOptions& options = {});
 

@@ -61,8 +61,7 @@ inline constexpr std::int64_t kMostLlvmLocalBytes = std::int64_t{1} << 20;
 /// const long long* values)`, which calls NAME with buffers[slot] and the values in that order. A SPECIAL is a loop
 /// over its values: one call runs all instances.
 /// @throws Error (domain) if verify() refuses the list, `name` is not an identifier, llvm_has() is false for an op, or
-/// a SPECIAL is inside
-///   a block or in a list with a BARRIER; (budget) above kMostLlvmBlocks or kMostLlvmLocalBytes
+///   a SPECIAL is inside a block or in a list with a BARRIER; (budget) above kMostLlvmBlocks or kMostLlvmLocalBytes
 std::string uops_to_llvm(std::string_view name, const UOpGraph& uops, const LlvmOptions& options = {});
 
 /// True iff the renderer has `op` for operands of this dtype, which is that of the last operand; always for CAST and

@@ -85,8 +85,7 @@ class Buffer {
 
   /// A buffer of `size` elements with undefined values, in the memory of the host.
   /// @throws Error (domain) unless size >= 0 and dtype is a scalar, (overflow) if the size in bytes exceeds 64 bits,
-  /// (budget) naming the
-  ///   bytes if the memory is not available
+  ///   (budget) naming the bytes if the memory is not available
   static Buffer allocate(std::int64_t size, DType dtype);
   /// A copy of the `size` elements at `elements`. @throws as allocate(), and Error (domain) if `elements` is null and
   /// size > 0
@@ -102,8 +101,7 @@ class Buffer {
   /// `deleter`, which must not throw. With `read_only` Strata never writes the memory, and refuses kernels that would.
   /// @pre the memory holds `size` elements until the deleter is called
   /// @throws Error (domain) unless size >= 0, dtype is a scalar, and `elements` is not null and aligned for dtype; then
-  /// `deleter` is not
-  ///   called. (overflow) as allocate()
+  ///   `deleter` is not called. (overflow) as allocate()
   static Buffer from_pointer(void* elements, std::int64_t size, DType dtype, Deleter deleter = {},
                              bool read_only = false);
   /// A handle on the first `size` elements of a device's memory. @pre the memory holds them
@@ -121,8 +119,7 @@ class Buffer {
   /// The host's address of the elements. @throws Error (domain) if the host does not see the memory
   void* data() const;
   /// The elements as a span of T or const T. @throws Error (domain) unless dtype_of<T>() is dtype(), or T is
-  /// std::uint16_t and the dtype is
-  ///   f16 or bf16; and as data()
+  ///   std::uint16_t and the dtype is f16 or bf16; and as data()
   template <class T>
   std::span<T> as() const {
     check_type(dtype_of<std::remove_const_t<T>>(), sizeof(T));
@@ -138,8 +135,7 @@ class Buffer {
   /// Overwrites all elements. @throws Error (shape) unless bytes == nbytes(), (domain) if the memory is read-only
   void copy_from(const void* from, std::size_t bytes) const;
   /// Overwrites all elements with those of `other`, on any device. @throws Error (shape) unless dtype and size are
-  /// equal, (domain) if this
-  ///   memory is read-only
+  ///   equal, (domain) if this memory is read-only
   void copy_from(const Buffer& other) const;
 
   /// Whether at most `handles` handles refer to the memory and no code outside of Strata does (never for

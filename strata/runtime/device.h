@@ -91,10 +91,9 @@ class CompiledKernel {
   /// The iterations of the parallel loop run on the threads of `executor` (null: default_executor()). Temporaries are
   /// allocated for the run.
   /// @throws Error (shape) if a buffer is missing, has another dtype or fewer elements than the kernel requires;
-  /// (domain) if a variable
-  ///   has no value or a value outside its bounds, or a buffer that the kernel writes is read-only. Nothing has run
-  ///   then. Also whatever an InterruptCheck of this thread throws (base/interrupt.h), in a long kernel; a part of it
-  ///   has run then.
+  ///   (domain) if a variable has no value or a value outside its bounds, or a buffer that the kernel writes is
+  ///   read-only. Nothing has run then. Also whatever an InterruptCheck of this thread throws (base/interrupt.h), in a
+  ///   long kernel; a part of it has run then.
   void run(std::span<const Buffer> buffers, NamedValues values = {}, Executor* executor = nullptr) const;
   void run(std::initializer_list<Buffer> buffers,
            std::initializer_list<std::pair<std::string, std::int64_t>> values = {}) const {

@@ -59,8 +59,7 @@ class HostCompiler {
   /// Compiles C source to a shared object, and returns its bytes. The source must not include other files: their
   /// contents are in no cache key.
   /// @throws Error (undefined) with the compiler's message if it fails; (budget) if it takes too long, is cancelled, or
-  /// its temporary files
-  ///   cannot be written
+  ///   its temporary files cannot be written
   std::vector<std::byte> compile(std::string_view source, const CompileOptions& options = {}) const;
   /// The assembly text of the same code. @throws as compile()
   std::string assembly(std::string_view source, const CompileOptions& options = {}) const;

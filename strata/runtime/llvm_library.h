@@ -90,8 +90,8 @@ class LlvmLibrary {
   ~LlvmLibrary();
 
   /// Compiles a module in LLVM IR to an object file, and returns its bytes. @throws Error (parse) with LLVM's message
-  /// if the text is no
-  ///   module or the verifier refuses it, (undefined) if code generation fails, (budget) out of memory
+  ///   if the text is no module or the verifier refuses it, (undefined) if code generation fails, (budget) out of
+  ///   memory
   std::string compile(std::string_view ir, const LlvmCompileOptions& options = {}, LlvmTimes* times = nullptr) const;
   /// The assembly text of the same code. @throws as compile()
   std::string assembly(std::string_view ir, const LlvmCompileOptions& options = {}) const;

@@ -45,11 +45,9 @@ class OpenClProgram {
   /// Runs `instances` work-items of the kernel along axis 0, and waits for them. The arguments are the memory, then the
   /// integers.
   /// @param at_once about how many work-items form one launch, at least 1. A launch cannot be stopped; between launches
-  /// this thread checks
-  ///   for interrupts (base/interrupt.h)
+  ///   this thread checks for interrupts (base/interrupt.h)
   /// @pre the arguments match the kernel's parameters, instances > 0, written memory overlaps no other, and work-items
-  /// with an index of
-  ///   `instances` or more do nothing, because the last launch may be rounded up to whole work-groups
+  ///   with an index of `instances` or more do nothing, because the last launch may be rounded up to whole work-groups
   /// @throws Error (undefined) in a child of fork(); what an InterruptCheck of this thread throws
   virtual void run(std::span<const OpenClMemory> memory, std::span<const OpenClInteger> integers,
                    std::int64_t instances, std::int64_t at_once) = 0;

@@ -25,8 +25,7 @@ class Program {
   /// Runs the kernel. `buffers` has the memory of each slot; `values` has a value for each variable, in the order of
   /// Kernel::variables.
   /// @pre each buffer has the size that the kernel was compiled for, and both counts are the kernel's. Only some
-  /// programs check the counts,
-  ///   and throw Error (shape): a compiled entry function takes plain pointers
+  ///   programs check the counts, and throw Error (shape): a compiled entry function takes plain pointers
   virtual void run(std::span<void* const> buffers, std::span<const std::int64_t> values) = 0;
   /// True if the kernel's parallel loop may be divided into chunks, each run with its own range [begin0, end0). False
   /// if a run always does the whole loop: it is then called once, and checks for interrupts itself (base/interrupt.h).

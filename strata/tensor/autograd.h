@@ -37,9 +37,8 @@ enum class Unused : std::uint8_t { refused, zeros };
 /// @param dy the gradient by y, of y's shape; cast to y's dtype. Default: 1, where y has one element
 /// @param unused what happens for an x on which y does not depend
 /// @throws Error (shape) where y has more than one element and `dy` is absent, or `dy` has another shape than y;
-/// (domain) for an x
-///   without requires_grad(), as the graph of y does not record such an x, and, with Unused::refused, for an x on which
-///   y does not depend
+///   (domain) for an x without requires_grad(), as the graph of y does not record such an x, and, with Unused::refused,
+///   for an x on which y does not depend
 std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs, const std::optional<Tensor>& dy = {},
                               Unused unused = Unused::refused, At at = At::current());
 

@@ -103,10 +103,9 @@ constexpr bool has_our_layout() {
 /// @pre the elements do not change while the tensor, or an unrealized tensor that was computed from it, lives
 /// NOTE: each byte of a boolean other than 0 counts as true.
 /// @throws Error (domain) for a null `managed`, a major version other than 1, a device other than the host, a dtype
-/// that Strata does
-///   not have, more than one lane, ndim < 0, a null `shape` with ndim > 0, or null `data` with elements; (shape) for a
-///   negative size; (overflow) where the element count exceeds 64 bits or the memory exceeds the address space. The
-///   deleter has been called by then, if `managed` is not null.
+///   that Strata does not have, more than one lane, ndim < 0, a null `shape` with ndim > 0, or null `data` with
+///   elements; (shape) for a negative size; (overflow) where the element count exceeds 64 bits or the memory exceeds
+///   the address space. The deleter has been called by then, if `managed` is not null.
 template <dlpack::Managed M>
 Tensor from_dlpack(M* managed, At at = At::current()) {
   static_assert(dlpack::has_our_layout<M>(), "this is not the struct of DLPack");

@@ -91,9 +91,8 @@ Tensor as_tensor(const std::mdspan<T, Extents, Layout>& elements, At at = At::cu
 }
 /// The memory of strided_buffer(x) as an mdspan.
 /// @throws Error (shape) unless x.ndim() == Rank; (domain) unless T is the C++ type of x's dtype; (undefined) for
-/// strides that
-///   std::layout_stride cannot represent: strides <= 0 (of a flipped or expanded tensor: make it contiguous() first),
-///   and strides under which two indices share an element
+///   strides that std::layout_stride cannot represent: strides <= 0 (of a flipped or expanded tensor: make it
+///   contiguous() first), and strides under which two indices share an element
 template <class T, std::size_t Rank>
 StridedMdspan<const T, Rank> to_mdspan(const Tensor& x) {
   return to_mdspan<Rank>(to_memory_ref<T>(x));
@@ -186,10 +185,9 @@ S eigen_strides(const MapStrides& strides) {
 /// The memory of strided_buffer(x) as `Map`, an Eigen::Map<const Matrix, options, stride>. `x` has the shape (rows,
 /// columns), or (elements), which becomes a column, or a row where Matrix has one row at compile time.
 /// @throws Error (shape) for a rank other than 1 and 2, or sizes other than Matrix's compile-time sizes; (domain)
-/// unless Matrix::Scalar
-///   is the C++ type of x's dtype, or for memory that is not aligned as `options` says; (undefined) where the map
-///   cannot have the strides of `x`: without a stride argument it has those of a densely packed matrix in Matrix's
-///   storage order, so that a row-major tensor needs Eigen::RowMajor
+///   unless Matrix::Scalar is the C++ type of x's dtype, or for memory that is not aligned as `options` says;
+///   (undefined) where the map cannot have the strides of `x`: without a stride argument it has those of a densely
+///   packed matrix in Matrix's storage order, so that a row-major tensor needs Eigen::RowMajor
 template <class Map>
 Map to_map(const Tensor& x) {
   using Parameters = detail::MapParameters<Map>;

@@ -68,20 +68,18 @@ class Jit {
 
   /// Returns the results of the function. Realizes `inputs`.
   /// @throws Error (domain) where the function calls itself, directly or through another function; what the function
-  /// and its kernels
-  ///   throw; what an InterruptCheck of this thread throws (base/interrupt.h), also while this thread waits for another
-  ///   one
+  ///   and its kernels throw; what an InterruptCheck of this thread throws (base/interrupt.h), also while this thread
+  ///   waits for another one
   std::vector<Tensor> operator()(std::span<const Tensor> inputs);
   /// Writes result k of the function to the memory of outputs[k]. A replay whose inputs are realized allocates nothing
   /// and takes no lock (docs/real-time.md lists the conditions). NOTE: unrealized tensors that were computed from an
   /// output will read its new elements.
   /// @pre nobody else uses the memory of `outputs` during the call
   /// @throws Error (shape) where the numbers of outputs and results differ, or an output has another shape than its
-  /// result; (domain)
-  ///   for an output of another dtype or device than its result, that is a parameter, that is not realized memory of
-  ///   its own, that is read-only, or that shares memory with an input, another output or a tensor that the function
-  ///   reads or assigns to; as operator(). These checks precede a replay; in a call that is no replay the function has
-  ///   run by then.
+  ///   result; (domain) for an output of another dtype or device than its result, that is a parameter, that is not
+  ///   realized memory of its own, that is read-only, or that shares memory with an input, another output or a tensor
+  ///   that the function reads or assigns to; as operator(). These checks precede a replay; in a call that is no replay
+  ///   the function has run by then.
   void into(std::span<const Tensor> outputs, std::span<const Tensor> inputs);
 
   /// How many calls ran the function, including those that captured it.

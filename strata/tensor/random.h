@@ -66,8 +66,7 @@ Tensor dropout3d(const Tensor& x, double p = 0.5, bool training = true,
 /// that an input of mean 0 and variance 1 keeps both. feature_alpha_dropout() drops whole channels of (batch, channels,
 /// ...).
 /// @throws Error (domain) with `training` unless x is of floats and 0 <= p <= 1; (shape) from feature_alpha_dropout()
-/// for fewer than two
-///   dimensions
+///   for fewer than two dimensions
 Tensor alpha_dropout(const Tensor& x, double p = 0.5, bool training = true,
                      Generator generator = Generator::default_generator(), At at = At::current());
 Tensor feature_alpha_dropout(const Tensor& x, double p = 0.5, bool training = true,
@@ -92,9 +91,8 @@ Tensor gumbel_softmax(const Tensor& logits, const GumbelOptions& options = {},
 /// numbers, without rows * n. NOTE: an index whose weight is not above 0 (0, negative, NaN) is never drawn; where no
 /// other index is left the result is -1.
 /// @throws Error (shape) for another number of dimensions; (domain) unless `weights` are floats and count > 0, and
-/// where count > n
-///   without replacement; (domain), if the weights are in host memory at the call, for a weight that is negative,
-///   infinite or NaN and for a row with too few weights above 0
+///   where count > n without replacement; (domain), if the weights are in host memory at the call, for a weight that is
+///   negative, infinite or NaN and for a row with too few weights above 0
 Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement = false,
                    Generator generator = Generator::default_generator(), At at = At::current());
 

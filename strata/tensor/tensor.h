@@ -85,9 +85,8 @@ class Tensor {
   /// elements, the deleter is called at once. interop.h and dlpack.h have the same for spans, mdspan, Eigen and DLPack.
   /// @pre the memory stays valid and unchanged until the deleter is called; the bytes of booleans are 0 or 1
   /// @throws Error (domain) for null, or a dtype that is not a scalar's; (shape) for a size that is negative or
-  /// symbolic, or where the
-  ///   numbers of strides and dimensions differ; (overflow) where the element count exceeds 64 bits or the memory
-  ///   exceeds the address space. The caller keeps the memory then: the deleter is not called.
+  ///   symbolic, or where the numbers of strides and dimensions differ; (overflow) where the element count exceeds 64
+  ///   bits or the memory exceeds the address space. The caller keeps the memory then: the deleter is not called.
   static Tensor from_blob(void* first, const Ints& shape, DType dtype, BlobOptions options = {}, At at = At::current());
   /// from_blob() with the dtype of the C++ type T; memory behind a pointer to const is read-only.
   template <class T>

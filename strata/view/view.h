@@ -72,8 +72,7 @@ class View {
  public:
   /// A View in canonical form; row-major strides when none are given.
   /// @throws Error (shape) for a size that is not (shown to be) at least 0, for a number of strides or mask pairs other
-  /// than the
-  ///   rank, or for a mask that is outside the shape or has begin > end for every value of the variables;
+  ///   than the rank, or for a mask that is outside the shape or has begin > end for every value of the variables;
   ///   (overflow) when the number of elements, or the address of a valid index, does not fit in 64 bits.
   static View create(Ints shape, std::optional<Ints> strides = std::nullopt, Int offset = 0,
                      std::optional<Mask> mask = std::nullopt);
