@@ -40,8 +40,8 @@ Value picked(const Value& values, const Value& index);
 /// broadcast in front of the last axis. Sorts by index: O(log k) operations for each of k values (segments.cpp).
 Value summed_by_index(const Value& values, const Value& index, std::int64_t n);
 /// True iff summed_by_index() is estimated cheaper than comparing each place with each index, which takes places * k
-/// operations in each row. @param rows the shape in front of the last axis  @param index the shape of the index  @param
-/// places n Returns false where a size is symbolic.
+/// operations in each row; false where a size is symbolic.
+/// @param rows the shape in front of the last axis  @param index the shape of the index  @param places n
 bool is_sum_by_order(const Ints& rows, const Ints& index, const Int& places);
 /// `plain`, which is picked(values, index), with summed_by_index() as its gradient by `values`.
 Value picked_by_order(const Value& plain, const Value& values, const Value& index);
