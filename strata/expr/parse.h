@@ -72,7 +72,8 @@ class ExprProgram {
   /// The value of the text with names()[i] set to values[i]. A failure in a branch that is not taken does not count:
   /// an arm of select, `?:` or `if else`, or the right side of `and` and `or` when the left side decides.
   /// @throws Error, with the operator's column: (overflow) when an intermediate value does not fit in 64 bits; (domain)
-  ///   for a zero divisor. (domain) without a column for a wrong number of values. @pre compile() made this program
+  ///   for a zero divisor. (domain) without a column for a wrong number of values, and for a program that compile()
+  ///   did not make
   std::int64_t evaluate(std::span<const std::int64_t> values) const;
   /// Like evaluate, but arithmetic failures are returned in the Outcome instead of thrown. A wrong number of values
   /// throws.

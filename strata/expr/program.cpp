@@ -152,6 +152,7 @@ ExprProgram::Outcome ExprProgram::apply(Action action, std::span<const Outcome> 
 ExprProgram::Outcome ExprProgram::try_evaluate(std::span<const std::int64_t> values) const {
   STRATA_CHECK(values.size() == names_.size(), domain, "[evaluate] ", values.size(), " values for ", names_.size(),
                " names");
+  STRATA_CHECK(!steps_.empty(), domain, "[evaluate] the program is empty: compile() makes one of a text");
   std::vector<Outcome> stack;
   for (const Instruction& step : steps_) {
     if (step.kind == Kind::number) {

@@ -235,6 +235,11 @@ TEST(ExprProgram, DetectsOverflowAndZeroDivisorsWhereTheyCount) {
   EXPECT_THROW(program.evaluate(std::array<std::int64_t, 1>{1}), Error);
 }
 
+TEST(ExprProgram, AnEmptyOneIsRefused) {
+  EXPECT_THROW(ExprProgram().evaluate({}), Error);
+  EXPECT_THROW(ExprProgram().try_evaluate({}), Error);
+}
+
 TEST(ExprProgram, AgreesWithTheAlgebraAndTheOtherOracle) {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     const oracle::Case c = oracle::random_case(seed);
