@@ -248,7 +248,7 @@ TEST(Interop, WhatIsRefusedStaysTheCallers) {
   Floats storage = up_to(4);
   float* const p = storage.data();
   const std::int64_t huge = std::int64_t{1} << 62;
-  refused(ErrorKind::domain, "at null", {4}, {}, nullptr);
+  refused(ErrorKind::domain, "null address", {4}, {}, nullptr);
   refused(ErrorKind::domain, "is not the dtype of an element", {4}, {}, p, dtypes::none);
   refused(ErrorKind::shape, "has the size -1", {2, -1}, {}, p);
   refused(ErrorKind::shape, "1 strides for shape (2, 2)", {2, 2}, Index{1}, p);

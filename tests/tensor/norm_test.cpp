@@ -65,10 +65,10 @@ TEST(Normalization, LayerNormAndRmsNorm) {
   EXPECT_EQ(layer_norm(counted({0, 4}), {4}).shape(), Ints({0, 4}));
   expect_error([&] { layer_norm(x.tensor(), {3}); },
                "[layer_norm] the sizes (3,) are not the last sizes of an input of shape (2, 3, 4)");
-  expect_error([&] { layer_norm(x.tensor(), {}); }, "[layer_norm] over ()");
+  expect_error([&] { layer_norm(x.tensor(), {}); }, "[layer_norm] the sizes () are not the last");
   expect_error([&] { layer_norm(x.tensor(), {4}, counted({3})); },
                "a weight of shape (3,) does not match the sizes (4,)");
-  expect_error([&] { rms_norm(i64({1, 2}), {2}); }, "[rms_norm] of i64");
+  expect_error([&] { rms_norm(i64({1, 2}), {2}); }, "[rms_norm] the input has dtype i64");
 }
 
 TEST(Normalization, GroupsAndInstances) {

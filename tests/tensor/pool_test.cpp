@@ -162,7 +162,7 @@ TEST(Pooling, ErrorsNameTheSizes) {
   expect_error([&] { max_pool1d(x, 0); }, "[max_pool1d] kernel size 0");
   expect_error([&] { max_pool2d(counted({5}), 2); }, "[max_pool2d] the input has shape (5,)");
   expect_error([&] { avg_pool1d(x, 2, {.divisor_override = 0}); }, "[avg_pool1d] the divisor is 0");
-  expect_error([&] { avg_pool1d(i64({1, 2}, {1, 2}), 2); }, "[avg_pool1d] of i64");
+  expect_error([&] { avg_pool1d(i64({1, 2}, {1, 2}), 2); }, "[avg_pool1d] the input has dtype i64");
   expect_error([&] { adaptive_avg_pool1d(x, 0); }, "[adaptive_avg_pool1d] output size 0");
 }
 
