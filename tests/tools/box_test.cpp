@@ -148,11 +148,11 @@ TEST(Box, ErrorsHaveTheirColumnInTheWholeText) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"a << 2", "parse@3: [parse] there is no operator <<"},
       {"", "parse@1: [parse] the text is empty"},
-      {"a: 0..9", "parse@1: [parse] there are bounds, but nothing"},
+      {"a: 0..9", "parse@1: [parse] there are bounds, but no text"},
       {"a: 0..9; a + ", "parse@13: [parse] expected a value, found the end of the text"},
       {"a: 9..0; a", "domain@1: "},
       {"a: 0..9; a: 0..9; a", "parse@10: [parse] the name has bounds already"},
-      {"a: 0..9; a; a + 1", "parse@13: [parse] after a text"},
+      {"a: 0..9; a; a + 1", "parse@13: [parse] only 'valid ...' and"},
       {"a: 0..9; a; valid a < ", "parse@22: "},
       {"View(shape=(2,2), strides=(2,x))", "parse@30: [parse] unknown name 'x'"},
       {"View(shape=(2,2), strides=(2,1,1))", "shape@1: "},
