@@ -541,14 +541,11 @@ void Renderer::note_lines(std::size_t before, std::string_view head) const {
 
 std::string uops_to_cstyle(const Language& language, std::string_view function_name, const UOpGraph& uops,
                            const CStyleOptions& options) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   if (options.looks.any()) {
     CStyleOptions renamed = options;
     renamed.polls = std::exchange(renamed.looks, {});
     return uops_to_cstyle(language, function_name, uops, renamed);
   }
-#pragma GCC diagnostic pop
   STRATA_CHECK(rendering::is_name(function_name) && !rendering::is_reserved(function_name), domain, "[render] ",
                in_quotes(function_name), " is not a name of a function");
   STRATA_CHECK(!options.entry || language.gnu_vectors, domain, "[render] ", language.name,

@@ -31,10 +31,6 @@ const Language& OpenCLLanguageWithoutHalf();  ///< also for devices without cl_k
 const Language& MetalLanguage();
 const Language& WGSLLanguage();
 
-// GCC and clang warn about a deprecated field where they generate the constructors of its struct.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
 /// Additions to the text of a kernel.
 struct CStyleOptions {
   /// Adds `void NAME_entry(void* const* buffers, const long long* values)`, which calls the kernel. Only in C.
@@ -43,10 +39,9 @@ struct CStyleOptions {
   /// poll(void)`, which answers 1 to stop. Only in C.
   Polls polls = {};
   SourceLines* lines = nullptr;  ///< if not null, gets the UOps of each line
-  [[deprecated("renamed to polls")]] Polls looks = {};
+  /// The former name of polls, for one version. NOTE: not [[deprecated]], of which g++ warns in each initializer list.
+  Polls looks = {};
 };
-
-#pragma GCC diagnostic pop
 
 /// The source text of a kernel with the name `function_name`.
 /// @throws Error (domain) if verify() refuses the list, the name is not an identifier or is reserved, the language

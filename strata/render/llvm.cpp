@@ -44,8 +44,6 @@ struct Block {
 
 class LlvmKernel {
  public:
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   LlvmKernel(std::string_view name, const UOpGraph& list, const LlvmOptions& options)
       : name_(name),
         list_(list),
@@ -55,7 +53,6 @@ class LlvmKernel {
         text_(lines_ != nullptr),
         ops_(text_, options),
         values_(list.size()) {}
-#pragma GCC diagnostic pop
   std::string render();
 
  private:

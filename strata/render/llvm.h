@@ -33,10 +33,6 @@
 
 namespace strata {
 
-// GCC and clang warn about a deprecated field where they generate the constructors of its struct.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
 /// Options of the text. By default LLVM may not change a float: each op is rounded once, in the order of the list.
 struct LlvmOptions {
   bool contract = false;      ///< LLVM may form an fma of a product and the sum that uses it
@@ -47,17 +43,16 @@ struct LlvmOptions {
   /// that gives 1.
   Polls polls = {};
   SourceLines* lines = nullptr;  ///< if not null, is set to the UOps of each line of the text
-  [[deprecated("renamed to polls")]] Polls looks = {};
+  /// The former name of polls, for one version. NOTE: not [[deprecated]], of which g++ warns in each initializer list.
+  Polls looks = {};
 };
-
-#pragma GCC diagnostic pop
 
 /// The most blocks (LOOP, IF, SPECIAL) that may nest, and the most bytes of all DEFINE_LOCALs, which are on the stack.
 inline constexpr std::size_t kMostLlvmBlocks = 200;
 inline constexpr std::int64_t kMostLlvmLocalBytes = std::int64_t{1} << 20;
 
 /// The text of a module with two functions: `NAME`, internal, whose parameters are the buffers by slot, then `look` if
-/// options.looks has loops, then the variables in the order of the list; and `void NAME_entry(void* const* buffers,
+/// options.polls has loops, then the variables in the order of the list; and `void NAME_entry(void* const* buffers,
 /// const long long* values)`, which calls NAME with buffers[slot] and the values in that order. A SPECIAL is a loop
 /// over its values: one call runs all instances.
 /// @throws Error (domain) if verify() refuses the list, `name` is not an identifier, llvm_has() is false for an op, or
