@@ -158,7 +158,8 @@ Value with_shares(const Value& out, const Value& x, const Value& y) {
   if (!kTakesGradients || (!x.is_tracked() && !y.is_tracked())) return out;
   const std::array inputs = {x, y};
   const auto backward = [](const Value& dy, const Saved& saved) {
-    const Value a = saved[0], b = saved[1], apart = (a.eq(b) & a.isinf()).where(0, a - b);
+    const Value &a = saved[0], &b = saved[1];
+    const Value apart = (a.eq(b) & a.isinf()).where(0, a - b);
     const Value ahead = is_of_twos ? apart * std::numbers::ln2 : apart;
     return std::vector{dy * ahead.sigmoid(), dy * ahead.neg().sigmoid()};
   };

@@ -117,7 +117,7 @@ Value product_gradient(const Value& x, const Value& dy) {
   if (!x.is_tracked() && !dy.is_tracked()) return value;
   const std::array inputs = {x, dy};
   const auto backward = [](const Value& v, const Saved& saved) {
-    const Value a = saved[0], b = saved[1];
+    const Value &a = saved[0], &b = saved[1];
     const std::array inner = {Value(a.node().tracked({})), Value(b.node().tracked({}))};
     return gradients(product_gradient_by_pairs(inner[0], inner[1]), inner, v);
   };

@@ -298,7 +298,7 @@ Value with_one_value(const Value& x, const Value& mask, const Value& value, bool
 
 Value index(const Value& x, std::span<const Subscript> subscripts) {
   const Plan plan = Planner(x).plan(subscripts);
-  const Value there = seen(x, plan);
+  Value there = seen(x, plan);
   if (plan.by_tensors.empty()) return there;
   const Joined joined(plan.shape, plan.by_tensors);
   return joined.shaped(picked(joined.together(there).unsqueeze(-2), joined.index()));

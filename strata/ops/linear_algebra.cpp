@@ -62,7 +62,7 @@ Value triangle(const Value& x, bool upper, bool unit) { return upper ? x.triu(un
 Value triangular(const Value& a, const Value& b, bool upper, bool unit) {
   const Value x = triangular_value(a.detach(), b.detach(), unit, upper);
   const auto backward = [](const Value& dx, const Saved& saved) {
-    const Value matrix = saved[0];
+    const Value& matrix = saved[0];
     const bool is_upper = saved.number(0) != 0, is_unit = saved.number(1) != 0;
     const Value by_b = triangular(transposed(matrix), dx, !is_upper, is_unit);
     const Value by_a = -by_b.matmul(transposed(triangular(matrix, saved[1], is_upper, is_unit)));
@@ -111,7 +111,7 @@ Value determinant(const Value& a) {
   const Eliminated e = eliminated(a.detach());
   const Value value = e.lu.diagonal(0, -2, -1).prod(-1) * e.sign;
   const auto backward = [](const Value& dy, const Saved& saved) {
-    const Value x = saved[0];
+    const Value& x = saved[0];
     return std::vector{by_matrix(dy * determinant(x)) * transposed(inverse_of(x))};
   };
   return with_gradient(value, {&a, 1}, backward, Saved({a}));
@@ -160,7 +160,7 @@ std::vector<Value> by_factors(const Saved& saved, const Lu& f, const Value& inne
 }
 /// Computes the factors again, for a gradient. @throws Error (undefined) unless the matrices are square
 Lu factors_again(const Saved& saved) {
-  const Value a = saved[0];
+  const Value& a = saved[0];
   STRATA_CHECK(a.size(-2) == a.size(-1), undefined, "[lu] matrices of ", a.size(-2).render(), " by ",
                a.size(-1).render(), " have no gradient: only square matrices have one");
   return factors_of(a);
@@ -189,7 +189,7 @@ std::pair<Value, Value> orthogonal_factors(const Value& a, bool reduced);
 /// one. `saved` has the matrices, and whether the factors are reduced.
 std::vector<Value> by_orthogonal_factors(const Saved& saved, const std::optional<Value>& dq,
                                          const std::optional<Value>& dr) {
-  const Value a = saved[0];
+  const Value& a = saved[0];
   const bool reduced = saved.number(0) != 0;
   const std::int64_t m = a.size(-2).value(), n = a.size(-1).value();
   STRATA_CHECK(m == n || (m > n && reduced), undefined, "[qr] the ", reduced ? "reduced" : "complete",
