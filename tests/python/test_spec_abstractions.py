@@ -226,7 +226,7 @@ def test_lists_grow_at_their_end():
     uops = UOpGraph()
     first = uops.add(UOps.CONST, "int32", arg=1, insert_before=0)
     assert first.num == 0 and uops.add(UOps.CONST, "int32", arg=1) == first
-    with pytest.raises(ValueError, match="grows at its end"):
+    with pytest.raises(ValueError, match="grows at the end"):
         uops.add(UOps.CONST, "int32", arg=2, insert_before=0)
 
 
