@@ -161,7 +161,7 @@ LazyOp LazyOp::make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape) {
 
 LazyOp LazyOp::with_sources(Sources sources) const {
   if (const auto* range = std::get_if<IndexRange>(&arg())) return sources[0].in_range(*range);
-  if (is_annotation(op())) return make(Ops::DETACH, sources.first(1), {}, dtype(), shape());
+  if (is_annotation(op())) return make(Ops::DETACH, sources.first(1), {}, sources[0].dtype(), sources[0].shape());
   STRATA_ASSERT(sources.size() == src().size(), "[", name_of(op()), "] ", sources.size(), " sources in place of ",
                 src().size());
   if (std::equal(sources.begin(), sources.end(), src().begin())) return *this;

@@ -219,7 +219,7 @@ void check_phi(const Candidate& u) {
 void check_reduce(const Candidate& u) {
   const auto [op, loops] = std::get<LoopReduction>(u.arg);
   u.require(is_reduce(op), op, " is not a reduction");
-  u.require(loops >= 1 && loops + 2 <= static_cast<std::int64_t>(u.src.size()), loops, " loops among ", u.src.size(),
+  u.require(loops >= 1 && loops <= static_cast<std::int64_t>(u.src.size()) - 2, loops, " loops among ", u.src.size(),
             " sources: the sources are a first value, other values, then at least one loop");
   const auto values = u.src.size() - static_cast<std::size_t>(loops);
   for (const UOp loop : u.src.subspan(values))

@@ -224,17 +224,17 @@ const std::array kRules = {
                                                               return {dy, -dy * alu(Ops::ROUND, (a(y) - y) / b(y))}; }},
   GradientRule{Ops::MAX,           "dy to the larger",        [](L y, L dy) { return of_the_chosen(y, dy, Ops::MAX); }},
   GradientRule{Ops::MIN,           "dy to the smaller",       [](L y, L dy) { return of_the_chosen(y, dy, Ops::MIN); }},
-  GradientRule{Ops::POW,           "dy*b*a^(b-1), dy*y*log(a)",of_power},
-  GradientRule{Ops::ATAN2,         "dy*b/(a*a+b*b), -dy*a/(a*a+b*b)",[](L y, L dy) -> Grads {
+  GradientRule{Ops::POW,           "dy*b*a^(b-1), dy*y*log(a)", of_power},
+  GradientRule{Ops::ATAN2,         "dy*b/(a*a+b*b), -dy*a/(a*a+b*b)", [](L y, L dy) -> Grads {
                                                               const LazyOp scaled = dy / (a(y) * a(y) + b(y) * b(y));
                                                               return {scaled * b(y), -scaled * a(y)}; }},
-  GradientRule{Ops::WHERE,         "0, dy where a, dy where not",[](L y, L dy) -> Grads { const LazyOp zero = number(dy, 0);
+  GradientRule{Ops::WHERE,         "0, dy where a, dy where not", [](L y, L dy) -> Grads { const LazyOp zero = number(dy, 0);
                                                               return {std::nullopt, choose(a(y), dy, zero), choose(a(y), zero, dy)}; }},
   GradientRule{Ops::MULACC,        "dy*b, dy*a, dy",          [](L y, L dy) -> Grads { return {dy * b(y), dy * a(y), dy}; }},
   GradientRule{Ops::SUM,           "dy, expanded",            [](L y, L dy) -> Grads { return {widened(dy, a(y))}; }},
   GradientRule{Ops::PROD,          "dy times the others",     of_product},
-  GradientRule{Ops::REDUCE_MAX,    "dy to the largest, in equal parts",of_the_extremes},
-  GradientRule{Ops::REDUCE_MIN,    "dy to the smallest, in equal parts",of_the_extremes},
+  GradientRule{Ops::REDUCE_MAX,    "dy to the largest, in equal parts", of_the_extremes},
+  GradientRule{Ops::REDUCE_MIN,    "dy to the smallest, in equal parts", of_the_extremes},
   GradientRule{Ops::RESHAPE,       "dy, reshaped",            [](L y, L dy) -> Grads { return {dy.reshape(a(y).shape())}; }},
   GradientRule{Ops::PERMUTE,       "dy, permuted back",       of_permute},
   GradientRule{Ops::EXPAND,        "the sum of dy",           of_expand},

@@ -165,12 +165,9 @@ class Recomputation {
 }  // namespace
 
 int op_cost(Ops op) {
+  if (is_annotation(op)) return 0;
   switch (op) {
     case Ops::NOOP:
-    case Ops::REQUIRES_GRAD:
-    case Ops::DETACH:
-    case Ops::CUSTOM_GRAD:
-    case Ops::IN_RANGE:
     case Ops::BITCAST: return 0;
     case Ops::DIV:
     case Ops::RECIP:

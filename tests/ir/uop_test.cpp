@@ -311,6 +311,10 @@ TEST(UOpChecks, Accumulators) {
       "least one loop",
       UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, -1}));
   REFUSES(
+      "[REDUCE] 9223372036854775807 loops among 3 sources: the sources are a first value, other values, then at "
+      "least one loop",
+      UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, INT64_MAX}));
+  REFUSES(
       "[REDUCE] 1 loops among 2 sources: the sources are a first value, other values, then at "
       "least one loop",
       UOps::REDUCE, float32, {x.f, x.loop}, (LoopReduction{Ops::SUM, 1}));
