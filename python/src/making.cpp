@@ -74,99 +74,134 @@ void bind_data(Functions& f) {
       "tensor", "data, " STRATA_TAIL,
       [](const py::object& data, const py::object& dtype, const py::object& device, bool requires_grad) {
         const Tensor out = made_tensor(data.ptr(), dtype.ptr(), device.ptr(), false);
-        // The memory of a tensor made from a list or a number is already new.
+        // A tensor that was made from a list or a number has memory of its own already.
         const bool is_own = PyList_Check(data.ptr()) || PyTuple_Check(data.ptr()) || out.ndim() == 0;
         const Tensor given = tensor_in(data.ptr()) != nullptr ? out.detach() : out;
         return finished(is_own ? given : copied_tensor(out), nullptr, requires_grad);
       },
-      "A tensor with a copy of the data, which Tensor() would share.");
+      "A tensor with a copy of `data`: a number, nested lists of numbers, an array or a tensor. "
+      "(Tensor() and as_tensor() share memory.) Without `dtype`, floats become float32, integers "
+      "int64 and bools bool; arrays and tensors keep their dtype. The copy of a tensor is detached "
+      "from its graph.");
   f.function(
       "as_tensor", "data, dtype=None, device=None",
       [](const py::object& data, const py::object& dtype, const py::object& device) {
         return made_tensor(data.ptr(), dtype.ptr(), device.ptr(), false);
       },
-      "A tensor over the memory of the data where that can be, the same tensor where it is one.");
+      "`data` as a tensor. A tensor is returned as it is, if `dtype` and `device` do not change "
+      "it. An array or another object with memory shares its memory, if the strides allow this; "
+      "numbers and lists are copied.");
 }
 
 void bind_filled(Functions& f) {
-  f.making("zeros", "*shape|size=(), " STRATA_TAIL, &of_sizes<&Tensor::zeros>, "Zeros: zeros(2, 3) or zeros((2, 3)).");
-  f.making("ones", "*shape|size=(), " STRATA_TAIL, &of_sizes<&Tensor::ones>, "Ones: ones(2, 3) or ones((2, 3)).");
+  f.making("zeros", "*shape|size=(), " STRATA_TAIL, &of_sizes<&Tensor::zeros>,
+           "A tensor of zeros, by default float32: zeros(2, 3) or zeros((2, 3)) has shape (2, 3).");
+  f.making("ones", "*shape|size=(), " STRATA_TAIL, &of_sizes<&Tensor::ones>,
+           "A tensor of ones, by default float32: ones(2, 3) or ones((2, 3)) has shape (2, 3).");
   f.making("empty", "*shape|size=(), " STRATA_TAIL, &of_sizes<&Tensor::empty>,
-           "Memory whose elements have no defined values.");
+           "A tensor whose elements have unspecified values, by default float32.");
   f.making("full", "shape|size, fill_value|value, " STRATA_TAIL, &full_of,
-           "One value; float32, int64 or bool as it is.");
+           "A tensor whose elements are all `fill_value`. The default dtype is float32, int64 or bool "
+           "for a float, an integer or a bool.");
   f.op(
       "zeros_like", "*, dtype=None, requires_grad=False",
       [](const Tensor& x, const std::optional<DType>& dtype, bool g) { return like(x.zeros_like(), dtype, g); },
-      "Zeros of the same shape, dtype and device.");
+      "A tensor of zeros with the shape, the dtype (unless `dtype` is given) and the device of "
+      "this tensor.");
   f.op(
       "ones_like", "*, dtype=None, requires_grad=False",
       [](const Tensor& x, const std::optional<DType>& dtype, bool g) { return like(x.ones_like(), dtype, g); },
-      "Ones of the same shape, dtype and device.");
+      "A tensor of ones with the shape, the dtype (unless `dtype` is given) and the device of this "
+      "tensor.");
   f.op(
       "empty_like", "*, dtype=None, requires_grad=False",
       [](const Tensor& x, const std::optional<DType>& dtype, bool g) {
         return finished(Tensor::empty(x.shape(), dtype.value_or(x.dtype())), &x.device(), g);
       },
-      "Memory of the same shape, dtype and device.");
+      "A tensor of unspecified values with the shape, the dtype (unless `dtype` is given) and the "
+      "device of this tensor.");
   f.op(
       "full_like", "fill_value|value, *, dtype=None, requires_grad=False",
       [](const Tensor& x, const Number& v, const std::optional<DType>& dtype, bool g) {
         if (!dtype) return finished(x.full_like(v), nullptr, g);
         return finished(Tensor::full(x.shape(), v, *dtype), &x.device(), g);
       },
-      "One value, of the same shape, dtype and device.");
-  f.method("new_zeros", "*shape|size", &Tensor::new_zeros, "Zeros of the same dtype and device.");
-  f.method("new_ones", "*shape|size", &Tensor::new_ones, "Ones of the same dtype and device.");
-  f.method("new_empty", "*shape|size", &Tensor::new_empty, "Memory of the same dtype and device.");
-  f.method("new_full", "shape|size, fill_value|value", &Tensor::new_full, "One value, of the same dtype and device.");
+      "A tensor whose elements are all `fill_value`, with the shape, the dtype (unless `dtype` is "
+      "given) and the device of this tensor.");
+  f.method("new_zeros", "*shape|size", &Tensor::new_zeros,
+           "A tensor of zeros of the given shape, with the dtype and device of this tensor.");
+  f.method("new_ones", "*shape|size", &Tensor::new_ones,
+           "A tensor of ones of the given shape, with the dtype and device of this tensor.");
+  f.method("new_empty", "*shape|size", &Tensor::new_empty,
+           "A tensor of unspecified values of the given shape, with the dtype and device of this tensor.");
+  f.method("new_full", "shape|size, fill_value|value", &Tensor::new_full,
+           "A tensor of the given shape whose elements are all `fill_value`, with the dtype and device "
+           "of this tensor.");
   f.making("arange", "start|begin, end|stop=None, step=1, " STRATA_TAIL, &counted,
-           "start, start + step, ... before end; arange(end) begins with 0. int64 where all are "
-           "integers, else float32.");
+           "The numbers start, start + step, ... up to, but without, `end`, as a vector. arange(end) "
+           "begins with 0. The default dtype is int64 if start, end and step are integers, else "
+           "float32. Raises DomainError if `step` is 0 or leads away from `end`.");
   f.making(
       "linspace", "start|begin, end|stop, steps|num=50, " STRATA_TAIL,
       [](double begin, double end, std::int64_t steps, const std::optional<DType>& dtype, const Device* device,
          bool g) { return finished(Tensor::linspace(begin, end, steps, dtype.value_or(dtypes::float32)), device, g); },
-      "So many numbers from start to end, both among them.");
+      "A vector of `steps` evenly spaced numbers from `start` to `end`, both included. Raises "
+      "DomainError if `steps` is negative.");
   f.making(
       "logspace", "start|begin, end|stop, steps|num=50, base=10.0, " STRATA_TAIL,
       [](double begin, double end, std::int64_t steps, double base, const std::optional<DType>& dtype,
          const Device* device, bool g) {
         return finished(Tensor::logspace(begin, end, steps, base, dtype.value_or(dtypes::float32)), device, g);
       },
-      "Powers of the base with exponents from start to end.");
+      "A vector of `steps` powers of `base`, whose exponents are evenly spaced from `start` to "
+      "`end`, both included.");
   f.making(
       "eye", "n|rows|N, m|columns|M=None, " STRATA_TAIL,
       [](std::int64_t n, const std::optional<std::int64_t>& m, const std::optional<DType>& dtype, const Device* device,
          bool g) { return finished(Tensor::eye(n, m, dtype.value_or(dtypes::float32)), device, g); },
-      "Ones on the diagonal, zeros elsewhere.");
+      "A matrix of `n` rows and `m` columns (by default n), with ones on its main diagonal and "
+      "zeros elsewhere.");
   f.function("tril_indices", "row|rows, col|columns, offset=0", &Tensor::tril_indices,
-             "The indices of the lower triangle, (2, count).");
+             "The row and column indices of the elements that tril(offset) keeps of a matrix of `row` "
+             "rows and `col` columns: int64 of shape (2, count).");
   f.function("triu_indices", "row|rows, col|columns, offset=0", &Tensor::triu_indices,
-             "The indices of the upper triangle, (2, count).");
+             "The row and column indices of the elements that triu(offset) keeps of a matrix of `row` "
+             "rows and `col` columns: int64 of shape (2, count).");
 }
 
 void bind_random_numbers(Functions& f) {
   f.making("rand", "*shape|size=(), dtype=None, generator=None, device=None, requires_grad=False", &uniform,
-           "Uniform in [0, 1).");
+           "Random numbers, uniform in [0, 1), by default float32. Raises DomainError if `dtype` is not "
+           "a float dtype.");
   f.making("randn", "*shape|size=(), dtype=None, generator=None, device=None, requires_grad=False", &gaussian,
-           "Normal, mean 0 and deviation 1.");
+           "Random numbers of the normal distribution with mean 0 and standard deviation 1, by default "
+           "float32. Raises DomainError if `dtype` is not a float dtype.");
   f.making("randint", "low, high=None, size|shape=None, dtype=None, generator=None, device=None", &integers,
-           "Integers from low to high - 1: randint(10, (2, 3)), randint(5, 10, (2, 3)).");
-  f.op("rand_like", "generator=None", &rand_like, "Uniform in [0, 1), of the same shape, dtype and device.");
-  f.op("randn_like", "generator=None", &randn_like, "Normal, of the same shape, dtype and device.");
+           "Uniform random integers in [low, high), by default int64. randint(10, (2, 3)) has low = 0; "
+           "randint(5, 10, (2, 3)) names both. Raises DomainError unless low < high.");
+  f.op("rand_like", "generator=None", &rand_like, "rand() with the shape, dtype and device of this tensor.");
+  f.op("randn_like", "generator=None", &randn_like, "randn() with the shape, dtype and device of this tensor.");
   f.op("randint_like", "low, high, generator=None", &randint_like,
-       "Integers from low to high - 1, of the same shape, dtype and device.");
+       "randint() in [low, high) with the shape, dtype and device of this tensor.");
   f.function("normal", "mean, std|deviation, generator=None", &normal,
-             "Normal, of a mean and a deviation for each element.");
-  f.making("randperm", "n, generator=None", &randperm, "0 ... n-1 in random order, int64.");
-  f.op("bernoulli", "generator=None", &bernoulli, "1 with the probability that the element is, else 0.");
+             "Random numbers of normal distributions: each element has its own mean and standard "
+             "deviation, from the tensors `mean` and `std`, which broadcast.");
+  f.making("randperm", "n, generator=None", &randperm,
+           "The integers 0, 1, ..., n - 1 in random order: int64 of shape (n,). Raises DomainError if n "
+           "is negative.");
+  f.op("bernoulli", "generator=None", &bernoulli,
+       "Random zeros and ones: an element is 1 with a probability that is the element of this "
+       "tensor, in [0, 1]. The result has the shape, dtype and device of this tensor. Raises "
+       "DomainError unless this tensor is of floats.");
   f.op("multinomial", "num_samples|count, replacement=False, generator=None", &multinomial,
-       "Indices drawn by the weights of the last axis. What has a weight that is not above 0 is "
-       "never drawn; -1 where nothing else is left. int64.");
+       "Draws `num_samples` indices of the last axis, with probabilities proportional to the "
+       "elements, the weights: int64 of shape (num_samples,) for weights of shape (n,), or (rows, "
+       "num_samples) for (rows, n). An index whose weight is not above 0 is never drawn; if no "
+       "other index is left, the result is -1. Raises DomainError if the weights are not floats, or "
+       "if num_samples > n without replacement.");
   f.function(
       "manual_seed", "seed", [](std::int64_t seed) { manual_seed(static_cast<std::uint64_t>(seed)); },
-      "Seeds the default generator: random numbers from the beginning of a sequence.");
+      "Sets the seed of the default generator. Equal seeds give equal sequences of random numbers.");
 }
 
 /// Functions for initial values that tinygrad has as static methods of Tensor.
@@ -176,31 +211,38 @@ void bind_initial_values(Functions& f) {
       [](const Ints& shape, double low, double high, const std::optional<DType>& dtype) {
         return nn::uniform(shape, low, high, dtype.value_or(dtypes::float32));
       },
-      "Uniform between two bounds.");
+      "Random numbers, uniform in [low, high). Raises DomainError if low > high.");
   f.making(
       "kaiming_uniform", "*shape|size=(), a=0.01, dtype=None",
       [](const Ints& shape, double slope, const std::optional<DType>& dtype) {
         return nn::kaiming_uniform(shape, slope, dtype.value_or(dtypes::float32));
       },
-      "He et al., 2015: uniform within sqrt(6 / ((1 + a**2) * inputs)).");
+      "Initial values of He et al., 2015, for a leaky ReLU of negative slope `a`: uniform in [-b, "
+      "b), where b = sqrt(6 / ((1 + a**2) * fan_in)). For a weight of shape (out, in, sizes...), "
+      "fan_in is in * product(sizes). Raises ShapeError below two dimensions.");
   f.making(
       "kaiming_normal", "*shape|size=(), a=0.01, dtype=None",
       [](const Ints& shape, double slope, const std::optional<DType>& dtype) {
         return nn::kaiming_normal(shape, slope, dtype.value_or(dtypes::float32));
       },
-      "He et al., 2015: normal, of a third of that variance.");
+      "Initial values of He et al., 2015, with the variance of kaiming_uniform(): normal, with "
+      "mean 0 and standard deviation sqrt(2 / ((1 + a**2) * fan_in)).");
   f.making(
       "glorot_uniform", "*shape|size=(), gain=1.0, dtype=None",
       [](const Ints& shape, double gain, const std::optional<DType>& dtype) {
         return nn::xavier_uniform(shape, gain, dtype.value_or(dtypes::float32));
       },
-      "Glorot and Bengio, 2010: uniform within sqrt(6 / (inputs + outputs)).");
+      "Initial values of Glorot and Bengio, 2010: uniform in [-b, b), where b = gain * sqrt(6 / "
+      "(fan_in + fan_out)). For a weight of shape (out, in, sizes...), fan_in is in * "
+      "product(sizes), and fan_out is out * product(sizes). Raises ShapeError below two dimensions.");
 }
 
 }  // namespace
 
 void bind_generator(py::module_& m) {
-  py::class_<Generator>(m, "Generator", "Where random numbers come from: a seed, and how many were drawn.")
+  py::class_<Generator>(m, "Generator",
+                        "A generator of random numbers. Its state is a seed and the count of the numbers drawn so "
+                        "far; equal states give equal numbers on every device.")
       .def(py::init<std::uint64_t>(), py::arg("seed") = 0)
       .def(
           "manual_seed",
@@ -208,15 +250,15 @@ void bind_generator(py::module_& m) {
             g.manual_seed(seed);
             return g;
           },
-          py::arg("seed"), "From the beginning of another sequence.")
+          py::arg("seed"), "Sets the seed and the count of drawn numbers to 0. Returns the generator.")
       .def(py::pickle([](Generator& g) { return py::make_tuple(g.seed(), g.draw(0)); },
                       [](const py::tuple& state) {
                         Generator out(py::cast<std::uint64_t>(state[0]));
                         out.draw(py::cast<std::uint64_t>(state[1]));
                         return out;
                       }))
-      .def_property_readonly("seed", &Generator::seed, "The seed.")
-      .def("initial_seed", &Generator::seed, "The seed.");
+      .def_property_readonly("seed", &Generator::seed, "The seed of the sequence.")
+      .def("initial_seed", &Generator::seed, "The seed of the sequence.");
 }
 
 void bind_making(Functions& f) {

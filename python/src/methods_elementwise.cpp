@@ -68,50 +68,62 @@ Tensor cast_to(const Tensor& x) {
 
 void bind_casts(Functions& f) {
   f.method("to", "what=None, dtype=None, device=None", &moved_to,
-           "In another dtype, on another device, or both; or as another tensor is.");
+           "The same elements in another dtype, on another device, or both: to(dtype), to(device), "
+           "to(device, dtype). to(other) takes the dtype and the device of the tensor `other`. A dtype "
+           "or a device may be given by name; a name that is neither raises DomainError.");
   f.method(
       "type_as", "other", [](const Tensor& x, const Tensor& other) { return x.cast(other.dtype()); },
-      "In the dtype of another tensor.");
-  f.method("float", "", &cast_to<float>, "In float32.");
-  f.method("double", "", &cast_to<double>, "In float64.");
-  f.method("half", "", [](const Tensor& x) { return x.cast(dtypes::float16); }, "In float16.");
-  f.method("bfloat16", "", [](const Tensor& x) { return x.cast(dtypes::bfloat16); }, "In bfloat16.");
-  f.method("int", "", &cast_to<std::int32_t>, "In int32.");
-  f.method("long", "", &cast_to<std::int64_t>, "In int64.");
-  f.method("short", "", &cast_to<std::int16_t>, "In int16.");
-  f.method("char", "", &cast_to<std::int8_t>, "In int8.");
-  f.method("byte", "", &cast_to<std::uint8_t>, "In uint8.");
-  f.method("bool", "", &cast_to<bool>, "Whether each element is not 0.");
+      "The same values in the dtype of the tensor `other`.");
+  f.method("float", "", &cast_to<float>, "The same values as float32.");
+  f.method("double", "", &cast_to<double>, "The same values as float64.");
+  f.method("half", "", [](const Tensor& x) { return x.cast(dtypes::float16); }, "The same values as float16.");
+  f.method("bfloat16", "", [](const Tensor& x) { return x.cast(dtypes::bfloat16); }, "The same values as bfloat16.");
+  f.method("int", "", &cast_to<std::int32_t>, "The same values as int32; fractions are cut off, as by cast().");
+  f.method("long", "", &cast_to<std::int64_t>, "The same values as int64; fractions are cut off, as by cast().");
+  f.method("short", "", &cast_to<std::int16_t>, "The same values as int16; fractions are cut off, as by cast().");
+  f.method("char", "", &cast_to<std::int8_t>, "The same values as int8; fractions are cut off, as by cast().");
+  f.method("byte", "", &cast_to<std::uint8_t>, "The same values as uint8; fractions are cut off, as by cast().");
+  f.method("bool", "", &cast_to<bool>, "A tensor of bools: True for each element that is not 0.");
   f.op(
       "is_floating_point", "", [](const Tensor& x) { return x.dtype().is_float(); },
-      "Whether the elements are floats.");
+      "True if the dtype is a float dtype.");
   f.op(
       "is_signed", "", [](const Tensor& x) { return x.dtype().is_float() || x.dtype().is_signed_int(); },
-      "Whether the dtype has numbers below 0.");
+      "True if the dtype has negative numbers: a float dtype or a signed integer dtype.");
   f.op(
       "element_size", "", [](const Tensor& x) { return static_cast<std::int64_t>(x.itemsize()); },
-      "Bytes of an element.");
+      "The size of an element in bytes.");
 }
 
 void bind_activations(Functions& f) {
   f.op("gelu", "approximate='none'", &gelu_of,
-       "x times the normal distribution's share below x; approximate='tanh' for the formula with "
-       "tanh.");
+       "x times the cumulative distribution function of the standard normal distribution at x. "
+       "approximate='tanh' uses the approximation with tanh.");
 }
 
 void bind_of_several(Functions& f) {
-  f.function("where", "condition|mask, a|x|input, b|y|other", &Tensor::where, "a where the condition holds, else b.");
+  f.function("where", "condition|mask, a|x|input, b|y|other", &Tensor::where,
+             "Elements of `a` at which `condition`, a tensor of bools, is true, else elements of `b`. The "
+             "three broadcast.");
   f.method("where", "condition|a, other|b", &where_method,
-           "x.where(condition, other): x where the condition holds, else the other. A condition "
-           "takes both: condition.where(a, b), where `a` is no tensor of bools.");
+           "x.where(condition, other): elements of x at which `condition`, a tensor of bools, is true, "
+           "else elements of `other`. On a tensor of bools, condition.where(a, b) means elements of `a` "
+           "at which the tensor is true, else elements of `b`; the first argument is then not a tensor "
+           "of bools. Raises DomainError if neither is a condition.");
   f.op("allclose", "other, rtol=1e-05, atol=1e-08, equal_nan=False", &Tensor::allclose,
-       "Whether all elements are close. Realizes.", Gil::release);
-  f.op("equal", "other", &Tensor::equal, "Whether both have the same shape and elements. Realizes.", Gil::release);
+       "True if isclose() is true for all elements: |x - other| <= atol + rtol * |other|. Realizes "
+       "both tensors.",
+       Gil::release);
+  f.op("equal", "other", &Tensor::equal,
+       "True if the shapes are equal and all elements are equal; False if an element is NaN. "
+       "Realizes both tensors.",
+       Gil::release);
   f.op(
       "nan_to_num", "nan=None, posinf|inf=None, neginf|neg_inf=None",
       [](const Tensor& x, const std::optional<double>& nan, const std::optional<double>& inf,
          const std::optional<double>& neg_inf) { return x.nan_to_num(nan.value_or(0), inf, neg_inf); },
-      "NaN and infinities replaced, by default by 0, the largest and the least numbers.");
+      "Replaces NaN by `nan` (default 0), infinity by `posinf` and -infinity by `neginf` (by "
+      "default the largest and the least number of the dtype).");
 }
 
 }  // namespace
@@ -123,20 +135,20 @@ void bind_elementwise(Functions& f) {
       [](const Tensor& x, const Operand& other, const Number& alpha) {
         return is_one(alpha) ? x.add(other) : x.add(other, alpha);
       },
-      "x + alpha * other");
+      "x + alpha * other. The operands broadcast.");
   f.op(
       "sub", "other|b|y, *, alpha=1",
       [](const Tensor& x, const Operand& other, const Number& alpha) {
         return is_one(alpha) ? x.sub(other) : x.sub(other, alpha);
       },
-      "x - alpha * other");
+      "x - alpha * other. The operands broadcast.");
   f.op("div", "other|b|y, *, rounding_mode=None", &rounded_quotient,
-       "x / other; integers give float32. rounding_mode='floor' or 'trunc' rounds, and keeps "
-       "integers.");
+       "x / other; integers give float32. rounding_mode='floor' rounds towards -infinity and "
+       "rounding_mode='trunc' towards 0; both keep integer dtypes.");
   f.op(
       "round", "decimals=0",
       [](const Tensor& x, std::int64_t decimals) { return decimals == 0 ? x.round() : x.round(decimals); },
-      "To the nearest, ties to even, with so many decimals.");
+      "Rounds to the nearest number of `decimals` decimal places, ties to even.");
   bind_casts(f);
   bind_activations(f);
   bind_of_several(f);

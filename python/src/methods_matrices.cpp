@@ -20,27 +20,40 @@ std::vector<Tensor> qr_of(const Tensor& a, const std::string& mode) {
 
 void bind_systems(Functions& f) {
   f.op("det", "", &linalg::det,
-       "The determinant of the matrices in the last two axes. Its gradient at a singular one is "
+       "The determinants of the matrices in the last two axes. The gradient at a singular matrix is "
        "NaN.");
-  f.op("slogdet", "", &linalg::slogdet, "The sign of the determinant, and the logarithm of its absolute value.");
-  f.op("logdet", "", &linalg::logdet, "The logarithm of the determinant, NaN where that is below 0.");
+  f.op("slogdet", "", &linalg::slogdet,
+       "The sign of the determinant, and the logarithm of its absolute value, which is -infinity "
+       "for the determinant 0.");
+  f.op("logdet", "", &linalg::logdet, "The logarithm of the determinant; NaN for a negative determinant.");
   f.op("inverse", "", &linalg::inv,
-       "The inverse of the matrices in the last two axes. A singular one gives infinities or NaN.");
+       "The inverses of the matrices in the last two axes. A singular matrix gives infinities or "
+       "NaN.");
   f.function("solve", "A|a, B|b", &linalg::solve,
-             "X with A @ X == B: of matrices (..., n, k), or vectors (..., n). A singular A gives "
-             "infinities or NaN.");
+             "The solution X of A @ X == B. `A` is (..., n, n). `B` is (..., n, k), or (..., n) if it has "
+             "one dimension less than `A`. A singular A gives infinities or NaN. Raises ShapeError if A "
+             "is not square, or has another number of rows than B.");
   f.function(
       "solve_triangular", "A|a, B|b, *, upper, left=True, unitriangular=False",
       [](const Tensor& a, const Tensor& b, bool upper, bool left, bool unitriangular) {
         return linalg::solve_triangular(a, b, {.upper = upper, .unitriangular = unitriangular, .left = left});
       },
-      "X with A @ X == B (or X @ A == B), one triangle of A being read.");
+      "The solution X of A @ X == B, or of X @ A == B with left=False, for a triangular A. Only "
+      "the upper or the lower triangle of A is read; with `unitriangular` its diagonal counts as "
+      "ones.");
   f.op("cholesky", "upper=False", &linalg::cholesky,
-       "L with L @ L.T == x, of the lower triangle of x; NaN where x is not positive definite.");
+       "The Cholesky factor L, a lower triangular matrix with L @ L.T == x, or L.T with `upper`. "
+       "Only the lower triangle of x is read. NaN if x is not positive definite.");
   f.op("qr", "mode='reduced'", &qr_of,
-       "Q and R with Q @ R == x: orthogonal columns, and a triangle. mode: reduced, complete or r.");
-  f.function("_lu", "A|a", &lu_of, "P, L and U with P @ L @ U == A: an order of rows, and two triangles.");
-  f.op("matrix_exp", "", &linalg::matrix_exp, "The exponential of matrices: the sum of x^k / k!.");
+       "The QR factorization of matrices (..., m, n): Q, whose columns are orthonormal, and the "
+       "upper triangular R, with Q @ R == x. For mode='reduced' Q is (..., m, min(m, n)), for "
+       "'complete' (..., m, m). For 'r' Q is an empty tensor.");
+  f.function("_lu", "A|a", &lu_of,
+             "The LU factorization with partial pivoting: P @ L @ U == A, with a permutation matrix P, a "
+             "lower triangular L with ones on its diagonal, and an upper triangular U.");
+  f.op("matrix_exp", "", &linalg::matrix_exp,
+       "The exponential of the square matrices in the last two axes: the sum of x^k / k! over all k "
+       ">= 0.");
 }
 
 /// The strides of a shape in row-major order.
@@ -73,17 +86,17 @@ Tensor made_like(const Tensor& x, const py::object& data, const std::optional<DT
 
 void bind_layout_of_elements(Functions& f) {
   f.method("stride", "axis=None", &stride_of,
-           "How many elements apart neighbours along an axis, or along all, lie in the memory that "
-           "the tensor has or "
-           "will have: row-major.");
+           "The strides of the tensor's memory in elements, as a tuple, or the stride of one axis. The "
+           "memory is row-major.");
   f.method(
       "is_contiguous", "", [](const Tensor&) { return true; },
-      "True: whoever reads a tensor's memory finds its elements in row-major order.");
+      "Always True: the memory of a tensor is read in row-major order.");
   f.method(
       "storage_offset", "", [](const Tensor&) { return std::int64_t{0}; },
-      "0: a tensor's memory begins with its first element.");
+      "Always 0: the memory of a tensor begins with its first element.");
   f.method("new_tensor", "data, dtype=None, requires_grad=False", &made_like,
-           "A copy of data, by default of this dtype, on this device.");
+           "A tensor with a copy of `data` on the device of this tensor, by default with the dtype of "
+           "this tensor.");
   f.op(
       "as_strided_scatter", "src|source, size|shape, stride|strides, storage_offset|offset=0",
       [](const Tensor& x, const Tensor& source, const Ints& size, const Ints& strides, std::int64_t offset) {
@@ -93,10 +106,12 @@ void bind_layout_of_elements(Functions& f) {
                      render(source.shape()), " does not match the shape ", render(places.shape()));
         return x.put(places, source.cast(x.dtype()));
       },
-      "With the source where as_strided() looks.");
+      "A copy of x in which the elements that as_strided(size, stride, storage_offset) reads are "
+      "those of `src`. Raises ShapeError if the shape of `src` is not `size`.");
   f.function(
       "chain_matmul", "*matrices", [](std::span<const Tensor> t) { return Tensor::multi_dot(t); },
-      "The product of matrices, in the order that takes the least work.");
+      "The same as multi_dot(): the matrix product of all arguments, in the order of "
+      "multiplications that takes the least work.");
 }
 
 }  // namespace

@@ -188,12 +188,14 @@ Tensors mesh(std::span<const Tensor> tensors, const std::string& indexing) {
 }
 
 void bind_shapes(Functions& f) {
-  f.op("view", "*shape", &viewed, "As reshape(); of a dtype, as bitcast().");
-  f.op("size", "axis=None", &sizes_of_tensor, "The sizes, as a tuple; or one of them.");
-  f.method("dim", "", &Tensor::ndim, "How many dimensions there are.");
+  f.op("view", "*shape", &viewed, "view(shape) is reshape(shape); view(dtype) is bitcast(dtype).");
+  f.op("size", "axis=None", &sizes_of_tensor, "The shape as a tuple of sizes, or the size of one axis.");
+  f.method("dim", "", &Tensor::ndim, "The number of dimensions.");
   f.op("transpose", "*axes=(), dim0|axis0=None, dim1|axis1=None", &transposed,
-       "Two axes swapped, by default the last ones; three and more are the order of all.");
-  f.op("squeeze", "axis=None", &squeezed, "Without dimensions of size 1: all of them, or those that are said.");
+       "Swaps two axes, by default the last two. Three or more axes are the new order of all axes, "
+       "as in NumPy.");
+  f.op("squeeze", "axis=None", &squeezed,
+       "Removes the axes of size 1: all, or those in `axis`. An axis of another size stays.");
 }
 
 void bind_moves(Functions& f) {
@@ -202,24 +204,35 @@ void bind_moves(Functions& f) {
       [](const Tensor& x, const std::optional<Axes>& axes) {
         return x.flip(axes ? *axes : AxesArg().of(x.ndim(), "flip"));
       },
-      "Backwards along axes; along all where none is said, along none of ().");
-  f.op("shrink", "bounds|arg", &shrunk, "From begin to end on each dimension; None: all of it.");
+      "Reverses the order of the elements along the axes, by default along all axes. Along no axis "
+      "if `axes` is ().");
+  f.op("shrink", "bounds|arg", &shrunk,
+       "The elements in a box. `bounds` has a half-open pair (begin, end) for each dimension; None "
+       "keeps the whole dimension. Raises ShapeError unless 0 <= begin <= end <= size.");
   f.op("repeat_interleave", "repeats|count, axis=None", &repeated_each,
-       "Each element so often, one after another. A tensor of counts, one for each index of the "
-       "axis, is realized.");
-  f.op("roll", "shifts|shift, axis=None", &rolled, "Shifted along axes, around the ends.");
+       "Repeats each element `repeats` times, one after another, along `axis`; without `axis`, of "
+       "the flattened tensor. `repeats` is a number, or a tensor of counts, one for each index of "
+       "the axis; such a tensor is realized.");
+  f.op("roll", "shifts|shift, axis=None", &rolled,
+       "Shifts the elements along axes, by `shifts` places towards higher indices; elements that "
+       "leave at one end enter at the other. Without `axis`, of the flattened tensor.");
   f.op(
       "rot90", "k|times=1, axes=()",
       [](const Tensor& x, std::int64_t k, const std::vector<std::int64_t>& axes) {
         return axes.size() == 2 ? x.rot90(k, axes[0], axes[1]) : x.rot90(k);
       },
-      "Turned by k quarters in the plane of two axes, by default the first two.");
+      "Rotates by k quarter turns in the plane of two axes, by default the first two, from the "
+      "first of them towards the second.");
   f.op("pad", "padding|pad|pad_width, mode='constant', value|constant_values=0.0", &padded,
-       "Elements around: pairs (before, after) for each dimension, or PyTorch's numbers, which "
-       "begin with the last one; below 0 to take away.");
+       "Adds elements before and after each dimension. `padding` has a pair (before, after) for "
+       "each dimension; or is PyTorch's flat list of numbers, which begins with the last dimension; "
+       "or is one number for all ends. A negative number removes elements. mode='constant' adds "
+       "`value`; 'reflect', 'replicate' and 'circular' continue the tensor.");
   f.method("unfold", "axis, size, step",
            static_cast<Tensor (Tensor::*)(std::int64_t, std::int64_t, std::int64_t, At) const>(&Tensor::unfold),
-           "Windows along an axis, as a last dimension.");
+           "The windows of `size` elements along `axis`, every `step` elements. The axis counts the "
+           "windows, and a new last axis has the elements of a window. Raises ShapeError if `size` is "
+           "larger than the axis.");
   f.op(
       "slice_scatter", "source|src, axis=0, start=None, end=None, step=1",
       [](const Tensor& x, const Tensor& source, std::int64_t axis, const std::optional<std::int64_t>& start,
@@ -229,49 +242,64 @@ void bind_moves(Functions& f) {
         if (end) slice.end = *end;
         return x.slice_scatter(source, axis, slice);
       },
-      "With the source in place of a slice of an axis.");
+      "A copy of x with `source` in place of the slice start:end:step of `axis`.");
 }
 
 void bind_joins(Functions& f) {
   f.joining("cat", "tensors, axis=0", &Tensor::cat, "*tensors=(), axis=0", &cat_to,
-            "Tensors one after another along an axis: strata.cat([a, b], dim=1), a.cat(b, dim=1). "
-            "Dtypes are promoted.");
+            "Joins tensors along an existing axis: strata.cat([a, b], dim=1), a.cat(b, dim=1). Their "
+            "other sizes are equal; their dtypes are promoted.");
   f.joining("stack", "tensors, axis=0", &Tensor::stack, "*tensors=(), axis=0", &stack_on,
-            "Tensors of one shape along a new axis: strata.stack([a, b]), a.stack(b).");
-  f.function("hstack", "tensors", &joined<&Tensor::hstack>, "Along the second axis; vectors along the first.");
-  f.function("vstack", "tensors", &joined<&Tensor::vstack>, "Along the first axis, of at least two dimensions.");
-  f.function("dstack", "tensors", &joined<&Tensor::dstack>, "Along the third axis, of at least three dimensions.");
-  f.function("column_stack", "tensors", &joined<&Tensor::column_stack>, "Vectors as columns.");
-  f.function("block_diag", "*tensors", &joined<&Tensor::block_diag>, "Matrices along a diagonal, 0 elsewhere.");
+            "Joins tensors of one shape along a new axis: strata.stack([a, b]), a.stack(b). Raises "
+            "ShapeError if the shapes differ.");
+  f.function("hstack", "tensors", &joined<&Tensor::hstack>,
+             "Joins tensors along the second axis, vectors along the first.");
+  f.function("vstack", "tensors", &joined<&Tensor::vstack>,
+             "Joins tensors along the first axis. A vector counts as a matrix of one row.");
+  f.function("dstack", "tensors", &joined<&Tensor::dstack>,
+             "Joins tensors along the third axis, after each is given at least three dimensions, as by "
+             "atleast_3d().");
+  f.function("column_stack", "tensors", &joined<&Tensor::column_stack>,
+             "Joins tensors along the second axis. A vector counts as a matrix of one column.");
+  f.function("block_diag", "*tensors", &joined<&Tensor::block_diag>,
+             "A matrix with the given matrices as blocks along its diagonal, and zeros elsewhere.");
   f.function("cartesian_prod", "*tensors", &joined<&Tensor::cartesian_prod>,
-             "All combinations of elements of vectors, as rows.");
+             "The Cartesian product of vectors: a matrix whose rows are all combinations of one element "
+             "of each vector, in order.");
   f.function(
       "broadcast_tensors", "*tensors", [](std::span<const Tensor> t) { return Tensor::broadcast_tensors(t); },
-      "Tensors expanded to one shape.");
-  f.function("meshgrid", "*tensors, indexing='ij'", &mesh, "Vectors expanded along an axis each.");
+      "The tensors, each expanded to the shape to which all broadcast.");
+  f.function("meshgrid", "*tensors, indexing='ij'", &mesh,
+             "Coordinate grids of n vectors: n tensors of n dimensions, the k-th with the elements of the "
+             "k-th vector along axis k. indexing='xy' swaps the first two axes of each.");
   f.op("split", "split_size_or_sections|split_size|sizes|indices_or_sections, axis=0", &split_in,
-       "Parts of a size along an axis, the last one of what is left; or of sizes that are given.");
+       "Splits an axis into parts. A number is the size of each part; the last part may be smaller. "
+       "A list has the size of each part. Raises ShapeError if the sizes do not add up to the size "
+       "of the axis.");
   f.op("tensor_split", "indices_or_sections|indices|sections, axis=0", &tensor_split_in,
-       "So many parts, the first ones larger by one; or cut before indices.");
+       "Splits an axis. A number n gives n parts whose sizes differ by at most 1, the larger ones "
+       "first. A list of indices gives the parts between the indices.");
   f.op(
       "hsplit", "indices_or_sections",
       [](const Tensor& x, const py::object& where) {
         return split_at(x, where, "hsplit", &Tensor::hsplit, &Tensor::hsplit);
       },
-      "So many equal parts, or cut before indices, along the second axis; of vectors along the "
-      "first.");
+      "Splits the second axis, of a vector the first: into a number of equal parts, or at a list "
+      "of indices. Raises ShapeError if the number does not divide the size of the axis.");
   f.op(
       "vsplit", "indices_or_sections",
       [](const Tensor& x, const py::object& where) {
         return split_at(x, where, "vsplit", &Tensor::vsplit, &Tensor::vsplit);
       },
-      "hsplit() along the first axis.");
+      "Splits the first axis: into a number of equal parts, or at a list of indices. Raises "
+      "ShapeError below two dimensions, or if the number does not divide the size of the axis.");
   f.op(
       "dsplit", "indices_or_sections",
       [](const Tensor& x, const py::object& where) {
         return split_at(x, where, "dsplit", &Tensor::dsplit, &Tensor::dsplit);
       },
-      "hsplit() along the third axis.");
+      "Splits the third axis: into a number of equal parts, or at a list of indices. Raises "
+      "ShapeError below three dimensions, or if the number does not divide the size of the axis.");
 }
 
 }  // namespace

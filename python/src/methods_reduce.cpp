@@ -5,7 +5,7 @@ namespace strata::python {
 
 namespace {
 
-/// A reduction in a given dtype: casts before it, and after it, too, because sums of small integers are i64.
+/// `x` in a given dtype. A reduction casts its operand, and its result, too, because sums of small integers are i64.
 Tensor in_dtype(const Tensor& x, const std::optional<DType>& dtype) { return dtype ? x.cast(*dtype) : x; }
 
 using Reduction1 = Tensor (Tensor::*)(const AxesArg&, bool, At) const;
@@ -51,7 +51,7 @@ template <Reduction1 values, Extreme with_places>
 ValuesByAxis extreme_of(const Tensor& x, const std::optional<Axes>& axes, bool keepdim,
                         const std::optional<std::int64_t>& dim) {
   if (!dim) return {object_of((x.*values)(axes ? AxesArg(*axes) : AxesArg(), keepdim, At::current()))};
-  if (axes) throw py::type_error("max() and min() take an axis or a dim, not both");
+  if (axes) throw py::type_error("max() and min() take either an axis or a dim, not both");
   return {pair_object((x.*with_places)(*dim, keepdim, At::current()))};
 }
 
@@ -92,32 +92,38 @@ Tensor::Between between_of(const std::string& word) {
 
 void bind_sums(Functions& f) {
   f.op("sum", "axis=None, keepdim=False, *, dtype=None", &reduced_as<&Tensor::sum>,
-       "The sum over axes, by default all. Of integers and bools: int64.");
+       "The sum over axes, by default all. The sum of integers or bools is int64, unless `dtype` is "
+       "given.");
   f.op("prod", "axis=None, keepdim=False, *, dtype=None", &reduced_as<&Tensor::prod>,
-       "The product over axes, by default all. Of integers and bools: int64.");
+       "The product over axes, by default all. The product of integers or bools is int64, unless "
+       "`dtype` is given.");
   f.op("mean", "axis=None, keepdim=False, *, dtype=None", &reduced_as<&Tensor::mean>,
-       "The mean over axes, by default all.");
+       "The mean over axes, by default all. Raises DomainError unless the elements, or `dtype`, are "
+       "floats.");
   constexpr const char* extremes = "axis!|axes=None, keepdim=False, *, dim!|dims=None";
   f.op("max", extremes, &extreme_of<&Tensor::max, &Tensor::max_with_indices>,
-       "The largest element over axes, by default all; NaN where there is one. max(dim=1), as "
-       "PyTorch has it, and max_with_indices(1) say where, too.");
+       "The largest element over axes, by default all; NaN if an element is NaN. With `dim`, "
+       "PyTorch's parameter, the result is a pair (values, indices), as of max_with_indices().");
   f.op("min", extremes, &extreme_of<&Tensor::min, &Tensor::min_with_indices>,
-       "The smallest element over axes, by default all; NaN where there is one. min(dim=1), as "
-       "PyTorch has it, and min_with_indices(1) say where, too.");
+       "The smallest element over axes, by default all; NaN if an element is NaN. With `dim`, "
+       "PyTorch's parameter, the result is a pair (values, indices), as of min_with_indices().");
   f.op(
       "max_with_indices", "axis, keepdim=False",
       [](const Tensor& x, std::int64_t axis, bool keepdim) { return ValuesIndices{x.max_with_indices(axis, keepdim)}; },
-      "The largest elements along an axis, and where the first of each is.");
+      "The largest elements along an axis, and their indices (int64). Of equal elements the index "
+      "is that of the first.");
   f.op(
       "min_with_indices", "axis, keepdim=False",
       [](const Tensor& x, std::int64_t axis, bool keepdim) { return ValuesIndices{x.min_with_indices(axis, keepdim)}; },
-      "The smallest elements along an axis, and where the first of each is.");
+      "The smallest elements along an axis, and their indices (int64). Of equal elements the index "
+      "is that of the first.");
   f.op(
       "norm", "p|ord=2.0, axis=None, keepdim=False",
       [](const Tensor& x, const py::object& p, const AxesArg& axes, bool keepdim) {
         return x.norm(order_of_norm(p), axes, keepdim);
       },
-      "(sum |x|**p)**(1/p); inf and -inf: the largest and smallest |x|; 0: how many are not 0.");
+      "The vector norm of order `p` over axes, by default all: sum(|x|**p)**(1/p). p=inf and "
+      "p=-inf give the largest and the smallest |x|, p=0 the number of elements that are not 0.");
 }
 
 void bind_statistics(Functions& f) {
@@ -130,81 +136,110 @@ void bind_statistics(Functions& f) {
   };
   f.op("var", how,
        by([](const Tensor& x, const AxesArg& axes, double c, bool keepdim) { return x.var(axes, c, keepdim); }),
-       "The variance over axes, divided by the count less `correction` (1; ddof: the same).");
+       "The variance over axes, by default all: the sum of the squared distances to the mean, "
+       "divided by count - correction. The default correction is 1, or 0 with unbiased=False; "
+       "`ddof` is NumPy's name of it. Raises DomainError unless the elements are floats.");
   f.op("std", how,
        by([](const Tensor& x, const AxesArg& axes, double c, bool keepdim) { return x.std(axes, c, keepdim); }),
-       "The square root of var().");
+       "The standard deviation over axes, by default all: the square root of var().");
   f.op("var_mean", how,
        by([](const Tensor& x, const AxesArg& axes, double c, bool keepdim) { return x.var_mean(axes, c, keepdim); }),
-       "var() and mean().");
+       "The pair (variance, mean) over axes, by default all. The parameters are those of var().");
   f.op("std_mean", how,
        by([](const Tensor& x, const AxesArg& axes, double c, bool keepdim) { return x.std_mean(axes, c, keepdim); }),
-       "std() and mean().");
+       "The pair (standard deviation, mean) over axes, by default all. The parameters are those of "
+       "var().");
   f.op("median", "axis=None, keepdim=False", &median_of,
-       "The lower one of two in the middle: of all elements, or along an axis, with its place.");
-  f.op("nanmedian", "axis=None, keepdim=False", &nanmedian_of, "The median of what is not NaN.");
+       "The median, the lower one of two middle elements; NaN if an element is NaN. Without `axis`, "
+       "the median of all elements; with `axis`, the pair (values, indices).");
+  f.op("nanmedian", "axis=None, keepdim=False", &nanmedian_of,
+       "median() of the elements that are not NaN; NaN if all are.");
   f.op(
       "mode", "axis=-1, keepdim=False",
       [](const Tensor& x, std::int64_t axis, bool keepdim) { return ValuesIndices{x.mode(axis, keepdim)}; },
-      "The most frequent element along an axis, the smallest of several, and a place of it.");
+      "The most frequent elements along an axis, and the indices (int64) of their last occurrence. "
+      "Of several most frequent elements, the smallest is taken.");
   f.op(
       "quantile", "q, axis=None, keepdim=False, *, interpolation|method='linear'",
       [](const Tensor& x, const Operand& q, const std::optional<std::int64_t>& axis, bool keepdim,
          const std::string& word) { return x.quantile(q, axis, keepdim, between_of(word)); },
-      "The elements below which a share of q lies, q in [0, 1].");
+      "The quantiles `q` of all elements or along an axis; q=0.5 is the median. `q` is a number in "
+      "[0, 1], or a vector, whose axis becomes the first of the result. `interpolation` says what "
+      "a quantile between two elements is: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'. "
+      "Raises DomainError unless the elements are floats, and for a number outside of [0, 1]; such "
+      "elements of a vector give NaN.");
   f.op(
       "nanquantile", "q, axis=None, keepdim=False, *, interpolation|method='linear'",
       [](const Tensor& x, const Operand& q, const std::optional<std::int64_t>& axis, bool keepdim,
          const std::string& word) { return x.nanquantile(q, axis, keepdim, between_of(word)); },
-      "The quantiles of what is not NaN.");
+      "quantile() of the elements that are not NaN.");
   f.op("bincount", "weights=None, minlength|least=0", &Tensor::bincount,
-       "How often each integer from 0 on is there, or the sum of their weights. Realizes.", Gil::release);
+       "Counts the elements of a vector of integers: out[v] is the number of elements equal to v, "
+       "or the sum of their `weights`. The result has at least `minlength` elements. Realizes the "
+       "smallest and the largest element. Raises DomainError for a negative element.",
+       Gil::release);
 }
 
 void bind_order(Functions& f) {
-  f.op("softmax", "axis=-1, dtype=None", &along_as<&Tensor::softmax>, "exp(x) / sum(exp(x)) along an axis.");
-  f.op("log_softmax", "axis=-1, dtype=None", &along_as<&Tensor::log_softmax>, "log(softmax(x)), without overflow.");
-  f.op("cumsum", "axis=0, dtype=None", &along_as<&Tensor::cumsum>, "Sums up to each index of an axis.");
-  f.op("cumprod", "axis=0, dtype=None", &along_as<&Tensor::cumprod>, "Products up to each index of an axis.");
+  f.op("softmax", "axis=-1, dtype=None", &along_as<&Tensor::softmax>,
+       "exp(x) / sum(exp(x)) along an axis. With `dtype`, x is cast first.");
+  f.op("log_softmax", "axis=-1, dtype=None", &along_as<&Tensor::log_softmax>,
+       "log(softmax(x)) along an axis, computed without overflow. With `dtype`, x is cast first.");
+  f.op("cumsum", "axis=0, dtype=None", &along_as<&Tensor::cumsum>,
+       "The cumulative sums along an axis: element k of the result is the sum of the elements 0 to "
+       "k.");
+  f.op("cumprod", "axis=0, dtype=None", &along_as<&Tensor::cumprod>,
+       "The cumulative products along an axis: element k of the result is the product of the "
+       "elements 0 to k.");
   f.op(
       "cummax", "axis", [](const Tensor& x, std::int64_t axis) { return ValuesIndices{x.cummax(axis)}; },
-      "The largest up to each index of an axis, and where it is.");
+      "The cumulative maxima along an axis: element k of the result is the largest of the elements "
+      "0 to k. The result is the pair (values, indices).");
   f.op(
       "cummin", "axis", [](const Tensor& x, std::int64_t axis) { return ValuesIndices{x.cummin(axis)}; },
-      "The smallest up to each index of an axis, and where it is.");
+      "The cumulative minima along an axis: element k of the result is the smallest of the "
+      "elements 0 to k. The result is the pair (values, indices).");
   f.op(
       "trapezoid", "dx|x=1, axis=-1",
       [](const Tensor& y, const Operand& dx, std::int64_t axis) { return y.trapezoid(dx, axis); },
-      "The integral along an axis by trapezoids: of a width, or at places x.");
+      "The integral along an axis by the trapezoidal rule. `dx` is the distance between "
+      "neighbouring elements, or a tensor `x` of their positions.");
   f.op(
       "cumulative_trapezoid", "dx|x=1, axis=-1",
       [](const Tensor& y, const Operand& dx, std::int64_t axis) { return y.cumulative_trapezoid(dx, axis); },
-      "The integrals up to each index.");
+      "The cumulative trapezoid() along an axis: the integrals from the first element to each "
+      "later one.");
   f.op(
       "sort", "axis=-1, descending=False, stable=True",
       [](const Tensor& x, std::int64_t axis, bool descending, bool) { return ValuesIndices{x.sort(axis, descending)}; },
-      "In order along an axis, and where each was. Stable; NaN counts as the largest.");
+      "The elements sorted along an axis, and their indices (int64) in this tensor. The sort is "
+      "stable; NaN counts as the largest value.");
   f.op(
       "argsort", "axis=-1, descending=False, stable=True",
       [](const Tensor& x, std::int64_t axis, bool descending, bool) { return x.argsort(axis, descending); },
-      "Where each element of the sorted tensor was.");
+      "The indices (int64) that sort the tensor along an axis. The sort is stable; NaN counts as "
+      "the largest value.");
   f.op(
       "topk", "k, axis=-1, largest=True, sorted=True",
       [](const Tensor& x, std::int64_t k, std::int64_t axis, bool largest, bool) {
         return ValuesIndices{x.topk(k, axis, largest)};
       },
-      "The k largest or smallest along an axis, in order, and where they were.");
+      "The k largest elements along an axis, in descending order, and their indices (int64). "
+      "largest=False gives the k smallest, in ascending order. Raises ShapeError unless 0 <= k <= "
+      "size.");
   f.op(
       "kthvalue", "k, axis=-1, keepdim=False",
       [](const Tensor& x, std::int64_t k, std::int64_t axis, bool keepdim) {
         return ValuesIndices{x.kthvalue(k, axis, keepdim)};
       },
-      "The k-th smallest along an axis, counted from 1, and where it was.");
+      "The k-th smallest elements along an axis, and their indices (int64). k counts from 1.");
   f.op("unique", "sorted=True, return_inverse=False, return_counts=False, axis=None", &unique_of,
-       "The different elements in order; where each element is among them; how often they are "
-       "there. Realizes.");
+       "The distinct elements, or the distinct slices along `axis`, sorted. return_inverse=True "
+       "also gives, for each element or slice, its index in the result; return_counts=True, how "
+       "often each occurs. Realizes the tensor.");
   f.op("unique_consecutive", "return_inverse=False, return_counts=False, axis=None", &unique_consecutive_of,
-       "The same, of neighbours alone. Realizes.");
+       "The elements, or the slices along `axis`, without those that equal their predecessor. The "
+       "parameters are those of unique(). Realizes the tensor.");
 }
 
 }  // namespace
