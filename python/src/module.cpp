@@ -22,6 +22,6 @@ PYBIND11_MODULE(_strata, m) {
   sp::bind_optim(m);
   sp::bind_files(m);
   sp::bind_flags(m);
-  m.def("_unknown_argument", &sp::unknown_argument, "What is said of an argument that a function does not have.");
+  m.def("_unknown_argument", &sp::unknown_argument, "The message for an argument that a function does not have.");
   sp::refuse_in_a_line(m);
 }

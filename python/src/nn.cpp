@@ -98,8 +98,9 @@ int traverse_module(PyObject* self, visitproc visit, void* argument) {
 }
 
 void bind_module_class(py::module_& m) {
-  py::class_<nn::Module> base(m, "Module", py::dynamic_attr(), collected_once(),
-                              R"(What has parameters, which are found by name.
+  py::class_<nn::Module> base(
+      m, "Module", py::dynamic_attr(), collected_once(),
+      R"(The base class of layers and networks: a function with named parameters, buffers and inner modules.
 
     class Net(nn.Module):
         def __init__(self):
@@ -112,44 +113,54 @@ void bind_module_class(py::module_& m) {
     optimizer = optim.Adam(net.parameters())
     nn.save(net, "net.safetensors")
 
-Tensors that gradients are taken by are parameters, and modules are inside, in attributes and in lists, tuples and dictionaries in
-them: net.l[0] has the name 'l.0', net.d["key"] 'd.key'. What was computed of such tensors is no parameter.)");
+A module finds its parts in its attributes, and in lists, tuples and dictionaries there. A tensor that requires
+gradients is a parameter; in a list, tuple or dictionary, a tensor that was computed from others is not. A Module is an
+inner module. The name of a part is its path: net.l[0] has the name 'l.0', and net.d["key"] has the name 'd.key'.)");
   base.def(py::init<>())
       .def(
           "__call__",
           [](const py::object& self, const py::args& args, const py::kwargs& kwargs) {
             return self.attr("forward")(*args, **kwargs);
           },
-          "forward(...), which the class defines.")
+          "Calls forward(), which the class defines, with the same arguments.")
       .def("register_buffer", &register_buffer, py::arg("name"), py::arg("tensor"),
-           "An attribute that is part of the state, and no parameter.")
+           "Sets the attribute `name` to `tensor` and makes it a buffer: a tensor that is in "
+           "state_dict() but is not a parameter.")
       .def(
           "_native_state", [](const nn::Module& l) { return dict_of(l.state_dict()); },
-          "The tensors of the module's part in C++, by name.")
+          "The tensors of the C++ part of the module, by name.")
       .def(
           "_set_native",
           [](nn::Module& l, const std::string& name, const std::optional<Tensor>& tensor) {
             l.set(name, tensor, true);
           },
-          py::arg("name"), py::arg("tensor"), "The tensor itself, as it is, becomes that of its part in C++.")
+          py::arg("name"), py::arg("tensor"),
+          "Makes `tensor` itself the tensor of that name in the C++ part of the module; None removes "
+          "an optional one.")
       .def(
           "parameters", [](const py::object& self) { return list_of(tensors_of_module(self, false, false)); },
-          "What gradients are taken by.")
+          "The parameters of this module and of the modules inside, as a list: the tensors that an "
+          "optimiser updates. A tensor with several names occurs once.")
       .def(
           "named_parameters",
           [](const py::object& self) {
             return py::list(dict_of(tensors_of_module(self, false, false)).attr("items")());
           },
-          "The same with names, those of inner modules as 'inner.name'.")
+          "The parameters as a list of pairs (name, tensor). A parameter of an inner module has the "
+          "name 'inner.name'.")
       .def(
           "state_dict", [](const py::object& self) { return dict_of(tensors_of_module(self, true, true)); },
-          "Parameters, and what else a module keeps, by name. A tensor in several places stands "
-          "there under each of its names.")
+          "The parameters and buffers of this module and of the modules inside, as a dictionary by "
+          "name. A tensor with several names occurs under each of them. The tensors are the module's "
+          "own, not copies.")
       .def("load_state_dict", &load_state, py::arg("state"), py::arg("strict") = true,
-           "Takes the values of tensors by name; num_batches_tracked of PyTorch's batch norms is "
-           "left out. Raises DomainError naming what is missing or "
-           "unknown, ShapeError where sizes differ; nothing has changed then.")
-      .def("named_modules", &named_modules, "The module and those inside, with their names.")
+           "Assigns the values of `state`, a dictionary by name, to the tensors of the same names, cast "
+           "to their dtypes. Names that end in num_batches_tracked, which PyTorch's batch norms save, "
+           "are ignored. Raises DomainError for a missing or unknown name (strict=False ignores both), "
+           "and ShapeError if shapes differ. After an error the module is unchanged.")
+      .def("named_modules", &named_modules,
+           "This module and all modules inside, as a list of pairs (name, module). This module has the "
+           "name ''.")
       .def(
           "train",
           [](py::object self, bool on) {
@@ -157,17 +168,19 @@ them: net.l[0] has the name 'l.0', net.d["key"] 'd.key'. What was computed of su
             return self;
           },
           py::arg("mode") = true,
-          "Whether dropout drops and normalisations learn; of all inner modules, too. They do at "
-          "first.")
+          "Switches this module and all modules inside to training, or with mode=False to evaluation. "
+          "In training, Dropout drops elements and BatchNorm uses the statistics of the batch. A new "
+          "module is in training. Returns the module.")
       .def(
           "eval",
           [](py::object self) {
             train_all(self, false);
             return self;
           },
-          "train(False)")
-      .def_property_readonly("training", &nn::Module::is_training, "Whether train() is on.")
-      .def("zero_grad", &forget_gradients, "Forgets all gradients.")
+          "train(False): switches this module and all modules inside to evaluation. Returns the module.")
+      .def_property_readonly("training", &nn::Module::is_training,
+                             "True in training, False in evaluation; see train().")
+      .def("zero_grad", &forget_gradients, "Clears the gradients of all parameters: their `grad` is None afterwards.")
       .def("__repr__", &text_of_module);
 }
 
@@ -202,28 +215,36 @@ void bind_init(py::module_& m) {
         const LocationScope scope("uniform");
         return nn::uniform(shape, low, high, d);
       },
-      py::arg("shape"), py::arg("low") = 0.0, py::arg("high") = 1.0, dtype, "Uniform between two bounds.");
+      py::arg("shape"), py::arg("low") = 0.0, py::arg("high") = 1.0, dtype,
+      "Initial values, uniform in [low, high). Raises DomainError if low > high.");
   m.def(
       "normal",
       [](const Ints& shape, double mean, double std, DTypeArg d) {
         const LocationScope scope("normal");
         return nn::normal(shape, mean, std, d);
       },
-      py::arg("shape"), py::arg("mean") = 0.0, py::arg("std") = 1.0, dtype, "Normal.");
+      py::arg("shape"), py::arg("mean") = 0.0, py::arg("std") = 1.0, dtype,
+      "Initial values of the normal distribution with mean `mean` and standard deviation `std`. "
+      "Raises DomainError if `std` is negative.");
   m.def(
       "kaiming_uniform",
       [](const Ints& shape, double slope, DTypeArg d) {
         const LocationScope scope("kaiming_uniform");
         return nn::kaiming_uniform(shape, slope, d);
       },
-      py::arg("shape"), py::arg("a") = 0.0, dtype, "He et al., 2015: uniform within sqrt(6 / ((1 + a**2) * inputs)).");
+      py::arg("shape"), py::arg("a") = 0.0, dtype,
+      "Initial values of He et al., 2015, for a leaky ReLU of negative slope `a`: uniform in [-b, "
+      "b), where b = sqrt(6 / ((1 + a**2) * fan_in)). For a weight of shape (out, in, sizes...), "
+      "fan_in is in * product(sizes). Raises ShapeError below two dimensions.");
   m.def(
       "kaiming_normal",
       [](const Ints& shape, double slope, DTypeArg d) {
         const LocationScope scope("kaiming_normal");
         return nn::kaiming_normal(shape, slope, d);
       },
-      py::arg("shape"), py::arg("a") = 0.0, dtype, "He et al., 2015: normal, of a third of that variance.");
+      py::arg("shape"), py::arg("a") = 0.0, dtype,
+      "Initial values of He et al., 2015, with the variance of kaiming_uniform(): normal, with "
+      "mean 0 and standard deviation sqrt(2 / ((1 + a**2) * fan_in)).");
   m.def(
       "xavier_uniform",
       [](const Ints& shape, double gain, DTypeArg d) {
@@ -231,14 +252,18 @@ void bind_init(py::module_& m) {
         return nn::xavier_uniform(shape, gain, d);
       },
       py::arg("shape"), py::arg("gain") = 1.0, dtype,
-      "Glorot and Bengio, 2010: uniform within sqrt(6 / (inputs + outputs)).");
+      "Initial values of Glorot and Bengio, 2010: uniform in [-b, b), where b = gain * sqrt(6 / "
+      "(fan_in + fan_out)). For a weight of shape (out, in, sizes...), fan_in is in * "
+      "product(sizes), and fan_out is out * product(sizes). Raises ShapeError below two dimensions.");
   m.def(
       "xavier_normal",
       [](const Ints& shape, double gain, DTypeArg d) {
         const LocationScope scope("xavier_normal");
         return nn::xavier_normal(shape, gain, d);
       },
-      py::arg("shape"), py::arg("gain") = 1.0, dtype, "Glorot and Bengio, 2010.");
+      py::arg("shape"), py::arg("gain") = 1.0, dtype,
+      "Initial values of Glorot and Bengio, 2010, with the variance of xavier_uniform(): normal, "
+      "with mean 0 and standard deviation gain * sqrt(2 / (fan_in + fan_out)).");
 }
 
 }  // namespace
@@ -250,19 +275,19 @@ py::custom_type_setup collected_once() {
 void check_made(py::handle module) {
   if (!py::isinstance<nn::Module>(module)) return;
   auto* const instance = reinterpret_cast<py::detail::instance*>(module.ptr());
-  if (!instance->owned) return;  // an inner layer, which its layer has constructed
+  if (!instance->owned) return;  // an inner layer, which the outer layer has constructed
   py::detail::values_and_holders parts(instance);
   for (const auto& part : parts)
     if (!part.holder_constructed())
       throw py::type_error("a module of class " + py::cast<std::string>(py::type::handle_of(module).attr("__name__")) +
-                           " is not made yet: super().__init__() comes first");
+                           " is not made yet: call super().__init__() first");
 }
 
 void bind_nn(py::module_& m) {
-  py::module_ nn = m.def_submodule("_nn", "Modules and layers, named and initialised as PyTorch has them.");
+  py::module_ nn = m.def_submodule("_nn", "Modules and layers, with the names and initial values of PyTorch's.");
   bind_module_class(nn);
   bind_no_initial_values(nn);
-  py::module_ init = nn.def_submodule("init", "Initial values: functions that make tensors.");
+  py::module_ init = nn.def_submodule("init", "Functions that create tensors of random initial values.");
   bind_init(init);
   bind_layer_classes(nn);
   bind_norm_layers(nn);

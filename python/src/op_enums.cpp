@@ -1,4 +1,4 @@
-// The Enum classes UnaryOps, BinaryOps, ... of the op tables, and conversions of numbers to typed scalars.
+// The Enum classes UnaryOps, BinaryOps, ... of the op table, and conversions between Python numbers and typed scalars.
 #include <array>
 #include <cmath>
 
@@ -9,7 +9,7 @@ namespace strata::python {
 
 namespace {
 
-std::vector<PyObject*> op_members;  // by op; live as long as the process
+std::vector<PyObject*> op_members;  // the member of each op; they live as long as the process
 
 constexpr std::array<const char*, 7> kGroupNames = {"UnaryOps",    "BinaryOps", "TernaryOps", "ReduceOps",
                                                     "MovementOps", "LoadOps",   "BufferOps"};
@@ -29,7 +29,8 @@ void bind_op_enums(py::module_& m) {
     std::vector<std::string> names;
     for (const OpRow& r : op_rows())
       if (static_cast<std::size_t>(r.group) == group) names.emplace_back(r.name);
-    make_enum(m, kGroupNames[group], names, "Ops of this class. str() is the specification's name: 'BinaryOps.ADD'.");
+    make_enum(m, kGroupNames[group], names,
+              "The ops of this group. str() of a member is the specification's name, e.g. 'BinaryOps.ADD'.");
   }
   op_members.resize(op_rows().size());
   for (const OpRow& r : op_rows()) {
@@ -51,7 +52,7 @@ Scalar scalar_of_object(const py::handle& object, DType dtype) {
   if (PyFloat_Check(object.ptr())) {
     const double value = object.cast<double>();
     if (!dtype.is_float() && !(std::trunc(value) == value && std::abs(value) < 0x1p63))
-      throw py::type_error(detail::message(py::repr(object).cast<std::string>(), " is no ", dtype.name()));
+      throw py::type_error(detail::message(py::repr(object).cast<std::string>(), " is not a value of ", dtype.name()));
     return Scalar::of(dtype, value);
   }
   if (!PyIndex_Check(object.ptr()))

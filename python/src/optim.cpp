@@ -41,17 +41,22 @@ void bind_adam(py::module_& m, const char* name, double eps, double weight_decay
 }
 
 void bind_optimizers(py::module_& m) {
-  py::class_<nn::Optimizer>(m, "Optimizer", py::dynamic_attr(), collected_once(),
-                            "What moves parameters against their gradients. All parameters of a "
-                            "dtype are one tensor, of which they are views: a step is one kernel.")
+  py::class_<nn::Optimizer>(
+      m, "Optimizer", py::dynamic_attr(), collected_once(),
+      "The base class of optimisers, which update parameters by their gradients. All parameters of "
+      "one dtype become views of one tensor, so a step is one kernel for each dtype. An optimiser "
+      "keeps the tensors that it was made with: after layer.weight = t, it still updates the old "
+      "weight.")
       .def(
           "step",
           [](nn::Optimizer& o) {
             const LocationScope scope("step");
             running([&] { o.step(); });
           },
-          "Moves the parameters. Realizes. Raises DomainError where none has a gradient.")
-      .def("zero_grad", &nn::Optimizer::zero_grad, "Forgets the gradients.")
+          "Updates the parameters by their gradients, and realizes them. A parameter without a "
+          "gradient keeps its values. Raises DomainError if no parameter has a gradient.")
+      .def("zero_grad", &nn::Optimizer::zero_grad,
+           "Clears the gradients of all parameters: their `grad` is None afterwards.")
       .def(
           "state_dict",
           [](const nn::Optimizer& o) {
@@ -59,8 +64,9 @@ void bind_optimizers(py::module_& m) {
             for (const auto& [name, tensor] : o.state_dict()) out[name.c_str()] = object_of(tensor);
             return out;
           },
-          "What a run is taken up again with: steps, lr, and what is kept for each parameter; "
-          "strata.save() writes it to a file.")
+          "The tensors with which training can be resumed, as a dictionary: 'steps', 'lr', and the "
+          "state of each parameter, as 'state.P.K' for tensor K of parameter P. The parameters "
+          "themselves are in Module.state_dict(). strata.save() writes the dictionary to a file.")
       .def(
           "load_state_dict",
           [](nn::Optimizer& o, const py::dict& state) {
@@ -70,13 +76,20 @@ void bind_optimizers(py::module_& m) {
             running([&] { o.load_state_dict(given); });
           },
           py::arg("state"),
-          "Takes up what state_dict() gave. Raises DomainError naming what is missing or unknown, "
-          "ShapeError where sizes differ; nothing has changed then.")
+          "Restores the state that state_dict() returned. Raises DomainError for a missing or unknown "
+          "name, and ShapeError if shapes differ. After an error the optimiser is unchanged.")
       .def_property("lr", &nn::Optimizer::lr, &nn::Optimizer::set_lr,
-                    "The learning rate: no part of a kernel, so that changing it compiles nothing.")
-      .def_property_readonly("params", [](const nn::Optimizer& o) { return o.parameters(); }, "The parameters.");
-  py::class_<nn::SGD, nn::Optimizer>(m, "SGD", py::dynamic_attr(), collected_once(),
-                                     "Stochastic gradient descent, with momentum where it is not 0.")
+                    "The learning rate of the next steps. Kernels take it as an input, so a new rate compiles "
+                    "nothing.")
+      .def_property_readonly(
+          "params", [](const nn::Optimizer& o) { return o.parameters(); }, "The parameters, as a list of tensors.");
+  py::class_<nn::SGD, nn::Optimizer>(
+      m, "SGD", py::dynamic_attr(), collected_once(),
+      "Stochastic gradient descent, as torch.optim.SGD: g += weight_decay * w; v = momentum * v + "
+      "(1 - dampening) * g; w -= lr * v, or with `nesterov` w -= lr * (g + momentum * v). At the "
+      "first step, v is g. `params` is an iterable of tensors or of pairs (name, tensor), or a "
+      "Module, as of all optimisers. Raises DomainError for a negative option, and for `nesterov` "
+      "without a momentum or with a dampening.")
       .def(py::init([](const py::object& parameters, double lr, double momentum, double dampening, double decay,
                        bool nesterov) {
              return std::make_unique<nn::SGD>(parameters_of(parameters), nn::SgdOptions{.lr = lr,
@@ -87,11 +100,24 @@ void bind_optimizers(py::module_& m) {
            }),
            py::arg("params"), py::arg("lr") = 1e-3, py::arg("momentum") = 0.0, py::arg("dampening") = 0.0,
            py::arg("weight_decay") = 0.0, py::arg("nesterov") = false);
-  bind_adam<nn::Adam>(m, "Adam", 1e-8, 0, "Kingma and Ba, 2015; weight decay as part of the gradient.");
-  bind_adam<nn::AdamW>(m, "AdamW", 1e-8, 0.01, "Loshchilov and Hutter, 2019: weight decay apart from the gradient.");
-  bind_adam<nn::LAMB>(m, "LAMB", 1e-6, 0, "You et al., 2020: Adam's step, scaled for each parameter to its own size.");
-  py::class_<nn::RMSprop, nn::Optimizer>(m, "RMSprop", py::dynamic_attr(), collected_once(),
-                                         "Steps over the root of a moving mean of squares.")
+  bind_adam<nn::Adam>(m, "Adam", 1e-8, 0,
+                      "Adam of Kingma and Ba, 2015, as torch.optim.Adam: g += weight_decay * w; m = beta1 * m + (1 "
+                      "- beta1) * g; v = beta2 * v + (1 - beta2) * g**2; w -= lr * m / (1 - beta1**t) / (sqrt(v / "
+                      "(1 - beta2**t)) + eps) at step t. Raises DomainError for a negative option, or if a beta is "
+                      "1 or more.");
+  bind_adam<nn::AdamW>(m, "AdamW", 1e-8, 0.01,
+                       "AdamW of Loshchilov and Hutter, 2019, as torch.optim.AdamW: Adam whose weight decay is not "
+                       "part of the gradient. At each step the parameters are first multiplied by 1 - lr * "
+                       "weight_decay.");
+  bind_adam<nn::LAMB>(m, "LAMB", 1e-6, 0,
+                      "LAMB of You et al., 2020: w -= lr * |w| / |d| * d, where d is Adam's step plus weight_decay "
+                      "* w, and the norms are L2 norms of each parameter. The ratio of the norms is 1 if a norm is "
+                      "0.");
+  py::class_<nn::RMSprop, nn::Optimizer>(
+      m, "RMSprop", py::dynamic_attr(), collected_once(),
+      "RMSprop, as torch.optim.RMSprop: g += weight_decay * w; s = alpha * s + (1 - alpha) * g**2; "
+      "d = g / (sqrt(s) + eps); w -= lr * d, or with momentum v = momentum * v + d; w -= lr * v. "
+      "Raises DomainError for a negative option, or if `alpha` is 1 or more.")
       .def(py::init([](const py::object& parameters, double lr, double alpha, double eps, double decay,
                        double momentum) {
              return std::make_unique<nn::RMSprop>(
@@ -105,7 +131,8 @@ void bind_optimizers(py::module_& m) {
 }  // namespace
 
 void bind_optim(py::module_& m) {
-  py::module_ optim = m.def_submodule("_optim", "Optimisers, named as PyTorch has them.");
+  py::module_ optim = m.def_submodule(
+      "_optim", "Optimisers, gradient clipping and schedules of learning rates, under PyTorch's names.");
   bind_optimizers(optim);
   optim.def(
       "clip_grad_norm",
@@ -114,8 +141,9 @@ void bind_optim(py::module_& m) {
         return nn::clip_grad_norm(parameters_of(parameters), most);
       },
       py::arg("parameters"), py::arg("max_norm"),
-      "Scales gradients so that their norm, all together, is at most this; gives the norm that it "
-      "was.");
+      "Multiplies all gradients by min(1, max_norm / (norm + 1e-6)), where `norm` is the L2 norm "
+      "of all gradients together. Returns `norm` before the scaling, as a tensor. Raises "
+      "DomainError if no parameter has a gradient.");
   optim.def(
       "clip_grad_value",
       [](const py::object& parameters, double most) {
@@ -123,15 +151,23 @@ void bind_optim(py::module_& m) {
         nn::clip_grad_value(parameters_of(parameters), most);
       },
       py::arg("parameters"), py::arg("clip_value"),
-      "Each element of each gradient between -clip_value and clip_value.");
+      "Clips each element of each gradient to [-clip_value, clip_value]. Raises DomainError if "
+      "`clip_value` is negative.");
   optim.def("step_schedule", &nn::step_schedule, py::arg("lr"), py::arg("step"), py::arg("every"),
-            py::arg("factor") = 0.1, "The learning rate times a factor, every so many steps.");
+            py::arg("factor") = 0.1,
+            "The learning rate of `step` (0, 1, ...) from the initial rate `lr`: lr * factor**(step // "
+            "every). Raises DomainError unless every > 0. Assign the result to Optimizer.lr, as that of "
+            "the other schedules.");
   optim.def("exponential_schedule", &nn::exponential_schedule, py::arg("lr"), py::arg("step"), py::arg("factor"),
-            "lr * factor**step");
+            "The learning rate of `step` (0, 1, ...) from the initial rate `lr`: lr * factor**step.");
   optim.def("cosine_schedule", &nn::cosine_schedule, py::arg("lr"), py::arg("step"), py::arg("steps"),
-            py::arg("last") = 0.0, "Half a cosine from lr to `last`.");
+            py::arg("last") = 0.0,
+            "The learning rate of `step` (0, 1, ...): half a cosine wave from `lr` at step 0 down to "
+            "`last` at step `steps`, and `last` afterwards.");
   optim.def("warmup_cosine_schedule", &nn::warmup_cosine_schedule, py::arg("lr"), py::arg("step"), py::arg("warmup"),
-            py::arg("steps"), "From 0 to lr over the warmup, then half a cosine to 0.");
+            py::arg("steps"),
+            "The learning rate of `step` (0, 1, ...): linear from 0 at step 0 to `lr` at step `warmup`, "
+            "then half a cosine wave down to 0 at step `steps`.");
 }
 
 }  // namespace strata::python

@@ -16,14 +16,15 @@ void bind_pictures(Class& c) {
         return py::module_::import("strata._viz").attr("show")(self, open).cast<std::string>();
       },
       py::arg("open") = true,
-      "The URL of the page that shows this, which is opened in a browser, too, unless `open` is "
-      "False.");
+      "Opens the page that shows this object in a browser, unless `open` is False. Returns the URL "
+      "of the page.");
   c.def(
       "_repr_html_",
       [](const py::object& self) {
         return py::module_::import("strata._viz").attr("picture")(self).template cast<std::string>();
       },
-      "What a notebook shows: the addresses where they are few numbers, and the text.");
+      "The HTML that a notebook shows: the text, and for a layout or Views with few elements a "
+      "table of the addresses.");
 }
 
 }  // namespace strata::python
