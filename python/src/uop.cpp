@@ -50,7 +50,7 @@ struct ArgToObject {
   py::object operator()(const LoopReduction& r) const { return py::make_tuple(object_of_op(r.op), r.loops); }
 };
 
-// The argument of a DEFINE_GLOBAL, in one of the forms slot, "data0", ("data0", dtype) and ("name", dtype, slot).
+/// The argument of a DEFINE_GLOBAL, in one of the forms slot, "data0", ("data0", dtype) and ("name", dtype, slot).
 Global global_of_object(const py::handle& object) {
   if (PyIndex_Check(object.ptr())) {
     const int slot = object.cast<int>();
@@ -58,7 +58,8 @@ Global global_of_object(const py::handle& object) {
   }
   const bool is_tuple = py::isinstance<py::tuple>(object);
   const py::tuple parts = is_tuple ? object.cast<py::tuple>() : py::make_tuple(object);
-  STRATA_CHECK(!parts.empty() && parts.size() <= 3, domain, "[DEFINE_GLOBAL] the argument is (name, dtype[, slot])");
+  STRATA_CHECK(!parts.empty() && parts.size() <= 3, domain,
+               "[DEFINE_GLOBAL] the argument must be (name, dtype) or (name, dtype, slot)");
   const auto name = parts[0].cast<std::string>();
   if (parts.size() == 3) return {parts[2].cast<int>(), name};
   const bool usual = name.size() > 4 && name.size() < 14 && name.starts_with("data") &&
@@ -69,7 +70,7 @@ Global global_of_object(const py::handle& object) {
   return {static_cast<int>(slot), name};
 }
 
-/// (op, number of loops); an op alone stands for all the LOOPs that the sources end in.
+/// The argument of a REDUCE, (op, number of loops). An op alone means all LOOPs at the end of the sources.
 LoopReduction reduction_of_object(const py::object& object, std::span<const UOp> sources) {
   if (py::isinstance<py::tuple>(object)) {
     const auto [op, loops] = object.cast<std::pair<py::object, std::int64_t>>();
@@ -128,25 +129,32 @@ UOpObject uop_at(const UOpList& list, std::int64_t k) {
 using UOpListClass = py::class_<UOpList>;
 
 void bind_uop_list_building(UOpListClass& c) {
-  c.def(py::init<>(), "An empty list.");
-  c.def(py::init([](const UOpList& list) { return list; }), py::arg("list"), "Another handle on the same list.");
+  c.def(py::init<>(), "Creates an empty list.");
+  c.def(py::init([](const UOpList& list) { return list; }), py::arg("list"),
+        "Creates another handle on the same list.");
   c.def_static(
       "parse", [](const std::string& text) { return UOpList{std::make_shared<UOpGraph>(parse_uops(text)), false}; },
-      py::arg("text"), "Reads what text() writes. Raises ParseError with line and column.");
+      py::arg("text"),
+      "Reads the text that text() writes, and returns the list. Each line becomes a UOp. Raises "
+      "ParseError, with line and column, for a text that cannot be read.");
   c.def("add", &add_uop, py::arg("op"), py::arg("dtype") = py::none(), py::arg("src") = std::vector<UOpObject>(),
         py::arg("arg") = py::none(), py::arg("cachable") = true,
-        "Appends a UOp and returns it; where `cachable`, one that was added so before. `op` is a "
-        "member of UOps or its name.\n"
-        "The argument is a number for CONST, an op for ALU, (op, number of loops) for REDUCE, (name, dtype) for\n"
-        "DEFINE_GLOBAL, (name, size) for DEFINE_LOCAL, (name, axis, size) for SPECIAL, a Variable for DEFINE_VAR, a\n"
-        "lane for GEP. Raises DomainError for sources, dtypes or arguments that do not fit.\n\n"
-        ">>> uops = UOpGraph()\n>>> uops.add('CONST', 'int32', arg=3).arg\n3");
+        "Appends a UOp and returns it. With `cachable`, returns an equal UOp that was added with "
+        "`cachable` before, if there is one. `op` is a member of UOps or its name, and `src` is the "
+        "list of the sources. `arg` is a number for CONST, an op for ALU, (op, number of loops) for "
+        "REDUCE, (name, dtype) or (name, dtype, slot) for DEFINE_GLOBAL, (name, size) for "
+        "DEFINE_LOCAL, (name, axis, size) for SPECIAL, a Variable for DEFINE_VAR, and a lane for "
+        "GEP. Raises DomainError for sources, dtypes or arguments that do not fit.\n\n"
+        ">>> uops = UOpGraph()\n"
+        ">>> uops.add('CONST', 'int32', arg=3).arg\n"
+        "3");
   c.def(
       "constant",
       [](const UOpList& list, const py::object& value, const DTypeArg& dtype) {
         return object_in(list, open_list(list).constant(scalar_of_object(value, dtype)));
       },
-      py::arg("value"), py::arg("dtype") = object_of_dtype(dtypes::int32), "Adds a CONST.");
+      py::arg("value"), py::arg("dtype") = object_of_dtype(dtypes::int32),
+      "Adds a CONST with the value `value`, and returns it.");
   c.def(
       "alu",
       [](const UOpList& list, const py::object& op, const py::args& operands) {
@@ -154,13 +162,17 @@ void bind_uop_list_building(UOpListClass& c) {
         for (const py::handle u : operands) src.push_back(u.cast<const UOpObject&>().uop);
         return object_in(list, open_list(list).alu(op_of_object(op), src));
       },
-      py::arg("op"), "Adds an ALU; its dtype follows from the operands.");
+      py::arg("op"),
+      "Adds an ALU of the op `op` with the operands that follow, and returns it. The dtype is "
+      "determined by the operands.");
   c.def(
       "cast",
       [](const UOpList& list, const UOpObject& value, const DTypeArg& dtype) {
         return object_in(list, open_list(list).cast(value.uop, dtype));
       },
-      py::arg("value"), py::arg("dtype"), "Adds a CAST; the same UOp where it is of the dtype.");
+      py::arg("value"), py::arg("dtype"),
+      "Adds a CAST of `value` to `dtype`, and returns it. Returns `value` itself if it has that "
+      "dtype.");
 }
 
 void bind_uop_list_reading(UOpListClass& c) {
@@ -173,15 +185,15 @@ void bind_uop_list_reading(UOpListClass& c) {
   c.def("__getitem__", &uop_at, py::arg("k"));
   c.def(
       "text", [](const UOpList& list) { return list.graph->text(); },
-      "The list in the specification's columns, a line a UOp: number, op, dtype, sources, "
-      "argument.");
+      "The list as text, one UOp a line, in the specification's columns: number, op, dtype, "
+      "sources, argument.");
   c.def("__str__", [](const UOpList& list) { return list.graph->text(); });
   c.def("__repr__", [](const UOpList& list) { return detail::message("<UOpGraph of ", list.graph->size(), " UOps>"); });
   c.def("print", [](const UOpList& list) { py::print(list.graph->text(), py::arg("end") = ""); }, "Prints text().");
   c.def(
       "verify", [](const UOpList& list) { verify(*list.graph); },
-      "Raises DomainError naming the line where order, nesting, scope or dtypes are wrong; a loop "
-      "that is not closed, too.");
+      "Checks that the list is a valid program: loops are nested and closed, and each value is "
+      "used in its scope. Raises DomainError, with the line of the UOp and the rule that it breaks.");
 }
 
 void bind_uop_class(py::module_& m) {
@@ -191,19 +203,22 @@ void bind_uop_class(py::module_& m) {
     return out;
   };
   const auto kind = [](const UOpObject& u) { return AnyObject{object_of_uop_kind(u.uop.op())}; };
-  py::class_<UOpObject>(m, "UOp", "An instruction of a kernel. It keeps its list alive.")
-      .def_property_readonly("op", kind, "A member of UOps.")
-      .def_property_readonly("uop", kind, "The same, under the specification's name.")
+  py::class_<UOpObject>(m, "UOp",
+                        "An instruction of a kernel, on a single element or a vector. The object keeps its list "
+                        "alive.")
+      .def_property_readonly("op", kind, "The kind of the instruction: a member of UOps.")
+      .def_property_readonly("uop", kind, "The same as `op`, under the specification's name.")
       .def_property_readonly(
           "dtype", [](const UOpObject& u) { return AnyObject{object_of_dtype_or_none(u.uop.dtype())}; },
-          "The dtype of its value, None where it has none.")
-      .def_property_readonly("src", source_objects, "The UOps that it takes.")
-      .def_property_readonly("vin", source_objects, "The same, under the specification's name.")
+          "The dtype of the value, or None if the instruction has no value.")
+      .def_property_readonly("src", source_objects,
+                             "The sources: a tuple of the UOps whose values the instruction takes.")
+      .def_property_readonly("vin", source_objects, "The same as `src`, under the specification's name.")
       .def_property_readonly(
           "arg", [](const UOpObject& u) { return AnyObject{std::visit(ArgToObject{u.uop.dtype()}, u.uop.arg())}; },
-          "The argument, as UOpGraph.add takes it.")
+          "The argument, in the form that UOpGraph.add() takes; None if there is none.")
       .def_property_readonly(
-          "num", [](const UOpObject& u) { return u.uop.num(); }, "Its place in the list.")
+          "num", [](const UOpObject& u) { return u.uop.num(); }, "The index of the UOp in its list.")
       .def(
           "__eq__", [](const UOpObject& a, const UOpObject& b) { return a.uop == b.uop; }, py::arg("other"),
           py::is_operator())
@@ -228,15 +243,18 @@ std::vector<UOp> uops_of(const std::vector<UOpObject>& objects) {
 
 void bind_uops(py::module_& m) {
   bind_op_enums(m);
-  const py::object kinds = make_enum(m, "UOps", {std::begin(kUOpNames), std::end(kUOpNames)},
-                                     "The instructions of kernels. str() is the specification's name: 'UOps.LOOP'.");
+  const py::object kinds =
+      make_enum(m, "UOps", {std::begin(kUOpNames), std::end(kUOpNames)},
+                "The kinds of instructions of kernels. str() of a member is the specification's name, e.g. "
+                "'UOps.LOOP'.");
   for (const char* name : kUOpNames) uop_members.push_back(py::object(kinds.attr(name)).release().ptr());
   bind_uop_class(m);
   UOpListClass list(m, "UOpGraph",
-                    "A list of UOps in order. A UOp comes after its sources; loops nest.\n\n"
-                    ">>> uops = UOpGraph()\n>>> two, three = uops.constant(2.0, 'f32'), "
-                    "uops.constant(3.0, 'f32')\n"
-                    ">>> uops.alu('ADD', two, three).num\n2");
+                    "A list of UOps in execution order: a UOp comes after its sources, and loops are nested.\n\n"
+                    ">>> uops = UOpGraph()\n"
+                    ">>> two, three = uops.constant(2.0, 'f32'), uops.constant(3.0, 'f32')\n"
+                    ">>> uops.alu('ADD', two, three).num\n"
+                    "2");
   bind_uop_list_building(list);
   bind_uop_list_reading(list);
   bind_lazy_op(m);

@@ -63,59 +63,78 @@ View view_as_written(const Ints& shape, const std::optional<Ints>& strides, cons
 }
 
 constexpr const char* kCreateDoc =
-    "A view in its canonical form: row-major strides where none are given; `mask` is a half-open "
-    "(begin, end) a dimension.\n"
-    "Sizes, strides, offset and mask ends are ints or expressions. Raises ShapeError for a "
-    "negative size, another number of\n"
-    "strides or pairs than dimensions, or a mask outside of the shape; OverflowError where "
-    "addresses leave 64 bits.\n\n"
-    ">>> View.create((2, 3))\nView(shape=(2, 3), strides=(3, 1), offset=0, mask=None, "
-    "contiguous=True)";
+    "A View in canonical form. Without `strides`, they are row-major. `mask` has a half-open "
+    "interval (begin, end) of valid indices for each dimension; None means that all indices are "
+    "valid. Sizes, strides, offset and mask bounds are ints or expressions. Raises ShapeError "
+    "for a negative size, for a number of strides or pairs other than the number of dimensions, "
+    "and for a mask outside of the shape; IntOverflowError if an address does not fit in 64 "
+    "bits.\n\n"
+    ">>> View.create((2, 3))\n"
+    "View(shape=(2, 3), strides=(3, 1), offset=0, mask=None, contiguous=True)";
 
 void bind_view_parts(ViewClass& c) {
   c.def_static("create", &create_view, py::arg("shape"), py::arg("strides") = py::none(), py::arg("offset") = Int(0),
                py::arg("mask") = py::none(), kCreateDoc);
   c.def(py::init(&view_as_written), py::arg("shape"), py::arg("strides") = py::none(), py::arg("offset") = Int(0),
         py::arg("mask") = py::none(), py::arg("contiguous") = py::none(),
-        "As View.create: what repr() writes. Raises DomainError where `contiguous` is not so.");
-  c.def_property_readonly("shape", &View::shape, "One size a dimension.");
-  c.def_property_readonly("strides", &View::strides, "Elements of memory from one index to the next, one a dimension.");
-  c.def_property_readonly("offset", &View::offset, "The address of index 0.");
+        "The same as View.create(), in the form that repr() writes. `contiguous` is only compared "
+        "with the View: DomainError if it differs.");
+  c.def_property_readonly("shape", &View::shape, "The shape: a tuple with the size of each dimension.");
+  c.def_property_readonly("strides", &View::strides,
+                          "A tuple with the stride of each dimension: the distance in memory, in elements, from one "
+                          "index to the next.");
+  c.def_property_readonly("offset", &View::offset, "The address of the index (0, ..., 0), in elements.");
   c.def_property_readonly(
       "mask", [](const View& v) { return pairs_of_mask(v.mask()); },
-      "A half-open (begin, end) of valid indices a dimension, or None where all are valid.");
+      "A tuple with the half-open interval (begin, end) of valid indices of each dimension, or "
+      "None if all indices are valid.");
   c.def_property_readonly("contiguous", &View::contiguous,
-                          "Whether each index's address is its row-major number, and all are valid.");
+                          "True if every index is valid and its address is its row-major number.");
   c.def_property_readonly("rank", &View::rank, "The number of dimensions.");
-  c.def("size", &View::size, "The number of indices: the product of the shape.");
+  c.def("size", &View::size, "The number of indices: the product of the sizes.");
 }
 
 void bind_view_movement(ViewClass& c) {
-  c.def("permute", &View::permute, py::arg("order"), "Dimension k of the result is dimension order[k] of this.");
+  c.def("permute", &View::permute, py::arg("order"),
+        "Reorders the dimensions: dimension k of the result is dimension order[k] of this View. "
+        "Raises ShapeError unless `order` has each dimension once.");
   c.def("reshape", &View::reshape, py::arg("shape"),
-        "The same elements in row-major order in another shape; None where no single View says "
-        "that.\n\n"
-        ">>> View.create((3, 2)).permute((1, 0)).reshape((3, 2)) is None\nTrue");
-  c.def("expand", &View::expand, py::arg("shape"), "Repeats dimensions of size 1.");
-  c.def("pad", &View::pad, py::arg("padding"), "Adds invalid indices: (before, after) a dimension.");
+        "The same elements in the same row-major order in another shape, or None if no single View "
+        "is that function. Raises ShapeError if the numbers of elements differ.\n\n"
+        ">>> View.create((3, 2)).permute((1, 0)).reshape((3, 2)) is None\n"
+        "True");
+  c.def("expand", &View::expand, py::arg("shape"),
+        "Repeats dimensions of size 1, e.g. (3, 1) becomes (3, 4). Raises ShapeError for a change of "
+        "another size.");
+  c.def("pad", &View::pad, py::arg("padding"),
+        "Adds invalid indices around the valid ones. `padding` has a pair (before, after) for each "
+        "dimension. Raises ShapeError for a negative number.");
   c.def(
       "shrink", [](const View& v, const Padding& bounds) { return v.shrink(mask_of_pairs(bounds)); }, py::arg("bounds"),
-      "The indices from begin up to end, (begin, end) a dimension.");
-  c.def("flip", &View::flip, py::arg("axes"), "Backwards along these dimensions.");
+      "Keeps the indices in a box. `bounds` has a half-open interval (begin, end) for each "
+      "dimension. Raises ShapeError unless 0 <= begin <= end <= size.");
+  c.def("flip", &View::flip, py::arg("axes"), "Reverses the order of the indices of the dimensions `axes`.");
   c.def("stride", &View::stride, py::arg("steps"),
-        "Every |step|-th index, one step a dimension; from the last one backwards where step < 0.");
+        "Keeps every |step|-th index of each dimension, for step < 0 from the last one backwards. "
+        "`steps` has a step for each dimension. The size becomes ceil(size / |step|). Raises "
+        "ShapeError for a step 0.");
   c.def("minify", &View::minify,
-        "Without dimensions of size 1, and with dimensions joined whose strides continue one "
-        "another.");
+        "The same addresses in the same row-major order in fewer dimensions: dimensions of size 1 "
+        "are dropped, and neighbours whose strides continue one another are joined, where the mask "
+        "allows it.");
   c.def("invert", &View::invert, py::arg("out_shape"),
-        "The View of shape `out_shape` (that of memory) that takes addresses back to row-major "
-        "numbers of indices; None where\n"
-        "no View does.");
+        "The inverse: a View of shape `out_shape`, the shape of the memory. It takes each address to "
+        "the row-major number of its index, and is invalid at all other addresses. None if no single "
+        "View is the inverse.");
   c.def("inverse", &View::inverse, py::arg("elements"),
-        "As invert(), for a memory of so many elements in the shape of this View's own steps.");
+        "The same as invert(), for a memory of `elements` elements. The shape of the result follows "
+        "from the strides of this View. None if there is no such shape or no single View is the "
+        "inverse.");
   c.def(
       "__add__", [](const View& lower, const View& upper) { return lower + upper; }, py::arg("upper"),
-      py::is_operator(), "Two Views of a stack, memory first, as one; None where no single View says it.");
+      py::is_operator(),
+      "A stack of two Views, this one next to the memory, as one View of the shape of `upper`; "
+      "None if no single View is that function.");
 }
 
 void bind_view_exprs(ViewClass& c) {
@@ -125,7 +144,8 @@ void bind_view_exprs(ViewClass& c) {
         return expr_pair_of(v.expr(exprs_of(idxs), *valid));
       },
       py::arg("idxs"), py::arg("valid") = 1,
-      "Address and validity of an index: (Expr, condition). `valid` holds already.");
+      "The pair (address, condition) of the index `idxs`, as expressions. The condition is that of "
+      "the mask and `valid`. Raises ShapeError unless there is one index for each dimension.");
   c.def(
       "to_indexed_uops",
       [](const View& v, const IndexList& idxs, const std::optional<ExprArg>& valid) {
@@ -134,25 +154,29 @@ void bind_view_exprs(ViewClass& c) {
         return expr_pair_of(IndexedUOps{{e.index, false}, {e.valid, true}});
       },
       py::arg("idxs") = py::none(), py::arg("valid") = py::none(),
-      "Address and validity over `idxs`, or variables ridx0, ridx1, ...: two expressions that "
-      "print as trees.\n\n"
+      "The pair (address, condition) of the index `idxs`, by default of variables ridx0, ridx1, "
+      "...: two expressions that print as trees of UOps.\n\n"
       ">>> idx, valid = View.create((2, 2), (2, 1)).to_indexed_uops()\n"
-      ">>> idx.render(), valid.render()\n('((ridx0*2)+ridx1)', 'True')");
-  c.def("vars", &View::vars, "The variables that it is written with, in natural order.");
+      ">>> idx.render(), valid.render()\n"
+      "('((ridx0*2)+ridx1)', 'True')");
+  c.def("vars", &View::vars, "The variables in sizes, strides, offset and mask, in natural order of their names.");
   c.def(
       "unbind",
       [](const View& v) {
         const auto [plain, values] = v.unbind();
         return std::pair{plain, dict_of_values(values)};
       },
-      "The View with bound variables replaced by plain ones, and their values.");
+      "The pair (View, values): this View with every bound variable replaced by the same variable "
+      "without a value, and a dictionary of the values.");
   c.def(
       "substitute", [](const View& v, const py::dict& map) { return v.substitute(substitution_of_mapping(map)); },
-      py::arg("map"), "Every expression with keys replaced by values.");
+      py::arg("map"),
+      "The View with variables replaced in every expression; `map` is a dictionary from variables "
+      "to their replacements.");
 }
 
 void bind_view_protocol(ViewClass& c) {
-  c.def("render", &View::render, "The text that repr() gives.");
+  c.def("render", &View::render, "The text of repr().");
   c.def("__repr__", &View::render);
   c.def("__hash__", &View::hash);
   c.def("__reduce__", [](const View& v) {
@@ -163,11 +187,13 @@ void bind_view_protocol(ViewClass& c) {
 
 void bind_indexed_uop(py::module_& m) {
   py::class_<IndexedExpr, Expr>(m, "IndexedUOp",
-                                "An index or a condition that prints as the specification's UOps do: as a tree.")
-      .def_readonly("is_condition", &IndexedExpr::is_condition, "Whether constants print as True and False.")
+                                "An expression, an index or a condition, that prints as a tree of UOps, in the "
+                                "specification's notation.")
+      .def_readonly("is_condition", &IndexedExpr::is_condition,
+                    "True for a condition; its constants print as True and False.")
       .def(
-          "render", [](const IndexedExpr& e) { return e.indexed().render(); }, "The text.")
-      .def("tree", &uop_tree, "The tree of UOps, one node a line; what print() shows.")
+          "render", [](const IndexedExpr& e) { return e.indexed().render(); }, "The expression as a line of text.")
+      .def("tree", &uop_tree, "The tree of UOps, one node a line. print() shows this text.")
       .def(py::pickle(
           [](const IndexedExpr& e) { return py::make_tuple(state_of_expr(e), e.is_condition); },
           [](const py::tuple& state) { return IndexedExpr({expr_of_state(state[0]), state[1].cast<bool>()}); }))
@@ -180,15 +206,17 @@ void bind_indexed_uop(py::module_& m) {
 void bind_view(py::module_& m) {
   bind_indexed_uop(m);
   ViewClass view(m, "View",
-                 "A map from indices to addresses: offset + sum of strides[j]*i[j], valid where "
-                 "the mask holds i. Frozen.\n\n"
-                 ">>> View.create((2, 2), (2, 1)).permute((1, 0)).strides\n(1, 2)");
+                 "A function from an index i to an address, offset + sum of strides[j]*i[j], and a validity: "
+                 "the mask contains i. A View does not change.\n\n"
+                 ">>> View.create((2, 2), (2, 1)).permute((1, 0)).strides\n"
+                 "(1, 2)");
   bind_view_parts(view);
   bind_view_movement(view);
   bind_view_exprs(view);
   view.def(
       "__eq__", [](const View& a, const View& b) { return a == b; }, py::arg("other"), py::is_operator(),
-      "Whether they are written the same; for numbers: whether they are the same function.");
+      "True if shape, strides, offset and mask are equal. For Views of numbers: if the shapes and "
+      "the functions are equal.");
   view.def("__ne__", [](const View& a, const View& b) { return !(a == b); }, py::arg("other"), py::is_operator());
   bind_view_protocol(view);
   bind_pictures(view);

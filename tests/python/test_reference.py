@@ -19,7 +19,7 @@ def test_each_public_class_and_function_has_words(reference, tmp_path, capsys):
     assert reference.main(tmp_path) == 0, capsys.readouterr().out
     view = (tmp_path / "strata.html").read_text().split('<section id="View.create">')[1].split("</section>")[0]
     assert "@staticmethod\ndef create(shape: Sequence[int | Expr]" in view
-    assert "<p>A view in its canonical form" in view and "<pre>&gt;&gt;&gt; View.create((2, 3))" in view
+    assert "<p>A View in canonical form" in view and "<pre>&gt;&gt;&gt; View.create((2, 3))" in view
     layers = (tmp_path / "strata.nn.html").read_text()
     assert "<pre>Linear(in_features: int, out_features: int, bias: bool = True)</pre>" in layers
     assert "<pre>ReLU()</pre>" in layers and "Flatten(start_dim: int = 1, end_dim: int = -1)" in layers
