@@ -178,7 +178,8 @@ Tensor copied_tensor(const Tensor& x) {
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   try {
     const Tensor& x = *tensor_in(self);
-    if (format_of(x.dtype()) == nullptr) throw py::buffer_error("elements of bfloat16 have no format");
+    if (format_of(x.dtype()) == nullptr)
+      throw py::buffer_error("a tensor of bfloat16 has no buffer format: cast it first");
     if ((flags & PyBUF_WRITABLE) != 0) throw py::buffer_error("the memory of a tensor is read-only");
     if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && x.ndim() > 1)
       throw py::buffer_error("the elements of a tensor are in row-major order");

@@ -14,8 +14,8 @@ struct ProgramObject {
   const Device* device;
 };
 
-/// The kernel of a compiled one, as the holder that pybind11 needs; it keeps the compiled kernel alive. The const_cast
-/// is safe, because the class has no binding that changes a kernel.
+/// The Kernel in a CompiledKernel, as the holder that pybind11 needs. The holder keeps the CompiledKernel alive. The
+/// const_cast is safe, because the class has no binding that changes a kernel.
 inline std::shared_ptr<Kernel> kernel_in(const std::shared_ptr<const CompiledKernel>& compiled) {
   return {compiled, const_cast<Kernel*>(&compiled->kernel())};
 }

@@ -1,6 +1,6 @@
-// All functions of pybind11 are one C function, its dispatcher, which chooses the overload. Here it is replaced by
-// dispatched(), which calls it. If no overload takes the arguments, dispatched() reads the signatures in pybind11's
-// message, and raises a message of one line.
+// pybind11 implements all of its functions by one C function, the dispatcher, which chooses the overload. This file
+// replaces the dispatcher by dispatched(), which calls it. If no overload accepts the arguments, dispatched() reads the
+// signatures in pybind11's message, and raises an error with a message of one line.
 #include "python/src/refusals.h"
 
 #include <algorithm>

@@ -31,7 +31,7 @@ Unlocked::~Unlocked() {
   staying([this] { PyEval_RestoreThread(state_); });
 }
 
-// NOTE: an interpreter that has ended does not know its threads any more, so it is not asked.
+// NOTE: an interpreter that has ended does not know its threads any more, so PyGILState_Ensure() is not called then.
 Locked::Locked()
     : state_(staying([] {
         if (Py_IsInitialized() == 0 && !is_first_thread()) stay();
@@ -49,7 +49,7 @@ void check_signals() {
 }
 
 void watch_signals() {
-  static const InterruptCheck& check = *new InterruptCheck(&check_signals);  // for the life of the thread
+  static const InterruptCheck& check = *new InterruptCheck(&check_signals);  // never destroyed
   static_cast<void>(check);
 }
 

@@ -10,8 +10,8 @@
 
 namespace strata::python {
 
-/// Runs the handlers of pending signals, if this is the first thread. What a handler raises (KeyboardInterrupt) is
-/// thrown as py::error_already_set. Takes the GIL by itself.
+/// Runs the handlers of pending signals, if this is the first thread. An exception of a handler (KeyboardInterrupt) is
+/// thrown as py::error_already_set. Takes the GIL itself.
 void check_signals();
 /// Makes long work on this thread call check_signals(), as long as the thread lives.
 void watch_signals();
@@ -30,7 +30,8 @@ class Unlocked {
   PyThreadState* state_;
 };
 
-/// Holds the GIL while an object lives, whether or not the thread held it before. NOTE: as of Unlocked.
+/// Holds the GIL while an object lives, whether or not the thread held it before. NOTE: see Unlocked about
+/// the end of the interpreter.
 class Locked {
  public:
   Locked();
@@ -42,14 +43,15 @@ class Locked {
   PyGILState_STATE state_;
 };
 
-/// PyObject_Call(): calls a Python object. NOTE: as of Unlocked, because Python code may release the GIL.
+/// PyObject_Call(): calls a Python object. NOTE: see Unlocked about the end of the interpreter: Python code may release
+/// the GIL.
 PyObject* call_python(PyObject* function, PyObject* args, PyObject* kwargs);
 
 /// Returns f(), called without the GIL and interruptible by signals. @pre the GIL is held, and f touches no Python
 /// object
 template <class F>
 auto running(const F& f) {
-  // The first thread has a check already (watch_signals); another one gets its own for this call.
+  // The first thread has a check already (watch_signals()); another thread gets its own check for this call.
   std::optional<InterruptCheck> check;
   if (!InterruptCheck::is_active()) check.emplace(&check_signals);
   const Unlocked unlocked;

@@ -12,7 +12,8 @@ namespace {
 
 std::optional<Int> slice_end(PyObject* o) {
   if (o == Py_None) return std::nullopt;
-  if (!PyIndex_Check(o) && !py::isinstance<Expr>(o)) throw py::type_error("slices are of integers or None");
+  if (!PyIndex_Check(o) && !py::isinstance<Expr>(o))
+    throw py::type_error("the bounds and the step of a slice must be integers or None");
   return int_of_object(o);
 }
 

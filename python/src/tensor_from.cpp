@@ -71,7 +71,8 @@ class Nested {
   /// Recursive, but not deeper than kMostDepth.
   void collect(PyObject* o, std::size_t depth) {
     if (depth == sizes_.size()) {
-      STRATA_CHECK(!is_list(o), shape, "[", owner_, "] the lists differ in depth: a list stands beside numbers");
+      STRATA_CHECK(!is_list(o), shape, "[", owner_,
+                   "] the lists differ in depth: a list has both lists and numbers as items");
       kind_ = std::max(kind_, leaf_kind(o));
       leaves_.push_back(py::reinterpret_borrow<py::object>(o));
       return;
@@ -82,7 +83,7 @@ class Nested {
     if (!items) throw py::error_already_set();
     const Py_ssize_t size = items.is_none() ? -1 : PyTuple_GET_SIZE(items.ptr());
     STRATA_CHECK(size == sizes_[depth], shape, "[", owner_, "] at depth ", depth, " one list has ", sizes_[depth],
-                 " elements and another ", size < 0 ? "is none" : std::to_string(size));
+                 " elements, another ", size < 0 ? "is not a list" : std::to_string(size));
     for (Py_ssize_t k = 0; k < size; ++k) collect(PyTuple_GET_ITEM(items.ptr(), k), depth + 1);
   }
 
@@ -208,7 +209,7 @@ Tensor tensor_from_array(PyObject* object, const char* owner) {
   const std::string order = py::cast<std::string>(array.attr("dtype").attr("byteorder"));
   if (order == ">") array = array.attr("astype")(array.attr("dtype").attr("newbyteorder")("="));
   if (const auto t = tensor_over_buffer(array.ptr())) return *t;
-  throw py::type_error(detail::message(owner, "(): no dtype for elements of NumPy's ", name));
+  throw py::type_error(detail::message(owner, "(): there is no dtype for NumPy elements of ", name));
 }
 
 }  // namespace
@@ -242,7 +243,8 @@ Tensor tensor_from_object(PyObject* object, const char* owner, std::optional<DTy
     if (list) return tensor_from_list(list.ptr(), owner, dtype, 0);
   }
   PyErr_Clear();
-  throw py::type_error(detail::message(owner, "(): a tensor is not made of ", Py_TYPE(object)->tp_name));
+  throw py::type_error(
+      detail::message(owner, "(): cannot make a tensor of an object of type ", Py_TYPE(object)->tp_name));
 }
 
 }  // namespace strata::python

@@ -78,7 +78,7 @@ PyObject* binary(const char* name, PyObject* a, PyObject* b, const F& f) {
   });
 }
 
-// Binary operators. STRATA_OPERATOR defines those that C++ has, too; the others follow.
+// Binary operators. STRATA_OPERATOR defines the operators that C++ has, too; the others follow.
 #define STRATA_OPERATOR(symbol, name)                                                                        \
   PyObject* slot_##name(PyObject* a, PyObject* b) {                                                          \
     return binary(#name, a, b, [](const Side& x, const Side& y) { return x.operand() symbol y.operand(); }); \
@@ -137,7 +137,7 @@ PyObject* slot_index(PyObject* self) {
   return operation("index", [&] {
     const Tensor& x = *tensor_in(self);
     if (x.dtype().is_float())
-      throw py::type_error("only integer tensors of one element are indices, not of " + x.dtype().name());
+      throw py::type_error("only a tensor of one integer can be used as an index, not one of " + x.dtype().name());
     return PyNumber_Index(item_of_tensor(x).ptr());
   });
 }
@@ -154,7 +154,7 @@ Py_ssize_t slot_length(PyObject* self) {
     return -1;
   }
   if (!shape[0].is_number()) {
-    PyErr_SetString(PyExc_TypeError, "the first size of the tensor is symbolic: size(0)");
+    PyErr_SetString(PyExc_TypeError, "the first size of the tensor is symbolic, so len() is not a number: use size(0)");
     return -1;
   }
   return static_cast<Py_ssize_t>(shape[0].value());
@@ -164,7 +164,8 @@ PyObject* slot_item(PyObject* self, Py_ssize_t k) {
   return operation("select", [&] { return new_tensor(tensor_in(self)->select(0, static_cast<std::int64_t>(k))); });
 }
 /// iter(x). NOTE: reading the rows of a lazy tensor would run a kernel for each row. So a tensor of more than
-/// kMostLazyRows rows is realized first, by one kernel. One of few rows stays lazy, because `a, b = x` reads no values.
+/// kMostLazyRows rows is realized first, by one kernel. A tensor of few rows stays lazy, because `a, b = x` reads no
+/// values.
 PyObject* slot_iter(PyObject* self) {
   constexpr Py_ssize_t kMostLazyRows = 16;
   const Py_ssize_t rows = slot_length(self);
@@ -262,16 +263,17 @@ PyMemberDef tensor_members[] = {
 
 constexpr const char* kTensorDoc = R"(Tensor(data=(), dtype=None, device=None, requires_grad=False)
 
-An array whose elements are computed when they are needed.
+A lazily computed array with a shape, a dtype and a device. Operations record a graph; reading the elements runs it.
 
-`data` is a number, nested lists of numbers, an array of NumPy's, a tensor of another library (DLPack), or anything with a
-buffer. Memory is shared, not copied, where strides say how the elements lie; strata.tensor() copies.
+`data` is a number, nested lists of numbers, a NumPy array, a tensor of another library (DLPack), or an object with a
+buffer. Memory is shared, not copied, if the strides allow it; strata.tensor() copies. Without `dtype`, floats become
+float32, integers int64 and bools bool, and arrays keep their dtype. `requires_grad` makes the tensor a parameter.
 
     x = strata.Tensor([[1.0, 2.0], [3.0, 4.0]])
     y = (x @ x.T).relu().sum(axis=1)     # nothing has run
     y.numpy()                            # one kernel runs
 
-Names, broadcasting, dtypes and edge cases are PyTorch's; NumPy's names work, too.)";
+Names, broadcasting, dtypes and edge cases are PyTorch's. NumPy's names work, too.)";
 
 template <class F>
 PyType_Slot slot_of(int id, F* f) {

@@ -84,7 +84,7 @@ PyObject* property_value(PyObject* self, const char* name, const F& f) {
 py::object array_interface(PyObject* self) {
   const Tensor& x = *tensor_in(self);
   const char* const format = format_of(x.dtype());
-  if (format == nullptr) throw py::attribute_error("elements of bfloat16 have no array interface");
+  if (format == nullptr) throw py::attribute_error("a tensor of bfloat16 has no array interface: cast it first");
   const StridedBuffer b = host_memory(x);
   PyObject*& kept = reinterpret_cast<TensorObject*>(self)->kept;
   if (kept == nullptr) kept = py::list().release().ptr();
@@ -162,7 +162,7 @@ py::object array_of(const Tensor& x, const py::object& dtype, const py::object& 
 py::object dlpack_of(const Tensor& x, const py::object&, const py::object& max_version, const py::object& device,
                      const py::object& copy) {
   if (!device.is_none() && py::cast<int>(device[py::int_(0)]) != 1)
-    throw py::buffer_error("the memory is the host's: dl_device has to be (1, 0)");
+    throw py::buffer_error("the memory is the host's: dl_device must be (1, 0)");
   const bool is_versioned = !max_version.is_none() && py::cast<int>(max_version[py::int_(0)]) >= 1;
   return dlpack_capsule(x, is_versioned, !copy.is_none() && py::cast<bool>(copy));
 }
@@ -218,18 +218,22 @@ py::object formatted(const Tensor& x, const std::string& spec) {
 }  // namespace
 
 PyGetSetDef tensor_properties[] = {
-    {"shape", get_shape, nullptr, "The sizes, as a tuple.", nullptr},
-    {"ndim", get_ndim, nullptr, "How many dimensions there are.", nullptr},
-    {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
-    {"device", get_device, nullptr, "Where it is computed.", nullptr},
-    {"itemsize", get_itemsize, nullptr, "Bytes of an element.", nullptr},
-    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
-    {"T", get_t, nullptr, "The axes in the other order.", nullptr},
-    {"mT", get_mt, nullptr, "The last two axes swapped.", nullptr},
-    {"grad", get_grad, set_gradient, "The gradient that backward() has added up, or None.", nullptr},
+    {"shape", get_shape, nullptr, "The shape: a tuple with the size of each dimension.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
+    {"dtype", get_dtype, nullptr, "The dtype of the elements.", nullptr},
+    {"device", get_device, nullptr, "The device on which the tensor is computed.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "The size of an element in bytes.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "The size of all elements in bytes.", nullptr},
+    {"T", get_t, nullptr, "The tensor with all axes in reverse order.", nullptr},
+    {"mT", get_mt, nullptr, "The tensor with its last two axes swapped.", nullptr},
+    {"grad", get_grad, set_gradient, "The gradient that backward() has accumulated, or None.", nullptr},
     {"requires_grad", get_requires_grad, set_requires_grad,
-     "Whether gradients are taken by it or by what it is made of.", nullptr},
-    {"__array_interface__", get_array_interface, nullptr, "NumPy's view of the memory. Realizes.", nullptr},
+     "True if the tensor is a parameter or was computed from one. Assigning True makes the tensor "
+     "a parameter: a leaf by which gradients are taken, detached from how it was computed. "
+     "Assigning False makes it a constant again.",
+     nullptr},
+    {"__array_interface__", get_array_interface, nullptr,
+     "NumPy's description of the memory, as a dictionary. Realizes the tensor.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -261,41 +265,52 @@ std::string text_of_tensor(const Tensor& x) { return x.repr(); }
 void bind_tensor_values(Functions& f) {
   f.method(
       "numpy", "", [](const Tensor& x) { return shared_array(x); },
-      R"(The elements as an array of NumPy's. Realizes.
+      R"(The elements as a NumPy array. Realizes the tensor.
 
-Where the tensor is memory, or movement of memory that strides can say, the array shares it: it is read-only then, and keeps the
-memory. numpy.array(x) makes a copy that may be written.)");
-  f.method("__array__", "dtype=None, copy=None", &array_of, "What numpy.asarray() calls.");
+The array is read-only: it shares the memory of the tensor and keeps it alive. A movement of memory that strides can
+describe, e.g. a transposed tensor, is not copied. numpy.array(x) makes a copy that may be written.)");
+  f.method("__array__", "dtype=None, copy=None", &array_of,
+           "The array that numpy.asarray() returns: numpy(), cast to `dtype`; with copy=True a copy "
+           "that may be written. Realizes the tensor.");
   f.op(
       "item", "", [](const Tensor& x) { return item_of_tensor(x); },
-      "The one element as a bool, int or float. Realizes. Raises ShapeError unless there is one.");
+      "The element of a tensor with one element, as a bool, int or float. Realizes the tensor. "
+      "Raises ShapeError unless there is exactly one element.");
   f.method("tolist", "", &list_of_tensor,
-           "The elements as nested lists; a number where there are no dimensions. Realizes.");
-  f.op("numel", "", &element_count, "How many elements there are.");
+           "The elements as nested lists of bools, ints or floats; of a tensor without dimensions, a "
+           "number. Realizes the tensor.");
+  f.op("numel", "", &element_count, "The number of elements.");
   f.method("__dlpack__", "stream=None, *, max_version=None, dl_device=None, copy=None", &dlpack_of,
-           "The memory as a capsule of DLPack, read-only where it is. Realizes what is no memory.");
+           "The memory as a DLPack capsule. Realizes the tensor. Read-only memory is exported as "
+           "read-only, or is copied if `max_version` is below (1, 0). Raises BufferError for a "
+           "`dl_device` other than (1, 0), the host.");
   f.method(
       "__dlpack_device__", "", [](const Tensor&) -> py::object { return py::make_tuple(1, 0); },
-      "(1, 0): memory of the host.");
+      "(1, 0): the device of DLPack for memory of the host.");
   f.method(
       "__reduce_ex__", "protocol=2", [](const py::object& x, const py::object&) { return reduced(x); },
-      "What pickle makes of it: the elements, and whether gradients are taken by it.");
-  f.method("__copy__", "", [](const Tensor& x) { return x; }, "The same tensor.");
+      "The state for pickle: the elements, the dtype, the shape, the device and requires_grad; of "
+      "a subclass also the attributes. Realizes the tensor.");
+  f.method("__copy__", "", [](const Tensor& x) { return x; }, "The same tensor: copy.copy() copies no elements.");
   f.method("__deepcopy__", "memo=None", &deep_copy,
-           "The same values in memory of their own, apart from its graph, with its gradient.");
-  f.method("__format__", "spec=''", &formatted, "Of one element as numbers are formatted, else the text.");
+           "A copy with the same elements in memory of its own, detached from the graph, with a copy of "
+           "the gradient. Realizes the tensor.");
+  f.method("__format__", "spec=''", &formatted,
+           "With `spec`, the element of a tensor with one element, formatted as a number; without "
+           "`spec`, the text of repr().");
   f.function(
       "_tensor_from_bytes", "bytes, dtype, shape, device, requires_grad",
       [](const py::object& bytes, DType dtype, const Ints& shape, const Device& device, bool requires_grad) {
         return tensor_from_bytes(py::cast<std::string>(bytes), dtype, shape, device, requires_grad);
       },
-      "The inverse of pickling.");
+      "The tensor of a pickle: the inverse of __reduce_ex__().");
   f.making(
       "from_numpy", "array", [](const Tensor& x) { return x; },
-      "A tensor over the memory of an array, which must not be changed while the tensor is used.");
+      "A tensor that shares the memory of a NumPy array. The array must not be changed while the "
+      "tensor is used.");
   f.function(
       "from_dlpack", "source", [](const py::object& source) { return tensor_from_dlpack(source); },
-      "A tensor over the memory of anything with __dlpack__, or of a capsule.");
+      "A tensor that shares the memory of an object with __dlpack__(), or of a DLPack capsule.");
 }
 
 }  // namespace strata::python

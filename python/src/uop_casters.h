@@ -10,7 +10,7 @@
 
 namespace strata::python {
 
-/// A list of UOps. That of a compiled kernel is frozen: UOps cannot be added.
+/// A list of UOps. The list of a compiled kernel is frozen: UOps cannot be added.
 struct UOpList {
   std::shared_ptr<UOpGraph> graph = std::make_shared<UOpGraph>();
   bool is_frozen = false;
@@ -30,8 +30,8 @@ py::object object_of_op(Ops op);
 /// The op of an Enum member, or of a name: BinaryOps.ADD, "BinaryOps.ADD", "ADD". @throws Error (domain) for anything
 /// else
 Ops op_of_object(const py::handle& object);
-/// A Python number as a scalar of `dtype`. @throws py::type_error if the object is not a number, or a fraction for an
-/// integer dtype
+/// A Python number as a scalar of `dtype`. @throws py::type_error if the object is not a number, or is a fraction and
+/// `dtype` is an integer dtype
 Scalar scalar_of_object(const py::handle& object, DType dtype);
 py::object object_of_scalar(const Scalar& value);
 /// The dtype of an object; dtypes::none for None.
