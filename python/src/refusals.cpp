@@ -279,7 +279,7 @@ void redirect_all(py::handle owner) {
 }  // namespace
 
 std::string unknown_argument(std::string_view function, std::string_view given, std::vector<std::string> known) {
-  if (known.empty()) return detail::message(function, "() has no parameter '", given, "': it has none");
+  if (known.empty()) return detail::message(function, "() has no parameter '", given, "': it takes no arguments");
   return detail::message(function, "() has no parameter '", given, "', but ",
                          joined_texts(nearest_first(given, std::move(known))));
 }

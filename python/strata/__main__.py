@@ -6,7 +6,7 @@ from . import __version__, _sdk
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m strata", description="Where an installed Strata has its parts.")
+    parser = argparse.ArgumentParser(prog="python -m strata", description="Prints the folders of an installed Strata.")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--cmake-dir", action="store_true", help="the folder for CMAKE_PREFIX_PATH")
     what.add_argument("--pkgconfig-dir", action="store_true", help="the folder for PKG_CONFIG_PATH")

@@ -104,7 +104,7 @@ def keep(name: str, content: bytes) -> Path:
 
 
 def page_with_trace(trace: str, title: str) -> bytes:
-    """The page with a trace in it: compressed, in a script element behind the title."""
+    """The page with a trace inside: compressed, in a script element behind the title."""
     begin, end, rest = page().partition(b"<title>")
     _, close, rest = rest.partition(b"</title>")
     if not end or not close:
@@ -128,7 +128,7 @@ def url_of(value: Any) -> str:
     else:
         graph = [line for line in trace.splitlines() if '"graph":' in line[:40]]
         name, shown, mode = "tensor", "\n".join(graph), "#mode=live&side=graph"
-    # The same graph has the same file; what a trace says of times is no part of the name.
+    # Equal graphs have the same file: the times in a trace do not change the name.
     name_of_file = f"{name}-{hashlib.sha256(shown.encode()).hexdigest()[:16]}.html"
     return keep(name_of_file, page_with_trace(trace, f"{name} - Strata")).as_uri() + mode
 
@@ -137,7 +137,7 @@ def show(value: Any, open: bool) -> str:
     """The URL of the page with the object in it. With `open`, also opens the page in a browser."""
     url = url_of(value)
     if open:
-        # What opens files drops fragments: it gets a file that goes on to the URL.
+        # Programs that open files drop fragments. So the browser opens a file that redirects to the URL.
         escaped = html.escape(url)
         launcher = f'<!doctype html><meta charset="utf-8"><title>Strata</title><meta http-equiv="refresh" content="0;url={escaped}">\n'
         webbrowser.open(keep("open-python.html", launcher.encode()).as_uri())

@@ -25,7 +25,7 @@ ESCAPE = html.escape
 
 
 def without_signatures(name, text):
-    """The words of a docstring of pybind11's, whose signatures are lines of their own."""
+    """A docstring of pybind11 without its signatures, which are lines of their own."""
     lines = []
     for line in inspect.cleandoc(text or "").splitlines():
         signature = stubs.SIGNATURE.match(line.strip())
@@ -36,25 +36,25 @@ def without_signatures(name, text):
 
 
 def words(name, value):
-    """What the docstring says; of a property, that of its getter."""
+    """The docstring of a value without signatures; for a property, that of its getter."""
     value = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
     text = without_signatures(name, value.__doc__)
     return re.sub(r"\A\(.*\) -> .*\n*", "", text) if isinstance(value, property) else text
 
 
 def member_words(cls, name):
-    """Those of the first class that says something of the member."""
+    """The docstring of a member: that of the first class, in the method resolution order, that has one."""
     found = (words(name, vars(base)[name]) for base in cls.__mro__ if name in vars(base))
     return next((text for text in found if text), "")
 
 
 def python_signature(name, function):
-    """That of a function that is written in Python; annotations are texts there."""
+    """The signature of a function that is written in Python, whose annotations are texts."""
     return f"def {name}" + re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(function)))
 
 
 def of_stub(lines):
-    """Lines of a stub as a page has them."""
+    """Lines of a stub in the form in which a page shows them."""
     if lines and lines[0].strip() == "@property":
         lines = [re.sub(r"def (\w+)\(self\) -> (.*): \.\.\.", r"\1: \2", lines[1])]
     lines = [re.sub(r": \.\.\.$", "", line.strip()).replace("builtins.", "") for line in lines]
@@ -84,16 +84,16 @@ def member_signature(cls, name, value):
 
 
 def constructors(cls):
-    """How one is made, without self; nothing where nothing says it."""
+    """The signatures of the constructor, without self; an empty list if they are not known."""
     if issubclass(cls, enum.Enum):
         return []
     if cls.__name__ == "Tensor" and not inspect.isfunction(vars(cls).get("__init__")):
         lines = [re.search(r"def __init__\(.*?\) -> None", stubs.TENSOR, flags=re.S)[0]]
-    elif hasattr(cls, "_function"):  # a function as a module takes what follows its first parameter
+    elif hasattr(cls, "_function"):  # the module of a function takes all parameters but the first
         lines = [re.sub(r"\(\w+: [^,)]*(, )?", "(self, ", line, count=1) for line in function_signature("__init__", cls._function)]
     else:
         made = vars(cls).get("__init__") or vars(cls).get("__new__")
-        made = inspect.unwrap(made.__func__ if isinstance(made, staticmethod) else made)  # modules remember arguments
+        made = inspect.unwrap(made.__func__ if isinstance(made, staticmethod) else made)  # modules wrap constructors
         if inspect.isfunction(made):
             lines = [python_signature("__init__", made)]
         elif type(made).__name__ == "instancemethod":
@@ -105,7 +105,7 @@ def constructors(cls):
 
 
 def prose(text):
-    """A docstring: paragraphs, `code`, examples."""
+    """A docstring as HTML: paragraphs, `code`, examples."""
     out = []
     for paragraph in re.split(r"\n\s*\n", text):
         lines = paragraph.splitlines()
@@ -125,7 +125,7 @@ def entry(tag, identity, signatures, text):
 
 
 def public(module):
-    """[(name, value)] of what a module offers; what it has from elsewhere is not its own."""
+    """The pairs (name, value) of the public classes, functions and values of a module that belong to Strata."""
     names = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
     for name in sorted(names):
         value = getattr(module, name)
@@ -135,12 +135,12 @@ def public(module):
 
 
 def members(cls):
-    """[(name, value)] of what a class adds to its bases, without Python's own slots."""
+    """The pairs (name, value) of the public members that a class adds to its bases."""
     return [(n, v) for n, v in sorted(vars(cls).items()) if not n.startswith("_")]
 
 
 def is_documented_kind(value):
-    """Functions, methods and properties; not plain values, nor static properties, which pybind11 leaves without words."""
+    """True for functions, methods and properties; False for plain values and static properties."""
     if type(value).__name__ == "pybind11_static_property":
         return False
     return callable(value) or isinstance(value, (property, staticmethod, classmethod)) or "descriptor" in type(value).__name__
@@ -197,7 +197,7 @@ def module_html(name, module, missing):
 
 
 def modules():
-    """strata and all public modules in it."""
+    """strata and all public modules in it, as a dictionary by name."""
     import strata
 
     found = {"strata": strata}

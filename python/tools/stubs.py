@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the types of strata._strata: `stubs.py FOLDER` makes FOLDER/_strata/*.pyi, with the module on PYTHONPATH.
 
-Functions of tensors say their parameters themselves (call.h); those of pybind11, in the first lines of docstrings.
+Functions of tensors (call.h) have an attribute with their parameters. Functions of pybind11 have their signatures in
+the first lines of their docstrings.
 """
 import inspect
 import itertools
@@ -39,7 +40,7 @@ class ValuesIndices(NamedTuple):
 
 '''
 
-# What has no parameters to be asked for: slots and properties of tensors.
+# The slots and properties of tensors, which have no list of parameters.
 TENSOR = '''
     def __init__(self, data: Any = (), dtype: DTypeLike | None = None, device: DeviceLike | None = None,
                  requires_grad: bool = False) -> None: ...
@@ -86,7 +87,7 @@ WORDS = {"True", "False", "None"}
 
 
 def variants(rows):
-    """Lists of names under which the parameters may be given together: axis or dim, keepdim or keepdims."""
+    """Lists of names, one for each parameter: all combinations of synonyms; if many, only the first and the second names."""
     groups = []
     for names, _, _, kind in rows:
         usable = [n for n in names if not keyword.iskeyword(n)]
@@ -108,12 +109,15 @@ def parameter(name, type_, default, kind):
 
 
 def qualified(type_, in_class):
-    """Names that functions of the module or methods of the class hide are those of builtins."""
+    """The type with `builtins.` in front of names that a method of the class hides, e.g. int."""
     return re.sub(r"(?<![\w.'])(int|float|bool|type)\b(?!')", r"builtins.\1", type_) if in_class else type_
 
 
 def results(function):
-    """Types of the result, and the parameter by which there is this one: "Tensor; dim: ValuesIndices" has two."""
+    """The pairs (parameter, type): the type of the result if that parameter is given, or with None, if none is.
+
+    E.g. [(None, "Tensor"), ("dim", "ValuesIndices")] for "Tensor; dim: ValuesIndices".
+    """
     first, *more = function.__result__.split("; ")
     return [(None, first)] + [tuple(m.split(": ", 1)) for m in more]
 
@@ -127,7 +131,7 @@ def function_lines(name, function, indent="", is_static=False):
     for by, result in results(function):
         body = []
         for names, type_, default, kind in rows[1:] if is_method else rows:
-            if names[0] == by:  # by which it is the result: given, and not as None
+            if names[0] == by:  # the parameter that decides the result type: it is given, and not None
                 body.append((names, type_.replace(" | None", ""), None, kind))
             elif names[0] not in deciding and not (by and names[0] == "axis"):
                 body.append((names, type_, default, kind if not by or names[0] == "self" else "name"))
@@ -140,14 +144,14 @@ def function_lines(name, function, indent="", is_static=False):
 
 
 def signatures(name, rows, body, result, indent, is_static):
-    """A line for each way to name the parameters."""
+    """A line of the stub for each way to name the parameters."""
     in_class = bool(indent)
     is_method = in_class and not is_static
-    own = "self" if not is_method or rows[0][1] == "TensorLike" else f"self: {rows[0][1]}"  # also called on the class
+    own = "self" if not is_method or rows[0][1] == "TensorLike" else f"self: {rows[0][1]}"  # for calls on the class
     out = []
     for choice in variants(body) or [[]]:
         parts, starred = ([own] if is_method else []), False
-        needed = True  # a parameter without a default may not follow one with a default, but by name
+        needed = True  # behind a parameter with a default, one without may only be keyword-only
         for chosen, (names, type_, default, kind) in zip(choice, body):
             if not in_class and chosen == "self":
                 chosen = "input"
@@ -167,7 +171,7 @@ SIGNATURE = re.compile(r"^(?:\d+\. )?(\w+)\((.*)\) -> (.+)$")
 
 
 def cleaned(text, class_name):
-    """A signature of pybind11 as Python has it."""
+    """A signature of pybind11 in the notation of Python."""
     text = re.sub(r"strata\._strata\.(?:_?[a-z]\w*\.)*", "", text)
     text = re.sub(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>", "...", text)
     text = re.sub(r"\b(?:handle|object|capsule|function|iterable|buffer)\b", "Any", text)
@@ -193,7 +197,7 @@ def bound_lines(name, function, indent="", class_name=None, is_static=False):
     out = []
     for m in found:
         arguments, result = cleaned(m[2], class_name), cleaned(m[3], class_name)
-        # What comes in as a list or tuple may be any sequence.
+        # A parameter of type list or tuple accepts any sequence.
         arguments = re.sub(r"\btuple\[((?:[^\[\]]|\[[^\[\]]*\])*), \.\.\.\]", r"Sequence[\1]", arguments.replace("list[", "Sequence["))
         if class_name and not is_static:
             arguments = re.sub(r"^(?:self|arg0)(?:: [^,]+)?", "self", arguments)
@@ -315,7 +319,7 @@ def classes_of(module):
 
 
 def write(folder, module, root):
-    """The module as a package, and those inside of it."""
+    """Writes the stub of a module as a package, and the stubs of the modules inside."""
     header = HEADER
     if module is not root:
         others = sorted(classes_of(root) - set(vars(module)) | {"DTypeLike", "Size", "TensorLike"})

@@ -146,7 +146,7 @@ class Sequential(ModuleList):
 
 
 class _Function(Module):
-    """A function of tensors as a module."""
+    """A module without parameters that calls a function of tensors."""
 
     _function: ClassVar[Callable[..., Any]]
     _tensors: ClassVar[int]  # the number of its parameters that a call gives; the constructor gives the others
@@ -246,7 +246,7 @@ AvgPool2d = _of("AvgPool2d", _strata.avg_pool2d)
 AvgPool3d = _of("AvgPool3d", _strata.avg_pool3d)
 AdaptiveAvgPool2d = _of("AdaptiveAvgPool2d", _strata.adaptive_avg_pool2d)
 
-# Losses: a call gives scores or values, and a target.
+# Losses: a call takes the predictions and the targets.
 CrossEntropyLoss = _of("CrossEntropyLoss", _strata.cross_entropy, 2)
 NLLLoss = _of("NLLLoss", _strata.nll_loss, 2)
 MSELoss = _of("MSELoss", _strata.mse_loss, 2)

@@ -10,7 +10,7 @@ ConstType = Union[float, int, bool]
 
 
 class dtypes:
-    """The dtypes: `dtypes.float32`, and `dtypes.float` as listings print it."""
+    """The dtypes, under NumPy's names, e.g. `dtypes.float32`, and the names of listings, e.g. `dtypes.float`."""
 
     bool = bool_ = strata.bool_
     char = int8 = strata.int8
@@ -28,7 +28,7 @@ class dtypes:
 
     @staticmethod
     def from_np(dtype: Any) -> DType:
-        """The dtype of NumPy's dtype."""
+        """The dtype that corresponds to a NumPy dtype."""
         return DType(dtype)
 
 

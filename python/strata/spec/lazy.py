@@ -1,4 +1,4 @@
-"""LazyBuffers: tensors without derivatives."""
+"""LazyBuffers: nodes of the graph of tensors, without gradients."""
 from __future__ import annotations
 
 from typing import Any, List, Optional, Sequence, Tuple
@@ -13,9 +13,9 @@ from .runtime.lib import RawBuffer, RawMallocBuffer, RawNumpyBuffer
 
 
 class LazyBuffer:
-    """A node of the graph, and the device that it is on.
+    """A node of the graph, and its device.
 
-    Where it is realized it has memory, `realized`; else it has an op, `op`, whose sources are LazyBuffers.
+    A realized node has memory, `realized`. Any other node has an op, `op`, whose sources are LazyBuffers.
     """
 
     def __init__(self, node: strata.LazyOp, device: str) -> None:
@@ -24,7 +24,7 @@ class LazyBuffer:
 
     @property
     def shape(self) -> Tuple[Any, ...]:
-        """The shape."""
+        """The shape: a tuple with the size of each dimension."""
         return self.node.shape
 
     @property
@@ -35,7 +35,7 @@ class LazyBuffer:
 
     @property
     def st(self) -> ShapeTracker:
-        """How the elements of what is below the movement ops are seen."""
+        """The ShapeTracker of the movement ops from this node down to the first other or realized node."""
         node, moves = self.node, []
         while isinstance(node.op, MovementOps) and not node.is_realized:
             moves.append(node)
@@ -47,13 +47,13 @@ class LazyBuffer:
 
     @property
     def realized(self) -> Optional[RawBuffer]:
-        """The memory; None where it is not realized."""
+        """The memory of the elements; None if the node is not realized."""
         buffer = self.node.buffer
         return None if buffer is None else RawMallocBuffer(len(buffer), buffer.dtype, buffer)
 
     @property
     def op(self) -> Optional[LazyOp]:
-        """The op; None where it is realized."""
+        """The op with its sources and its argument; None if the node is realized."""
         if self.node.is_realized:
             return None
         if self.node.op == LoadOps.FROM and self.node.src[0].is_realized:
@@ -61,11 +61,11 @@ class LazyBuffer:
         return LazyOp(self.node.op, tuple(LazyBuffer(s, self.device) for s in self.node.src), self.node.arg)
 
     def schedule(self) -> List[ScheduleItem]:
-        """What has to run for this to be realized, in order."""
+        """The kernels and copies that compute the elements, in execution order."""
         return [ScheduleItem(item) for item in strata.schedule([self.node])]
 
     def realize(self) -> LazyBuffer:
-        """Computes it."""
+        """Computes the elements, and returns this LazyBuffer."""
         self.node.tensor(self.device).realize()
         return self
 
@@ -73,57 +73,57 @@ class LazyBuffer:
         what = "realized" if self.node.is_realized else f"op={self.node.op}"
         return f"<LB {self.shape} {self.dtype.spec_name} {self.device} {what}>"
 
-    # --- what functions are made of ---
+    # --- ops, which the functions in mlops.py consist of ---
 
     def _of(self, node: strata.LazyOp) -> LazyBuffer:
         return LazyBuffer(node, self.device)
 
     def const(self, value: Any) -> LazyBuffer:
-        """The same number everywhere, of this shape and dtype."""
+        """A LazyBuffer of this shape and dtype whose elements are all `value`."""
         return self._of(strata.LazyOp.constant(value, self.dtype, self.shape))
 
     def e(self, op: UnaryOps | BinaryOps | TernaryOps, *srcs: LazyBuffer, arg: Any = None) -> LazyBuffer:
-        """An op between elements, of this and of `srcs`. The argument of CAST is a dtype."""
+        """An elementwise op on this LazyBuffer and `srcs`. For CAST, `arg` is the dtype."""
         if op == UnaryOps.CAST:
             return self._of(self.node.cast(arg))
         return self._of(strata.LazyOp.alu(op, self.node, *[s.node for s in srcs]))
 
     def r(self, op: ReduceOps, new_shape: Sequence[Any]) -> LazyBuffer:
-        """A reduction of the dimensions that are of size 1 in `new_shape` and not here."""
+        """A reduction by `op` over the dimensions that have size 1 in `new_shape`, but not in this shape."""
         axes = [k for k, (old, new) in enumerate(zip(self.shape, new_shape)) if old != new]
         return self._of(strata.LazyOp.reduce(op, self.node, axes))
 
     def contiguous(self) -> LazyBuffer:
-        """The same elements in memory of their own."""
+        """The same elements, stored in row-major order in memory of their own."""
         return self._of(self.node.contiguous())
 
     def reshape(self, arg: Sequence[Any]) -> LazyBuffer:
-        """In another shape."""
+        """The same elements in row-major order in the shape `arg`."""
         return self._of(self.node.reshape(arg))
 
     def permute(self, arg: Sequence[int]) -> LazyBuffer:
-        """With dimensions in another order."""
+        """Reorders the dimensions: dimension k of the result is dimension arg[k]."""
         return self._of(self.node.permute(arg))
 
     def expand(self, arg: Sequence[Any]) -> LazyBuffer:
-        """With dimensions of size 1 repeated."""
+        """Repeats dimensions of size 1 to the shape `arg`."""
         return self._of(self.node.expand(arg))
 
     def pad(self, arg: Sequence[Tuple[Any, Any]]) -> LazyBuffer:
-        """With zeros around: (before, after) a dimension."""
+        """Adds zeros around the elements. `arg` has a pair (before, after) for each dimension."""
         return self._of(self.node.pad(arg))
 
     def shrink(self, arg: Sequence[Tuple[Any, Any]]) -> LazyBuffer:
-        """From begin up to end: (begin, end) a dimension."""
+        """Keeps the elements in a box. `arg` has a half-open interval (begin, end) for each dimension."""
         return self._of(self.node.shrink(arg))
 
     def stride(self, arg: Sequence[Any]) -> LazyBuffer:
-        """Every |step|-th element, backwards where step < 0."""
+        """Keeps every |step|-th element of each dimension, for step < 0 from the last one backwards."""
         return self._of(self.node.stride(arg))
 
 
 class _InNumPy(LazyBuffer):
-    """Elements in an array of NumPy's."""
+    """The elements of a realized node in a NumPy array."""
 
     @property
     def realized(self) -> Optional[RawBuffer]:
@@ -131,7 +131,7 @@ class _InNumPy(LazyBuffer):
 
 
 class _OnCPU(LazyBuffer):
-    """What a copy to a device is made of: elements of the CPU, in row-major order."""
+    """The source of a copy to a device: elements on the CPU, in row-major order."""
 
     def __init__(self, node: strata.LazyOp) -> None:
         super().__init__(node, "CPU")

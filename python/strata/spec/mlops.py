@@ -1,4 +1,4 @@
-"""The functions that tensors are made of, between derivatives and LazyBuffers.
+"""The functions of tensors, as ops on LazyBuffers.
 
     >>> Log.apply(Tensor([1.0])).numpy()
     array([0.], dtype=float32)
@@ -16,20 +16,20 @@ from .tensor import Function
 
 
 class Contiguous(Function):
-    """The same elements in memory of their own."""
+    """The same elements, stored in row-major order in memory of their own."""
 
     def forward(self, x: LazyBuffer) -> LazyBuffer:
         return x.contiguous()
 
 
 class Cast(Function):
-    """The elements as another dtype."""
+    """The same values in another dtype."""
 
     def forward(self, x: LazyBuffer, dtype: DType) -> LazyBuffer:
         return x.e(UnaryOps.CAST, arg=dtype)
 
 
-# --- of one ---
+# --- functions of one tensor ---
 
 class Neg(Function):
     """-x."""
@@ -53,38 +53,38 @@ class Relu(Function):
 
 
 class Log(Function):
-    """The natural logarithm."""
+    """The natural logarithm of x."""
 
     def forward(self, x: LazyBuffer) -> LazyBuffer:
         return x.e(UnaryOps.LOG2).e(BinaryOps.MUL, x.const(math.log(2)))
 
 
 class Exp(Function):
-    """e to the x."""
+    """e to the power x."""
 
     def forward(self, x: LazyBuffer) -> LazyBuffer:
         return x.e(BinaryOps.MUL, x.const(1 / math.log(2))).e(UnaryOps.EXP2)
 
 
 class Sqrt(Function):
-    """The square root."""
+    """The square root of x."""
 
     def forward(self, x: LazyBuffer) -> LazyBuffer:
         return x.e(UnaryOps.SQRT)
 
 
 class Sigmoid(Function):
-    """1 / (1 + e to the -x)."""
+    """1 / (1 + exp(-x))."""
 
     def forward(self, x: LazyBuffer) -> LazyBuffer:
         falling = x.e(BinaryOps.MUL, x.const(-1 / math.log(2))).e(UnaryOps.EXP2)
         return x.const(1).e(BinaryOps.DIV, falling.e(BinaryOps.ADD, x.const(1)))
 
 
-# --- of two and three ---
+# --- functions of two and three tensors ---
 
 class Less(Function):
-    """Whether x < y."""
+    """True where x < y, else False."""
 
     def forward(self, x: LazyBuffer, y: LazyBuffer) -> LazyBuffer:
         return x.e(BinaryOps.CMPLT, y)
@@ -119,7 +119,7 @@ class Div(Function):
 
 
 class Where(Function):
-    """y where x holds, else z."""
+    """Elements of y where the condition x is true, else elements of z."""
 
     def forward(self, x: LazyBuffer, y: LazyBuffer, z: LazyBuffer) -> LazyBuffer:
         return x.e(TernaryOps.WHERE, y, z)
@@ -128,14 +128,14 @@ class Where(Function):
 # --- reductions ---
 
 class Sum(Function):
-    """The sum along the dimensions that are of size 1 in `new_shape` and not in x."""
+    """The sum over the dimensions that have size 1 in `new_shape`, but not in x."""
 
     def forward(self, x: LazyBuffer, new_shape: Sequence[Any]) -> LazyBuffer:
         return x.r(ReduceOps.SUM, new_shape)
 
 
 class Max(Function):
-    """The largest element along the dimensions that are of size 1 in `new_shape` and not in x."""
+    """The largest element over the dimensions that have size 1 in `new_shape`, but not in x."""
 
     def forward(self, x: LazyBuffer, new_shape: Sequence[Any]) -> LazyBuffer:
         return x.r(ReduceOps.MAX, new_shape)
@@ -144,42 +144,42 @@ class Max(Function):
 # --- movement ---
 
 class Expand(Function):
-    """Dimensions of size 1 repeated."""
+    """Repeats dimensions of size 1 to the sizes in `shape`."""
 
     def forward(self, x: LazyBuffer, shape: Sequence[Any]) -> LazyBuffer:
         return x.expand(shape)
 
 
 class Reshape(Function):
-    """In another shape."""
+    """The same elements in row-major order in another shape."""
 
     def forward(self, x: LazyBuffer, shape: Sequence[Any]) -> LazyBuffer:
         return x.reshape(shape)
 
 
 class Permute(Function):
-    """Dimensions in another order."""
+    """Reorders the dimensions: dimension k of the result is dimension order[k] of x."""
 
     def forward(self, x: LazyBuffer, order: Sequence[int]) -> LazyBuffer:
         return x.permute(order)
 
 
 class Pad(Function):
-    """Zeros around: (before, after) a dimension."""
+    """Adds zeros around the elements. `arg` has a pair (before, after) for each dimension."""
 
     def forward(self, x: LazyBuffer, arg: Sequence[Tuple[Any, Any]]) -> LazyBuffer:
         return x.pad(arg)
 
 
 class Shrink(Function):
-    """From begin up to end: (begin, end) a dimension."""
+    """Keeps the elements in a box. `arg` has a half-open interval (begin, end) for each dimension."""
 
     def forward(self, x: LazyBuffer, arg: Sequence[Tuple[Any, Any]]) -> LazyBuffer:
         return x.shrink(arg)
 
 
 class Flip(Function):
-    """Backwards along the dimensions in `axis`."""
+    """Reverses the order of the elements along the dimensions in `axis`."""
 
     def forward(self, x: LazyBuffer, axis: Sequence[int]) -> LazyBuffer:
         return x.stride([-1 if k in axis else 1 for k in range(len(x.shape))])

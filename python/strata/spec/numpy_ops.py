@@ -1,4 +1,4 @@
-"""A backend as a lookup table: NumPy's function for each op, and kernels run op by op with it."""
+"""A backend that is a table: a NumPy function for each op. Kernels run op by op."""
 from __future__ import annotations
 
 import math
@@ -14,18 +14,18 @@ _erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def _quotient(a: Any, b: Any) -> Any:
-    """a / b rounded down; 0 where b is 0."""
+    """a / b rounded down, element by element; 0 for b == 0."""
     return np.where(b == 0, 0, a // np.where(b == 0, 1, b))
 
 
 def _truncated(a: Any, b: Any) -> Any:
-    """a / b rounded towards 0; 0 where b is 0."""
+    """a / b rounded towards 0, element by element; 0 for b == 0."""
     q = _quotient(a, b)
     return q + ((q < 0) & (q * b != a))
 
 
 def _remainder(a: Any, b: Any) -> Any:
-    """With the sign of a; of integers 0 where b is 0."""
+    """The remainder of a / b, with the sign of a. For integers, 0 for b == 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.fmod(a, b)
 
@@ -58,17 +58,17 @@ _moves: Dict[Any, Callable[[ShapeTracker, Any], ShapeTracker]] = {
 
 
 def moved(st: ShapeTracker, op: Any, arg: Any) -> ShapeTracker:
-    """A ShapeTracker after a movement op. Raises KeyError for another op."""
+    """The ShapeTracker `st` after the movement op `op` with argument `arg`. Raises KeyError for any other op."""
     return _moves[op](st, arg)
 
 
 def _numbers(shape: Sequence[Any]) -> Tuple[int, ...]:
-    """The shape. Raises TypeError where a size is symbolic."""
+    """The shape as ints. Raises TypeError if a size is symbolic."""
     return tuple(operator.index(n) for n in shape)
 
 
 def _gathered(elements: np.ndarray[Any, Any], st: ShapeTracker) -> np.ndarray[Any, Any]:
-    """The elements that a ShapeTracker shows; 0 where it is invalid."""
+    """An array of the elements at the addresses of a ShapeTracker, with 0 at invalid indices."""
     addresses = np.array(st.addresses(), np.int64).reshape(_numbers(st.shape))
     if elements.size == 0:
         return np.zeros(_numbers(st.shape), elements.dtype)
@@ -116,7 +116,7 @@ def _postorder(root: strata.LazyOp) -> List[strata.LazyOp]:
 
 
 def run_kernel(kernel: strata.LazyOp, bufs: Sequence[np.ndarray[Any, Any]], table: Dict[Any, Callable[..., Any]]) -> None:
-    """Computes each node of a kernel by the table, and puts what is stored into `bufs`, by slot."""
+    """Computes each node of a kernel by the table, and writes the stored values to `bufs`, the buffers by slot."""
     values: Dict[strata.LazyOp, Any] = {}
     stores = []
     with np.errstate(all="ignore"):

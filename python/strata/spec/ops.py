@@ -23,7 +23,7 @@ class LazyOp:
 
     @classmethod
     def of(cls, node: strata.LazyOp) -> LazyOp:
-        """The op that a node of Strata's is."""
+        """The LazyOp of a node of Strata's graph."""
         out = cls(node.op, (), node.arg)
         out.node = node
         out._src = None
@@ -45,7 +45,7 @@ class LazyOp:
 
 
 def kernel_node(ast: Union[LazyOp, strata.LazyOp]) -> strata.LazyOp:
-    """The node of an AST. Raises TypeError for a LazyOp that was put together by hand."""
+    """The node of an AST. Raises TypeError for a LazyOp that was constructed by hand, which has no node."""
     node = ast.node if isinstance(ast, LazyOp) else ast
     if not isinstance(node, strata.LazyOp):
         raise TypeError(f"{ast!r} is not an AST of a kernel: schedule() and strata.parse_kernel() give ASTs")
@@ -53,7 +53,7 @@ def kernel_node(ast: Union[LazyOp, strata.LazyOp]) -> strata.LazyOp:
 
 
 class ScheduleItem:
-    """What has to run: the AST of a kernel (or of a copy), the nodes that it makes and those that it reads."""
+    """A step of a schedule: the AST of a kernel or a copy, and the nodes that it computes and reads."""
 
     def __init__(self, item: strata.ScheduleItem) -> None:
         self.ast = LazyOp.of(item.ast)
@@ -66,7 +66,7 @@ class ScheduleItem:
 
 
 class ASTRunner:
-    """The program of a kernel: its text, and a way to run it."""
+    """The program of a kernel: its source text `prg`, and a call that runs the kernel."""
 
     def __init__(self, name: str, prg: str, ast: Union[LazyOp, strata.LazyOp]) -> None:
         self.name = name
@@ -74,21 +74,21 @@ class ASTRunner:
         self.ast = kernel_node(ast)
 
     def __call__(self, *bufs: RawBuffer) -> None:
-        """Runs the kernel on the default device, on buffers by slot."""
+        """Runs the kernel on the default device. `bufs` are the buffers, by slot."""
         Device.strata_device().compile(self.ast).run([b._buf for b in bufs])
 
     exec = __call__
 
 
 class Interpreted:
-    """A backend that is a table from ops to functions."""
+    """A backend that is a table from ops to functions of arrays."""
 
     def __init__(self, buffer: Type[RawBuffer], fxn_for_op: Dict[Any, Callable[..., Any]]) -> None:
         self.buffer = buffer
         self.fxn_for_op = fxn_for_op
 
     def exec_ast(self, ast: Union[LazyOp, strata.LazyOp], bufs: Sequence[RawBuffer]) -> None:
-        """Runs a kernel op by op, on buffers by slot."""
+        """Runs a kernel op by op. `bufs` are the buffers, by slot."""
         run_kernel(kernel_node(ast), [b.toCPU() for b in bufs], self.fxn_for_op)
 
 
@@ -102,13 +102,13 @@ class Compiled:
         self.compiler = compiler
 
     def exec_ast(self, ast: Union[LazyOp, strata.LazyOp], bufs: Sequence[RawBuffer]) -> None:
-        """Writes the program of a kernel, compiles it and runs it, on buffers by slot."""
+        """Renders the program of a kernel, compiles the program, and runs it. `bufs` are the buffers, by slot."""
         runner = self.codegen(ast).codegen()
         self.runtime(runner.name, self.compiler(runner.prg))(*bufs)
 
 
 class _Devices:
-    """The devices: `Device.DEFAULT`, the name of the one that tensors are made on, and backends by name."""
+    """The devices: `Device.DEFAULT` is the name of the default device, and Device[name] is a backend."""
 
     @property
     def DEFAULT(self) -> str:
@@ -119,15 +119,15 @@ class _Devices:
         strata.Device.DEFAULT = "INTERP" if name == "CPU" else name
 
     def strata_device(self) -> strata.Device:
-        """The default device itself."""
+        """The default device, as a strata.Device."""
         return strata.Device.open(self.DEFAULT)
 
     def __getitem__(self, name: str) -> Union[Interpreted, Compiled]:
-        """The backend of a name: CPU is a table of NumPy's functions, CLANG is compiled."""
+        """The backend "CPU", a table of NumPy functions, or "CLANG", a compiler. Raises KeyError for another name."""
         if name == "CPU":
             return Interpreted(RawNumpyBuffer, fxn_for_op)
         if name == "CLANG":
-            from .renderer.cstyle import CStyleCodegen  # these stand on this module
+            from .renderer.cstyle import CStyleCodegen  # imported here, because they import this module
             from .runtime.ops_clang import ClangProgram, compile_clang
             return Compiled(RawMallocBuffer, CStyleCodegen, ClangProgram, compile_clang)
         raise KeyError(f"{name}: the backends of the specification are CPU and CLANG")

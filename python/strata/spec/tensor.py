@@ -1,4 +1,4 @@
-"""Tensors under the specification's defaults: numbers are float32."""
+"""Tensors with the specification's defaults: Python numbers become float32."""
 from __future__ import annotations
 
 from typing import Any, Optional, Union
@@ -24,9 +24,9 @@ def _node_of(data: Any, dtype: Optional[DType]) -> strata.LazyOp:
 
 
 class Tensor:
-    """An array that is computed when it is needed.
+    """A lazily computed array. The class has all methods and properties of strata.Tensor.
 
-    Of a number, (nested) lists of numbers, an array, a LazyBuffer or a strata.Tensor. What strata.Tensor has, this has, too.
+    `data` is a number, nested lists of numbers, an array, a LazyBuffer or a strata.Tensor.
 
     >>> (Tensor([2]) + Tensor([3])).numpy()
     array([5.], dtype=float32)
@@ -42,7 +42,7 @@ class Tensor:
 
     @property
     def lazydata(self) -> LazyBuffer:
-        """The node of the graph."""
+        """The node of the graph, as a LazyBuffer."""
         return LazyBuffer(strata.lazy_op(self._tensor), self.device)
 
     @property
@@ -52,7 +52,7 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients are taken by it."""
+        """True if the tensor is a parameter, by which gradients are taken, or was computed from one."""
         return bool(self._tensor.requires_grad)
 
     @requires_grad.setter
@@ -61,17 +61,17 @@ class Tensor:
 
     @property
     def grad(self) -> Optional[Tensor]:
-        """The gradient, after backward()."""
+        """The gradient that backward() has accumulated, or None."""
         return None if self._tensor.grad is None else Tensor(self._tensor.grad)
 
     def realize(self) -> Tensor:
-        """Computes it. A number stays one: kernels hold it as a constant."""
+        """Computes the elements, and returns this tensor. A number is not computed: kernels have it as a constant."""
         if strata.lazy_op(self._tensor).op != strata.LoadOps.CONST:
             self._tensor.realize()
         return self
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """The elements."""
+        """The elements as a NumPy array. Realizes the tensor."""
         array: np.ndarray[Any, Any] = self._tensor.numpy()
         return array
 
@@ -120,21 +120,21 @@ for _name in ("add sub mul truediv floordiv mod pow matmul and or xor radd rsub 
 
 
 class Function:
-    """A function of tensors. A class below it says forward(), of LazyBuffers.
+    """A function of tensors. A subclass defines forward(), a function of LazyBuffers.
 
-    Gradients follow from the ops that forward() makes: Strata has a rule for each.
+    A subclass defines no gradient: Strata has a gradient rule for each op that forward() makes.
     """
 
     def __init__(self, *tensors: Tensor) -> None:
         self.parents = tensors
 
     def forward(self, *args: Any, **kwargs: Any) -> LazyBuffer:
-        """The result's LazyBuffer, of those of the arguments."""
+        """The LazyBuffer of the result, computed from the LazyBuffers of the arguments."""
         raise TypeError(f"{type(self).__name__} does not define forward()")
 
     @classmethod
     def apply(cls, *x: Tensor, **kwargs: Any) -> Tensor:
-        """The function of tensors."""
+        """Applies the function to tensors, and returns the result."""
         ctx = cls(*x)
         out = Tensor(ctx.forward(*[t.lazydata for t in x], **kwargs), device=x[0].device if x else None)
         out._ctx = ctx

@@ -1,1 +1,1 @@
-"""From kernels to lists of UOps."""
+"""The lowering of kernels to lists of UOps."""

@@ -1,4 +1,4 @@
-"""The Linearizer: from a kernel's AST to a list of UOps."""
+"""The Linearizer, which lowers the AST of a kernel to a list of UOps."""
 from __future__ import annotations
 
 from typing import Dict, Optional, Sequence, Tuple
@@ -13,7 +13,7 @@ from .uops import UOpGraph
 
 
 class Linearizer:
-    """Makes `uops` of the AST of a kernel: of `ScheduleItem.ast`, or of a `strata.LazyOp` that is a SINK."""
+    """Lowers the AST of a kernel, `ScheduleItem.ast` or a `strata.LazyOp` that is a SINK, to the list `uops`."""
 
     def __init__(self, ast: LazyOp) -> None:
         self.ast = ast
@@ -23,22 +23,22 @@ class Linearizer:
 
     @property
     def function_name(self) -> str:
-        """The kernel's name."""
+        """The name of the kernel, e.g. "E_n2"."""
         return strata.compile_kernel(kernel_node(self.ast), opts="").name
 
     def linearize(self) -> Linearizer:
-        """Fills `uops`, without optimisations."""
+        """Fills `uops`, without optimisations, and returns this Linearizer."""
         self._inner.linearize()
         self.uops = UOpGraph(self._inner.uops)
         self.loop_uops = {}
         return self
 
     def const(self, b: ConstType, dtype: DType = dtypes.int32, insert_before: Optional[int] = None) -> UOp:
-        """Adds a CONST."""
+        """Adds a CONST with the value `b`, and returns it."""
         return self.uops.add(UOps.CONST, dtype, (), b, insert_before=insert_before)
 
     def render_loop(self, xx: Sequence[Variable]) -> Tuple[UOp, ...]:
-        """Adds a LOOP from each Variable's least value to its largest, which is in it; the loops stay open."""
+        """Adds a LOOP for each Variable, from its least to its largest value, both included. Closes no loop."""
         new_loops = {x.expr: self.uops.add(UOps.LOOP, dtypes.int32, (self.const(x.min), self.const(x.max + 1)), cachable=False)
                      for x in xx if not isinstance(x, NumNode)}
         self.loop_uops.update(new_loops)

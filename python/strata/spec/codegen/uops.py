@@ -1,4 +1,4 @@
-"""UOps and the list that they are in."""
+"""UOps, and UOpGraph, the list of UOps."""
 from __future__ import annotations
 
 from typing import Any, Optional, Sequence
@@ -8,11 +8,11 @@ from strata import UOp, UOps
 
 
 class UOpGraph(strata.UOpGraph):
-    """A list of UOps, which grows at its end."""
+    """A list of UOps. New UOps are appended."""
 
     def add(self, uop: UOps, dtype: Any = None, vin: Sequence[UOp] = (), arg: Any = None, cachable: bool = True,
             insert_before: Optional[int] = None) -> UOp:
-        """Appends a UOp and returns it; where `cachable`, one that was added so before.
+        """Appends a UOp and returns it. With `cachable`, returns an equal UOp that was added before, if any.
 
         Raises ValueError for an `insert_before` other than the end of the list.
         """

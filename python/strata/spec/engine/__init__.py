@@ -1,1 +1,1 @@
-"""From graphs to kernels."""
+"""The scheduling of graphs into kernels."""

@@ -1,4 +1,4 @@
-"""What has to run for a graph to be realized."""
+"""create_schedule(): the kernels that compute LazyBuffers."""
 from __future__ import annotations
 
 from typing import List, Sequence
@@ -10,7 +10,7 @@ from ..ops import ScheduleItem
 
 
 def create_schedule(outs: Sequence[LazyBuffer]) -> List[ScheduleItem]:
-    """Kernels and copies, in order. What is realized needs none."""
+    """The kernels and copies that compute the LazyBuffers `outs`, in execution order. A realized one needs none."""
     return [ScheduleItem(item) for item in strata.schedule([out.node for out in outs])]
 
 

@@ -1,1 +1,1 @@
-"""From lists of UOps to programs."""
+"""The rendering of lists of UOps as programs."""

@@ -1,4 +1,4 @@
-"""From lists of UOps to programs in languages of C's family."""
+"""The rendering of lists of UOps as programs in languages of the C family."""
 from __future__ import annotations
 
 from typing import Optional
@@ -13,7 +13,7 @@ _ENDS = {UOps.LOOP: UOps.ENDLOOP, UOps.IF: UOps.ENDIF}
 
 
 def _closed(uops: strata.UOpGraph) -> strata.UOpGraph:
-    """The list, with what is open in it closed, innermost first."""
+    """The list with all open loops and conditions closed, the innermost first."""
     closed = {u.src[0].num for u in uops if u.op in _ENDS.values()}
     still_open = [u.num for u in uops if u.op in _ENDS and u.num not in closed]
     if not still_open:
@@ -25,12 +25,12 @@ def _closed(uops: strata.UOpGraph) -> strata.UOpGraph:
 
 
 def uops_to_cstyle(lang: Language, function_name: str, uops: strata.UOpGraph) -> str:
-    """The program of a list. Loops that are open in it are closed in the program."""
+    """The source text of a list of UOps, as a function of that name. Open loops of the list are closed in the text."""
     return strata.uops_to_cstyle(lang, function_name, _closed(uops))
 
 
 class CStyleCodegen(Linearizer):
-    """A Linearizer that writes a program."""
+    """A Linearizer that also renders the program of the kernel, in the language `lang`, by default C."""
 
     def __init__(self, ast: LazyOp, lang: Optional[Language] = None) -> None:
         super().__init__(ast)

@@ -1,1 +1,1 @@
-"""Memory, and programs that run on it."""
+"""Buffers of memory, and programs that run on them."""

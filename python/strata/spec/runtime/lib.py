@@ -1,4 +1,4 @@
-"""Raw buffers: memory, and what is in it."""
+"""Raw buffers: memory with a size and a dtype."""
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +11,7 @@ from ..helpers import DType, dtypes
 
 
 class RawBuffer:
-    """`size` elements of `dtype` in an opaque container `buf`."""
+    """A buffer: `size` elements of `dtype` in an opaque container `buf`. Subclasses define the container."""
 
     def __init__(self, size: int, dtype: DType, buf: Any) -> None:
         self.size = size
@@ -20,11 +20,11 @@ class RawBuffer:
 
     @classmethod
     def fromCPU(cls, x: np.ndarray[Any, Any]) -> RawBuffer:
-        """A buffer that holds the elements of an array."""
+        """A buffer with the elements of an array. Raises TypeError on RawBuffer itself."""
         raise TypeError(f"{cls.__name__} has no memory: use a subclass")
 
     def toCPU(self) -> np.ndarray[Any, Any]:
-        """The elements as an array of shape (size,)."""
+        """The elements as an array of shape (size,). Raises TypeError on RawBuffer itself."""
         raise TypeError(f"{type(self).__name__} has no memory: use a subclass")
 
     def __repr__(self) -> str:
@@ -32,7 +32,7 @@ class RawBuffer:
 
 
 class RawNumpyBuffer(RawBuffer):
-    """An array of NumPy's."""
+    """A buffer in a NumPy array."""
 
     def __init__(self, buf: np.ndarray[Any, Any]) -> None:
         super().__init__(buf.size, dtypes.from_np(buf.dtype), buf)
@@ -47,7 +47,7 @@ class RawNumpyBuffer(RawBuffer):
 
 
 class RawMallocBuffer(RawBuffer):
-    """Memory of the host: `size` elements, not set, or a `strata.Buffer` that there is."""
+    """A buffer in memory of the host: the `strata.Buffer` `buf`, by default a new one with unspecified elements."""
 
     def __init__(self, size: int, dtype: DType, buf: Any = None) -> None:
         super().__init__(size, dtype, strata.Buffer(size, dtype) if buf is None else buf)

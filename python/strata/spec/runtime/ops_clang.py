@@ -1,4 +1,4 @@
-"""C through the host's compiler."""
+"""Programs in C, compiled by the compiler of the host."""
 from __future__ import annotations
 
 import strata
@@ -8,14 +8,14 @@ from .lib import RawBuffer
 
 
 class ClangProgram:
-    """A function of what compile_clang() gives, called on raw buffers."""
+    """The function `name` of a library that compile_clang() returned, called on raw buffers."""
 
     def __init__(self, name: str, prg: bytes) -> None:
         self.name = name
         self._program = strata.ClangProgram(name, prg)
 
     def __call__(self, *bufs: RawBuffer) -> None:
-        """Calls the function, which has to take as many pointers and to stay inside of the buffers."""
+        """Calls the function with a pointer to each buffer. The function must not access memory outside of them."""
         self._program(*[b._buf for b in bufs])
 
 

@@ -1,1 +1,1 @@
-"""Views and symbolic integers."""
+"""Views, stacks of Views, and symbolic integers."""

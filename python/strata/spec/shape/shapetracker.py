@@ -7,9 +7,10 @@ from strata import Expr, ShapeTracker, View
 
 
 def views_to_indexed_uops(views: Sequence[View], _idxs: Optional[Sequence[Expr]] = None) -> Tuple[Expr, Expr]:
-    """Address and validity of an index of the last View, through all of them, memory first.
+    """The pair (address, condition) of the index `_idxs` of a stack of Views, the one next to the memory first.
 
-    The address of one View is the row-major number of an index of the View below: digit t is (address // acc) % size.
+    The index is that of the last View. The address of each View is the row-major number of an index of the View below:
+    digit t of this index is (address // product of the later sizes) % size.
 
     >>> views_to_indexed_uops((View.create((2, 3), (1, 2)), View.create((3, 2))))[0].render()
     '(((((ridx0*2)+ridx1)%3)*2)+(((ridx0*2)+ridx1)//3))'

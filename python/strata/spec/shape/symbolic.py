@@ -1,13 +1,13 @@
 """Symbolic integers under the specification's class names.
 
-Expressions are `strata.Expr`; the classes here make them, and tell them apart:
+Expressions are `strata.Expr`. The classes here construct them, and isinstance() tells which kind an expression is:
 
     >>> MulNode(Variable("a", 0, 10), 3).render()
     '(a*3)'
     >>> isinstance(Variable("a", 0, 10) % 3, ModNode)
     True
 
-Expressions are canonical: `ModNode(a, 100)` of an a below 100 is a.
+Expressions are canonical: if a is always below 100, `ModNode(a, 100)` is a.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Sint = Union[Expr, int]
 
 
 class _NodeType(type):
-    """What makes isinstance() ask of an expression what it is."""
+    """The metaclass by which isinstance(e, MulNode) tests the kind of the expression e."""
 
     _is: Callable[[Expr], bool]
 
@@ -39,12 +39,12 @@ class Node(metaclass=_NodeType):
 
     @staticmethod
     def sum(nodes: Iterable[Sint]) -> Expr:
-        """The sum, 0 of none."""
+        """The sum of the expressions; 0 for an empty list."""
         return _expr.sum(list(nodes))
 
     @staticmethod
     def ands(nodes: Iterable[Sint]) -> Expr:
-        """The condition that all hold, 1 of none."""
+        """The condition that all conditions hold; 1 for an empty list."""
         return _expr.all_of(list(nodes))
 
 
@@ -58,7 +58,7 @@ class NumNode(Node):
 
 
 class MulNode(Node):
-    """A product."""
+    """A product a * b."""
 
     _is = staticmethod(_is_product)
 
@@ -67,7 +67,7 @@ class MulNode(Node):
 
 
 class SumNode(Node):
-    """A sum of two or more."""
+    """A sum of two or more expressions."""
 
     _is = staticmethod(lambda e: bool(e.op == "+" and len(e.sources) > 1))
 
@@ -76,7 +76,7 @@ class SumNode(Node):
 
 
 class DivNode(Node):
-    """A quotient, rounded down."""
+    """A quotient a // b, rounded down."""
 
     _is = staticmethod(lambda e: bool(e.op == "//"))
 
@@ -85,7 +85,7 @@ class DivNode(Node):
 
 
 class ModNode(Node):
-    """The modulus of a floor division."""
+    """A remainder a % b of a floor division."""
 
     _is = staticmethod(lambda e: bool(e.op == "%"))
 
@@ -94,7 +94,7 @@ class ModNode(Node):
 
 
 class LtNode(Node):
-    """The condition that a is less than b."""
+    """The condition a < b."""
 
     _is = staticmethod(lambda e: bool(e.op == "<"))
 
@@ -103,7 +103,7 @@ class LtNode(Node):
 
 
 class AndNode(Node):
-    """The condition that all hold."""
+    """The condition that all conditions in a list hold."""
 
     _is = staticmethod(lambda e: bool(e.op == "and"))
 

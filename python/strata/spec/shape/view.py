@@ -1,4 +1,4 @@
-"""A shape with strides, an offset and a mask."""
+"""View: a shape with strides, an offset and a mask."""
 from strata import View
 
 __all__ = ["View"]
