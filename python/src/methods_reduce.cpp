@@ -235,8 +235,8 @@ void bind_order(Functions& f) {
       "The k-th smallest elements along an axis, and their indices (int64). k counts from 1.");
   f.op("unique", "sorted=True, return_inverse=False, return_counts=False, axis=None", &unique_of,
        "The distinct elements, or the distinct slices along `axis`, sorted. return_inverse=True "
-       "also gives, for each element or slice, its index in the result; return_counts=True, how "
-       "often each occurs. Realizes the tensor.");
+       "adds the index into them of each element or slice; return_counts=True adds how often each "
+       "occurs. The result is then a tuple. Realizes the tensor.");
   f.op("unique_consecutive", "return_inverse=False, return_counts=False, axis=None", &unique_consecutive_of,
        "The elements, or the slices along `axis`, without those that equal their predecessor. The "
        "parameters are those of unique(). Realizes the tensor.");

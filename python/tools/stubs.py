@@ -87,7 +87,7 @@ WORDS = {"True", "False", "None"}
 
 
 def variants(rows):
-    """Lists of names, one for each parameter: all combinations of synonyms; if many, only the first and the second names."""
+    """Lists of names, one for each parameter: all combinations, or if many, the first and the second names."""
     groups = []
     for names, _, _, kind in rows:
         usable = [n for n in names if not keyword.iskeyword(n)]
