@@ -71,15 +71,17 @@ Tensor lp_pooled(const Tensor& x, double p, const PerAxis& kernel, const MaybePe
 void bind_convolutions(Functions& f) {
   constexpr const char *how = "weight, bias=None, stride=1, padding=0, dilation=1, groups=1",
                        *doc =
-                           "Convolution with a weight (out channels, in channels / groups, kernel...). `padding` is "
-                           "a number, one for each axis, pairs, 'same' or 'valid'.";
+                           "Convolution of (batch, channels, sizes...) with a weight of shape (out channels, in "
+                           "channels / groups, kernel...). `padding` is a number, one number per axis, pairs "
+                           "(before, after) per axis, 'same' or 'valid'.";
   f.op("conv1d", how, &convolved<conv1d>, doc);
   f.op("conv2d", how, &convolved<conv2d>, doc);
   f.op("conv3d", how, &convolved<conv3d>, doc);
   f.op("conv_nd", how, &convolved<conv_nd>, doc);
   constexpr const char *back = "weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1",
                        *back_doc =
-                           "Transposed convolution with a weight (in channels, out channels / groups, kernel...).";
+                           "Transposed convolution with a weight of shape (in channels, out channels / groups, "
+                           "kernel...).";
   f.op("conv_transpose1d", back, &conv_transposed<conv_transpose1d>, back_doc);
   f.op("conv_transpose2d", back, &conv_transposed<conv_transpose2d>, back_doc);
   f.op("conv_transpose3d", back, &conv_transposed<conv_transpose3d>, back_doc);
@@ -91,14 +93,16 @@ void bind_convolutions(Functions& f) {
          const PerAxis& stride) {
         return unfold(x, kernel, {.dilation = dilation, .padding = padding, .stride = stride});
       },
-      "The windows of two spatial axes as columns: (batch, channels * kernel, windows).");
+      "Returns the windows over two spatial axes as columns, of shape (batch, channels * "
+      "kernel, windows).");
   f.op(
       "fold", ("output_size, " + std::string(windows)).c_str(),
       [](const Tensor& x, const PerAxis& size, const PerAxis& kernel, const PerAxis& dilation, const PerAxis& padding,
          const PerAxis& stride) {
         return fold(x, size, kernel, {.dilation = dilation, .padding = padding, .stride = stride});
       },
-      "Columns back where they came from, added up where windows overlap.");
+      "The inverse of unfold(): adds each column to the elements of its window. Elements of "
+      "overlapping windows are summed. `output_size` gives the two spatial sizes.");
 }
 
 void bind_pools(Functions& f) {
@@ -106,19 +110,25 @@ void bind_pools(Functions& f) {
                            "kernel_size|kernel=2, stride=None, padding=0, dilation=1, "
                            "ceil_mode=False, return_indices=False",
                        *max_doc =
-                           "The largest of each window; with return_indices where it is, too. The "
-                           "stride is the kernel's size where none is given.";
+                           "The maximum of each window. With return_indices, returns (values, indices): the indices "
+                           "(int64) count the elements of the spatial axes in row-major order. `stride` defaults to "
+                           "the kernel size.";
   f.op("max_pool1d", max_how, &max_pooled<max_pool1d, max_pool1d_with_indices>, max_doc);
   f.op("max_pool2d", max_how, &max_pooled<max_pool2d, max_pool2d_with_indices>, max_doc);
   f.op("max_pool3d", max_how, &max_pooled<max_pool3d, max_pool3d_with_indices>, max_doc);
   constexpr const char *avg_how =
                            "kernel_size|kernel=2, stride=None, padding=0, ceil_mode=False, count_include_pad=True, "
                            "divisor_override=None",
-                       *avg_doc = "The mean of each window. The stride is the kernel's size where none is given.";
+                       *avg_doc =
+                           "The mean of each window. `stride` defaults to the kernel size. `divisor_override` "
+                           "replaces the number of elements as the divisor.";
   f.op("avg_pool1d", avg_how, &avg_pooled<avg_pool1d>, avg_doc);
   f.op("avg_pool2d", avg_how, &avg_pooled<avg_pool2d>, avg_doc);
   f.op("avg_pool3d", avg_how, &avg_pooled<avg_pool3d>, avg_doc);
-  constexpr const char* largest_doc = "The largest of windows that make so many outputs.";
+  constexpr const char* largest_doc =
+      "The maximum of each window, where the windows are chosen so that the result has the "
+      "spatial sizes `output_size`. With return_indices, returns (values, indices), the "
+      "indices as int64.";
   f.op("adaptive_max_pool1d", "output_size, return_indices=False",
        &adaptive_max_pooled<adaptive_max_pool1d, adaptive_max_pool1d_with_indices>, largest_doc);
   f.op("adaptive_max_pool2d", "output_size, return_indices=False",
@@ -126,12 +136,15 @@ void bind_pools(Functions& f) {
   f.op("adaptive_max_pool3d", "output_size, return_indices=False",
        &adaptive_max_pooled<adaptive_max_pool3d, adaptive_max_pool3d_with_indices>, largest_doc);
   constexpr const char *lp_how = "norm_type|p, kernel_size|kernel, stride=None, ceil_mode=False",
-                       *lp_doc = "The p-norm of each window.";
+                       *lp_doc =
+                           "The p-norm (sum of x**p)**(1/p) of each window. `stride` defaults to the kernel size.";
   f.op("lp_pool1d", lp_how, &lp_pooled<lp_pool1d>, lp_doc);
   f.op("lp_pool2d", lp_how, &lp_pooled<lp_pool2d>, lp_doc);
   f.op("lp_pool3d", lp_how, &lp_pooled<lp_pool3d>, lp_doc);
   constexpr const char *back_how = "indices, kernel_size|kernel, stride=None, padding=0, output_size=None",
-                       *back_doc = "Values where the indices of a max pool say, zeros elsewhere.";
+                       *back_doc =
+                           "The inverse of max pooling: puts each value at the position in `indices`, and 0 at the "
+                           "other positions. `output_size` defaults to the smallest size that fits.";
   f.op("max_unpool1d", back_how, &max_unpool1d, back_doc);
   f.op("max_unpool2d", back_how, &max_unpool2d, back_doc);
   f.op("max_unpool3d", back_how, &max_unpool3d, back_doc);
@@ -150,15 +163,19 @@ void bind_norms(Functions& f) {
          const MaybeTensor& bias, bool training, double momentum, double eps) {
         return batch_norm(x, mean, var, weight, bias, {.training = training, .momentum = momentum, .eps = eps});
       },
-      "Over all but axis 1: in training with the batch's mean and variance, towards which running "
-      "ones move; else with the running ones.");
-  f.op("layernorm", "axis=-1, eps=1e-05", &layernorm, "Over axes, without a weight.");
+      "Normalises over all axes except axis 1. With `training`, the mean and variance are "
+      "those of the batch, and running_mean and running_var, where given, are updated. Without "
+      "`training`, the mean and variance are running_mean and running_var.");
+  f.op("layernorm", "axis=-1, eps=1e-05", &layernorm,
+       "Normalises to mean 0 and variance 1 over the axes. Has no weight and no bias; see "
+       "layer_norm() for PyTorch's function.");
   f.op(
       "local_response_norm", "size, alpha=0.0001, beta=0.75, k=1.0",
       [](const Tensor& x, std::int64_t size, double alpha, double beta, double k) {
         return local_response_norm(x, size, {.alpha = alpha, .beta = beta, .k = k});
       },
-      "x over (k + alpha * mean of squares of so many neighbouring channels)**beta.");
+      "x / (k + alpha * m)**beta, where m is the mean of the squares over `size` neighbouring "
+      "channels.");
 }
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const MaybeTensor& mask, double dropout_p,
@@ -175,7 +192,9 @@ void bind_layers(Functions& f) {
         if (index.is_written) ops::check_at_hand(index.tensor.node(), {"embedding", "index", weight.size(0).value()});
         return out;
       },
-      "Rows of the weight by number: NaN where it has none of that number.");
+      "Looks up a row of `weight` for each index. An index out of range gives a row of NaN (0 "
+      "for an integer weight) if the indices are a tensor; it raises an error if they are a "
+      "list or an array. The row `padding_idx` receives no gradient.");
   f.op(
       "embedding_bag", "weight, offsets=None, mode='mean', per_sample_weights=None, padding_idx=None",
       [](const Tensor& x, const Tensor& weight, const MaybeTensor& offsets, const std::string& mode,
@@ -185,33 +204,43 @@ void bind_layers(Functions& f) {
         return embedding_bag(
             x, weight, {.offsets = offsets, .mode = which, .per_sample_weights = weights, .padding_index = padding});
       },
-      "Rows of the weight, reduced in bags.");
+      "Looks up rows of `weight` and reduces the rows of each bag by `mode`: 'sum', 'mean' or "
+      "'max'. `offsets` has the position of each bag's first index; without `offsets` the "
+      "indices have the shape (bags, size). An empty bag gives 0. Indices equal to "
+      "`padding_idx` do not count.");
   f.op("scaled_dot_product_attention",
        "key, value, attn_mask|mask=None, dropout_p=0.0, is_causal|causal=False, scale=None, "
        "enable_gqa=False",
        &attention,
-       "softmax(q @ k.T * scale + mask) @ v of (..., length, size). A mask of bools says where to "
-       "look.");
+       "softmax(query @ key.T * scale + mask) @ value, for tensors of shape (..., length, "
+       "size). A mask of bools is True where a query may attend to a key; a mask of floats is "
+       "added to the scores. `scale` defaults to 1/sqrt(size of a query).");
 }
 
 void bind_dropouts(Functions& f) {
-  constexpr const char *how = "p=0.5, training=True, generator=None", *channels = "The same of whole channels.";
+  constexpr const char *how = "p=0.5, training=True, generator=None",
+                       *channels = "dropout() of whole channels of x (batch, channels, sizes...).";
   f.op("dropout", how, &dropout,
-       "x with each element 0 with probability p, the others divided by 1 - p. Without `training`, "
-       "x.");
+       "Sets each element to 0 with probability p and divides the others by 1 - p. Without "
+       "`training`, the result equals x.");
   f.op("dropout1d", how, &dropout1d, channels);
   f.op("dropout2d", how, &dropout2d, channels);
   f.op("dropout3d", how, &dropout3d, channels);
-  f.op("alpha_dropout", how, &alpha_dropout, "Dropout that keeps mean and variance behind selu().");
-  f.op("feature_alpha_dropout", how, &feature_alpha_dropout, "The same of whole channels.");
+  f.op("alpha_dropout", how, &alpha_dropout,
+       "Dropout for networks of selu(). An input of mean 0 and variance 1 keeps its mean and "
+       "variance.");
+  f.op("feature_alpha_dropout", how, &feature_alpha_dropout,
+       "alpha_dropout() of whole channels of x (batch, channels, ...).");
   f.op("rrelu", "lower=0.125, upper=0.3333333333333333, training=False, generator=None", &rrelu,
-       "Below 0 times a number between lower and upper, their mean without `training`.");
+       "Where x > 0, x. Elsewhere, x * slope, where the slope is uniform in [lower, upper) for "
+       "each element. Without `training`, the slope is (lower + upper) / 2.");
   f.op(
       "gumbel_softmax", "tau=1.0, hard=False, axis=-1, generator=None",
       [](const Tensor& x, double tau, bool hard, std::int64_t axis, const Generator& g) {
         return gumbel_softmax(x, {.tau = tau, .hard = hard, .axis = axis}, g);
       },
-      "A sample of classes from logits, made soft.");
+      "A differentiable sample of classes: softmax((logits + Gumbel noise) / tau) along "
+      "`axis`. With `hard`, the result is one-hot and has the gradient of the soft sample.");
 }
 
 Interpolation interpolation_of(const std::string& word, const char* function) {
@@ -246,12 +275,16 @@ Tensor sampled(const Tensor& x, const Tensor& grid, const std::string& mode, con
 
 void bind_grids(Functions& f) {
   f.op("interpolate", "size=None, scale_factor=None, mode='nearest', align_corners=None", &resized,
-       "Other spatial sizes: 'nearest', 'nearest-exact', 'linear', 'bilinear', 'trilinear', "
-       "'bicubic' or 'area'.");
+       "Resizes the spatial axes to `size`, or by `scale_factor`. `mode` is 'nearest', "
+       "'nearest-exact', 'linear', 'bilinear', 'trilinear', 'bicubic' or 'area'.");
   f.function("affine_grid", "theta|matrices, size, align_corners=False", &affine_grid,
-             "Where affine maps take the elements of an image: for grid_sample().");
+             "The grid for grid_sample(): the positions to which the affine maps `theta` (batch, n, n "
+             "+ 1) take the positions of an output of shape `size` (batch, channels, sizes...) with n "
+             "spatial axes. Shape (batch, sizes..., n).");
   f.op("grid_sample", "grid, mode='bilinear', padding_mode='zeros', align_corners=None", &sampled,
-       "The elements at places of a grid, which go from -1 to 1 along each axis.");
+       "Samples x (batch, channels, sizes...) at the positions of a grid (batch, sizes..., "
+       "axes). Positions go from -1 to 1 along each axis. `padding_mode` is 'zeros', 'border' "
+       "or 'reflection'.");
 }
 
 }  // namespace

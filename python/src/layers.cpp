@@ -15,7 +15,7 @@ using LayerClass = py::class_<L, nn::Module>;
 /// Binds the layer's function as __call__() and forward().
 template <class L, class F, class... More>
 void called(LayerClass<L>& c, const F& f, const More&... more) {
-  c.def("__call__", f, more...).def("forward", f, more..., "What a call gives.");
+  c.def("__call__", f, more...).def("forward", f, more..., "The same as calling the layer.");
 }
 
 /// Binds a layer that is called with one tensor.
@@ -52,15 +52,17 @@ void with_tensor(LayerClass<L>& c, const char* name, T L::* member, const char* 
 
 template <class L>
 LayerClass<L>& with_weight(LayerClass<L>& c) {
-  with_tensor<Tensor, L>(c, "weight", &L::weight, "The weight. Another tensor can be assigned.");
+  with_tensor<Tensor, L>(c, "weight", &L::weight, "The weight. Assigning a tensor makes that tensor the parameter.");
   return c;
 }
 template <class L>
 LayerClass<L>& with_bias(LayerClass<L>& c) {
-  with_tensor<decltype(L::bias), L>(with_weight(c), "bias", &L::bias,
-                                    std::is_same_v<decltype(L::bias), Tensor>
-                                        ? "The bias. Another tensor can be assigned."
-                                        : "The bias, or None. Another tensor, or None, can be assigned.");
+  with_tensor<decltype(L::bias), L>(
+      with_weight(c), "bias", &L::bias,
+      std::is_same_v<decltype(L::bias), Tensor>
+          ? "The bias. Assigning a tensor makes that tensor the parameter."
+          : "The bias, or None. Assigning a tensor makes that tensor the parameter; assigning None "
+            "removes the bias.");
   return c;
 }
 
@@ -93,7 +95,10 @@ class ConvLayer final : public nn::Conv {
 template <std::size_t axes>
 void bind_conv(py::module_& m, const char* name) {
   auto c =
-      layer<ConvLayer<axes>>(m, name, "Convolution. The weight is (out channels, in channels / groups, kernel...).");
+      layer<ConvLayer<axes>>(m, name,
+                             "Convolution over the spatial axes: (batch, in_channels, sizes...) to (batch, "
+                             "out_channels, sizes...). The weight has the shape (out_channels, in_channels / groups, "
+                             "kernel...). Raises DomainError unless `groups` divides both numbers of channels.");
   c.def(py::init<std::int64_t, std::int64_t, py::object, py::object, py::object, py::object, std::int64_t, bool>(),
         py::arg("in_channels"), py::arg("out_channels"), py::arg("kernel_size"), py::arg("stride") = 1,
         py::arg("padding") = 0, py::arg("dilation") = 1, py::arg("groups") = 1, py::arg("bias") = true);
@@ -111,13 +116,18 @@ template <int dimensions>
 void bind_batch_norm(py::module_& m, const char* name) {
   using L = BatchNormLayer<dimensions>;
   auto c = layer<L>(m, name,
-                    "Over the batch and the sizes, of each channel: in training with the batch's "
-                    "own mean and variance, which move the running ones.");
+                    "Normalises each channel over the batch and the sizes, then scales by `weight` and adds "
+                    "`bias`. In training, the mean and variance are those of the batch, and each call "
+                    "updates running_mean and running_var. After eval(), the mean and variance are "
+                    "running_mean and running_var.");
   c.def(py::init<std::int64_t, double, double>(), py::arg("num_features"), py::arg("eps") = 1e-5,
         py::arg("momentum") = 0.1);
   with_bias(c);
-  with_tensor<Tensor, L>(c, "running_mean", &L::running_mean, "The mean of each channel, from training.");
-  with_tensor<Tensor, L>(c, "running_var", &L::running_var, "The variance of each channel, from training.");
+  with_tensor<Tensor, L>(c, "running_mean", &L::running_mean,
+                         "The running mean of each channel. Each call in training updates the running mean.");
+  with_tensor<Tensor, L>(c, "running_var", &L::running_var,
+                         "The running variance of each channel. Each call in training updates the running "
+                         "variance.");
 }
 
 Ints normalized_sizes(const py::object& shape) { return sizes_of({shape.ptr(), "norm", "normalized_shape"}); }
@@ -129,7 +139,9 @@ AttentionOptions attention_options(const std::optional<Tensor>& mask, bool causa
 void bind_attention(py::module_& m) {
   using MHA = nn::MultiheadAttention;
   LayerClass<MHA> attention(m, "MultiheadAttention", py::dynamic_attr(), collected_once(),
-                            "Attention of several heads side by side: (batch, length, features) to the same.");
+                            "Scaled dot product attention in num_heads heads: (batch, length, embed_dim) to the same "
+                            "shape. `key` defaults to `query`, and `value` to `key`. Raises DomainError unless "
+                            "num_heads divides embed_dim.");
   attention.def(py::init<std::int64_t, std::int64_t, bool>(), py::arg("embed_dim"), py::arg("num_heads"),
                 py::arg("bias") = true);
   called(
@@ -141,16 +153,18 @@ void bind_attention(py::module_& m) {
       },
       py::arg("query"), py::arg("key") = py::none(), py::arg("value") = py::none(), py::arg("attn_mask") = py::none(),
       py::arg("is_causal") = false);
-  with_inner(attention, "query", &MHA::query, "What makes queries.");
-  with_inner(attention, "key", &MHA::key, "What makes keys.");
-  with_inner(attention, "value", &MHA::value, "What makes values.");
-  with_inner(attention, "out", &MHA::out, "What the heads go through, side by side.");
+  with_inner(attention, "query", &MHA::query, "The Linear layer that projects the queries.");
+  with_inner(attention, "key", &MHA::key, "The Linear layer that projects the keys.");
+  with_inner(attention, "value", &MHA::value, "The Linear layer that projects the values.");
+  with_inner(attention, "out", &MHA::out, "The Linear layer that projects the joined heads.");
 }
 
 void bind_block(py::module_& m) {
   using Block = nn::TransformerBlock;
   LayerClass<Block> block(m, "TransformerBlock", py::dynamic_attr(), collected_once(),
-                          "x + attention(norm(x)), then x + feed-forward(norm(x)).");
+                          "A transformer block: y = x + drop(attention(norm1(x))), then y + "
+                          "drop(down(gelu(up(norm2(y))))). `hidden` is the number of features between `up` and "
+                          "`down`.");
   block.def(py::init<std::int64_t, std::int64_t, std::int64_t, double>(), py::arg("embed_dim"), py::arg("num_heads"),
             py::arg("hidden"), py::arg("dropout") = 0.0);
   called(
@@ -160,28 +174,30 @@ void bind_block(py::module_& m) {
         return l(x, attention_options(mask, causal));
       },
       py::arg("input"), py::arg("attn_mask") = py::none(), py::arg("is_causal") = false);
-  with_inner(block, "norm1", &Block::norm1, "In front of the attention.");
-  with_inner(block, "norm2", &Block::norm2, "In front of the feed-forward part.");
-  with_inner(block, "attention", &Block::attention, "The attention.");
-  with_inner(block, "up", &Block::up, "To the hidden features.");
-  with_inner(block, "down", &Block::down, "Back from them.");
-  with_inner(block, "drop", &Block::drop, "Behind both parts.");
+  with_inner(block, "norm1", &Block::norm1, "The LayerNorm before the attention.");
+  with_inner(block, "norm2", &Block::norm2, "The LayerNorm before the feed-forward part.");
+  with_inner(block, "attention", &Block::attention, "The MultiheadAttention layer.");
+  with_inner(block, "up", &Block::up, "The Linear layer from embed_dim to hidden features.");
+  with_inner(block, "down", &Block::down, "The Linear layer from hidden features to embed_dim.");
+  with_inner(block, "drop", &Block::drop, "The Dropout layer after the attention and after the feed-forward part.");
 }
 
 template <class L>
 void with_recurrent_weights(LayerClass<L>& c) {
-  with_tensor<Tensor, L>(c, "weight_ih", &L::weight_ih, "The weight of the input, gates one after another.",
+  with_tensor<Tensor, L>(c, "weight_ih", &L::weight_ih, "The weight for the input. The gates are stacked on axis 0.",
                          "weight_ih_l0");
-  with_tensor<Tensor, L>(c, "weight_hh", &L::weight_hh, "The weight of the state, gates one after another.",
-                         "weight_hh_l0");
-  with_tensor<Tensor, L>(c, "bias_ih", &L::bias_ih, "The bias beside weight_ih.", "bias_ih_l0");
-  with_tensor<Tensor, L>(c, "bias_hh", &L::bias_hh, "The bias beside weight_hh.", "bias_hh_l0");
+  with_tensor<Tensor, L>(c, "weight_hh", &L::weight_hh,
+                         "The weight for the hidden state. The gates are stacked on axis 0.", "weight_hh_l0");
+  with_tensor<Tensor, L>(c, "bias_ih", &L::bias_ih, "The bias that is added with weight_ih.", "bias_ih_l0");
+  with_tensor<Tensor, L>(c, "bias_hh", &L::bias_hh, "The bias that is added with weight_hh.", "bias_hh_l0");
 }
 
 void bind_recurrent(py::module_& m) {
   LayerClass<nn::LSTM> lstm(m, "LSTM", py::dynamic_attr(), collected_once(),
-                            "One layer over a sequence: (batch, length, in) to (batch, length, "
-                            "features), with the last state (hidden, cell).");
+                            "One LSTM layer over a sequence. A call takes (batch, length, input_size) and returns "
+                            "(output, (hidden, cell)): `output` (batch, length, hidden_size) is the hidden state "
+                            "after each step, `hidden` and `cell` (batch, hidden_size) are the last state. The "
+                            "initial `state` (hidden, cell) defaults to zeros.");
   lstm.def(py::init<std::int64_t, std::int64_t>(), py::arg("input_size"), py::arg("hidden_size"));
   called(
       lstm,
@@ -193,8 +209,10 @@ void bind_recurrent(py::module_& m) {
       py::arg("input"), py::arg("state") = py::none());
   with_recurrent_weights(lstm);
   LayerClass<nn::GRU> gru(m, "GRU", py::dynamic_attr(), collected_once(),
-                          "One layer over a sequence: (batch, length, in) to (batch, length, "
-                          "features), with the last state.");
+                          "One GRU layer over a sequence. A call takes (batch, length, input_size) and returns "
+                          "(output, hidden): `output` (batch, length, hidden_size) is the hidden state after each "
+                          "step, `hidden` (batch, hidden_size) is the last state. The initial `state` defaults to "
+                          "zeros.");
   gru.def(py::init<std::int64_t, std::int64_t>(), py::arg("input_size"), py::arg("hidden_size"));
   called(
       gru,
@@ -210,19 +228,25 @@ void bind_recurrent(py::module_& m) {
 }  // namespace
 
 void bind_layer_classes(py::module_& m) {
-  auto linear = layer<nn::Linear>(m, "Linear", "x @ weight.T + bias; the weight is (out, in).");
+  auto linear = layer<nn::Linear>(m, "Linear",
+                                  "x @ weight.T + bias: (..., in_features) to (..., out_features). The weight has the "
+                                  "shape (out_features, in_features).");
   linear.def(py::init<std::int64_t, std::int64_t, bool>(), py::arg("in_features"), py::arg("out_features"),
              py::arg("bias") = true);
   with_bias(linear);
   bind_conv<1>(m, "Conv1d");
   bind_conv<2>(m, "Conv2d");
   bind_conv<3>(m, "Conv3d");
-  auto embedding = layer<nn::Embedding>(m, "Embedding", "Rows of a weight by number.");
+  auto embedding = layer<nn::Embedding>(m, "Embedding",
+                                        "Looks up a row of the weight for each index: integers of shape (...) to (..., "
+                                        "embedding_dim). The weight has the shape (num_embeddings, embedding_dim).");
   embedding.def(py::init<std::int64_t, std::int64_t>(), py::arg("num_embeddings"), py::arg("embedding_dim"));
   with_weight(embedding);
-  layer<nn::Dropout>(m, "Dropout", "dropout() in training.")
+  layer<nn::Dropout>(m, "Dropout",
+                     "In training, sets each element to 0 with probability `p` and divides the others by 1 - "
+                     "p. After eval(), returns the input.")
       .def(py::init<double>(), py::arg("p") = 0.5)
-      .def_readonly("p", &nn::Dropout::p, "The probability that an element is dropped.");
+      .def_readonly("p", &nn::Dropout::p, "The probability that an element is set to 0.");
   bind_attention(m);
   bind_block(m);
   bind_recurrent(m);
@@ -233,20 +257,28 @@ void bind_norm_layers(py::module_& m) {
   bind_batch_norm<2>(m, "BatchNorm2d");
   bind_batch_norm<3>(m, "BatchNorm3d");
   auto layer_norm =
-      layer<nn::LayerNorm>(m, "LayerNorm", "layer_norm() over the last dimensions, whose sizes are given.");
+      layer<nn::LayerNorm>(m, "LayerNorm",
+                           "Normalises over the last dimensions, whose sizes must be `normalized_shape`, then "
+                           "scales by `weight` and adds `bias`; see layer_norm().");
   layer_norm.def(py::init([](const py::object& shape, double eps) {
                    return std::make_unique<nn::LayerNorm>(normalized_sizes(shape), eps);
                  }),
                  py::arg("normalized_shape"), py::arg("eps") = 1e-5);
   with_bias(layer_norm);
-  auto group_norm = layer<nn::GroupNorm>(m, "GroupNorm", "group_norm() over each of so many groups of channels.");
+  auto group_norm =
+      layer<nn::GroupNorm>(m, "GroupNorm",
+                           "Splits the channels into num_groups groups and normalises each group of each batch "
+                           "element; see group_norm().");
   group_norm.def(py::init<std::int64_t, std::int64_t, double>(), py::arg("num_groups"), py::arg("num_channels"),
                  py::arg("eps") = 1e-5);
   with_bias(group_norm);
-  auto instance_norm = layer<nn::InstanceNorm>(m, "InstanceNorm", "instance_norm() of each channel.");
+  auto instance_norm = layer<nn::InstanceNorm>(
+      m, "InstanceNorm", "Normalises each channel of each batch element over the sizes; see instance_norm().");
   instance_norm.def(py::init<std::int64_t, double>(), py::arg("num_features"), py::arg("eps") = 1e-5);
   with_bias(instance_norm);
-  auto rms_norm = layer<nn::RMSNorm>(m, "RMSNorm", "rms_norm() over the last dimensions, whose sizes are given.");
+  auto rms_norm = layer<nn::RMSNorm>(m, "RMSNorm",
+                                     "Divides by the root mean square over the last dimensions, whose sizes must be "
+                                     "`normalized_shape`, then scales by `weight`; see rms_norm().");
   rms_norm.def(py::init([](const py::object& shape, std::optional<double> eps) {
                  return std::make_unique<nn::RMSNorm>(normalized_sizes(shape), eps);
                }),
