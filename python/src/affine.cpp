@@ -54,26 +54,28 @@ py::array_t<std::int64_t> filled_table(const Affine& f) {
 }
 
 void bind_affine_function(py::module_& m) {
-  py::class_<Affine>(m, "Affine", "A compiled function of the names of its AffinePrimitives.")
+  py::class_<Affine>(m, "Affine", "A compiled integer function of the names of an AffinePrimitives.")
       .def("__call__", &Affine::operator(),
-           "The value for the current values of the names. Raises ParseError for a name without "
-           "one, DomainError for a zero\n"
-           "divisor or a value outside of the declared domain, OverflowError.")
+           "Returns the value of the function for the current values of the names. Raises "
+           "ParseError for a name without a value, DomainError for a zero divisor or a value "
+           "outside its declared domain, and OverflowError for a value beyond 64 bits.")
       .def("names", &Affine::names, "The names in the text, in order of first appearance.")
-      .def_property_readonly("is_linear", &Affine::is_linear, "Whether it is k0 + sum of k_j * name_j.")
+      .def_property_readonly("is_linear", &Affine::is_linear,
+                             "True iff the function has the form k0 + sum of k_j * name_j.")
       .def_property_readonly(
           "expr",
           [](const Affine& f) -> std::optional<ExprResult> {
             if (!f.expr()) return std::nullopt;
             return ExprResult{*f.expr()};
           },
-          "The canonical form, where all names have a domain; else None.")
+          "The canonical form as an Expr; None unless all names have a domain that is not empty.")
       .def_property_readonly(
           "domain", [](const Affine& f) { return dict_of_domain(f.domain()); },
-          "The declared values of names: a range each.")
+          "The declared domain: a dict from names to ranges.")
       .def("fill", &filled_table,
-           "An array of the values over the domain, a dimension for each name in its order. For "
-           "functions made by compile().");
+           "An int64 array of the values over the domain, with one dimension for each name, in the "
+           "domain's order. Raises UndefinedError if a name has no domain; compile() requires a "
+           "domain for each name.");
 }
 
 }  // namespace
@@ -81,9 +83,13 @@ void bind_affine_function(py::module_& m) {
 void bind_affine(py::module_& m) {
   bind_affine_function(m);
   py::class_<AffinePrimitives>(m, "AffinePrimitives",
-                               "Named integers, and functions of them from texts. Integers are exact: never floats.\n\n"
-                               ">>> ap = AffinePrimitives()\n>>> affine = ap.create('i * 128 + 64')\n"
-                               ">>> ap['i'] = 2\n>>> affine()\n320")
+                               "A set of named integers, and the maker of functions over them from texts. Values are "
+                               "exact 64-bit integers.\n\n"
+                               ">>> ap = AffinePrimitives()\n"
+                               ">>> affine = ap.create('i * 128 + 64')\n"
+                               ">>> ap['i'] = 2\n"
+                               ">>> affine()\n"
+                               "320")
       .def(py::init<>())
       .def(
           "create",
@@ -91,21 +97,23 @@ void bind_affine(py::module_& m) {
             return domain ? ap.create(text, domain_of(*domain)) : ap.create(text);
           },
           py::arg("text"), py::arg("domain") = py::none(),
-          "The function that a text says. `domain` maps names to a range or (begin, end): values "
-          "that calls are checked for.\n"
-          "Raises ParseError with the column, DomainError for a divisor that may be 0.")
+          "Compiles the text of a function. `domain` maps a name to a range or (begin, end); each "
+          "call checks that the name's value is in the domain.\n"
+          "Raises ParseError with the column for bad text, and DomainError for a divisor 0, and, "
+          "if all names have a domain, for a divisor that may be 0.")
       .def(
           "compile",
           [](AffinePrimitives& ap, const std::string& text, const py::dict& domain) {
             return ap.compile(text, domain_of(domain));
           },
           py::arg("text"), py::arg("domain"),
-          "As create(), where all names have to be in `domain`: for fill().\n\n"
-          ">>> AffinePrimitives().compile('i//4', {'i': range(8)}).fill().tolist()\n[0, 0, 0, 0, "
-          "1, 1, 1, 1]")
+          "Compiles the text of a function, where every name must be in `domain`, as fill() "
+          "requires.\n\n"
+          ">>> AffinePrimitives().compile('i//4', {'i': range(8)}).fill().tolist()\n"
+          "[0, 0, 0, 0, 1, 1, 1, 1]")
       .def(
           "__getitem__", [](AffinePrimitives& ap, const std::string& name) { return ap[name]; }, py::arg("name"),
-          "The value of a name, 0 where it has none yet.")
+          "The value of a name. A name without a value is set to 0.")
       .def(
           "__setitem__",
           [](AffinePrimitives& ap, const std::string& name, const Int& value) { ap[name] = value.value(); },

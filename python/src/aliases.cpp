@@ -35,7 +35,7 @@ class InPlaceFunction final : public Function {
  public:
   InPlaceFunction(const char* name, std::shared_ptr<const Function> of)
       : Function(name, "", true,
-                 "The same in place: the tensor stands for the result from now on. Returns the tensor."),
+                 "The operation in place: the tensor stands for the result afterwards. Returns the tensor."),
         of_(std::move(of)) {
     parameters_ = of_->parameters_;
     positions_ = of_->positions_;
@@ -51,7 +51,7 @@ class InPlaceFunction final : public Function {
       throw py::type_error(std::string(name()) + "(): only a tensor can be changed in place");
     STRATA_CHECK(category_of(value->dtype()) <= category_of(self->dtype()), domain, "[", name(), "] a result of ",
                  value->dtype().name(), " in place of a tensor of ", self->dtype().name(),
-                 " would lose what it is: cast one of them");
+                 " would lose information: cast one of them");
     set_in_place(*self, value->cast(self->dtype()), name());
     return Py_NewRef(values[0]);
   }

@@ -100,25 +100,29 @@ void bind_dtype_class(py::module_& m) {
 Compares equal with NumPy's and PyTorch's dtype and with their names: `x.dtype == np.float32`, `x.dtype == "float32"`.
 `numpy.dtype(d)` takes it wherever NumPy wants a dtype.)")
       .def(py::init([](const py::object& what) { return dtype_of_object(what); }), py::arg("what"),
-           "The dtype that a name, a dtype of NumPy or PyTorch, or one of bool, int, float means.")
-      .def_property_readonly("name", &long_name, "NumPy's name: 'float32'.")
-      .def_property_readonly("short_name", &DType::name, "Strata's name: 'f32', of vectors 'f32x8'.")
-      .def_property_readonly("spec_name", &DType::spec_name, "As listings of UOps have it: 'dtypes.float'.")
-      .def_property_readonly("itemsize", &DType::itemsize, "Bytes of an element in memory.")
-      .def_property_readonly("bits", &DType::bits, "Bits of a lane in memory.")
-      .def_property_readonly("lanes", &DType::lanes, "How many elements a vector has; 1 for scalars.")
-      .def_property_readonly("is_floating_point", &DType::is_float, "Whether it is a float.")
+           "The dtype of `what`: a name, a dtype of Strata, NumPy or PyTorch, or one of the types "
+           "bool, int (int64) and float (float32).")
+      .def_property_readonly("name", &long_name, "NumPy's name of the dtype, e.g. 'float32'.")
+      .def_property_readonly("short_name", &DType::name, "Strata's short name, e.g. 'f32', or 'f32x8' for a vector.")
+      .def_property_readonly("spec_name", &DType::spec_name, "The name in listings of UOps, e.g. 'dtypes.float'.")
+      .def_property_readonly("itemsize", &DType::itemsize, "The size of an element in bytes.")
+      .def_property_readonly("bits", &DType::bits, "The size of one lane in memory in bits.")
+      .def_property_readonly("lanes", &DType::lanes, "The number of lanes of a vector; 1 for a scalar.")
+      .def_property_readonly("is_floating_point", &DType::is_float, "True iff the dtype is a float.")
       .def_property_readonly(
-          "is_signed", [](DType d) { return d.is_float() || d.is_signed_int(); }, "Whether it has numbers below 0.")
-      .def_property_readonly("is_integer", &DType::is_int, "Whether it is an integer; bool is none.")
-      .def_property_readonly("is_bool", &DType::is_bool, "Whether it is bool.")
+          "is_signed", [](DType d) { return d.is_float() || d.is_signed_int(); },
+          "True iff the dtype is a float or a signed integer.")
+      .def_property_readonly("is_integer", &DType::is_int, "True iff the dtype is an integer; False for bool.")
+      .def_property_readonly("is_bool", &DType::is_bool, "True iff the dtype is bool.")
       .def_property_readonly(
           "min", [](DType d) { return lowest(d); }, "The least finite value, as a float.")
       .def_property_readonly(
           "max", [](DType d) { return highest(d); }, "The largest finite value, as a float.")
-      .def_property_readonly("numpy", &numpy_dtype, "NumPy's dtype. Raises TypeError where it has none.")
-      .def_property_readonly("dtype", &numpy_dtype, "What NumPy asks objects that stand for a dtype.")
-      .def("vec", &DType::vec, py::arg("lanes"), "A vector of as many of this scalar.")
+      .def_property_readonly("numpy", &numpy_dtype, "NumPy's dtype. Raises TypeError if NumPy has no such dtype.")
+      .def_property_readonly("dtype", &numpy_dtype,
+                             "The same as `numpy`. NumPy reads this attribute to convert the object to a dtype.")
+      .def("vec", &DType::vec, py::arg("lanes"),
+           "A vector dtype of `lanes` lanes of this scalar; the scalar itself for 1.")
       .def("__eq__", &equals, py::is_operator())
       .def(
           "__ne__", [](DType d, py::handle other) { return !equals(d, other); }, py::is_operator())
@@ -190,7 +194,9 @@ void bind_dtypes(py::module_& m) {
   m.attr("short") = m.attr("int16");
   m.def(
       "promote_types", [](const DTypeArg& a, const DTypeArg& b) { return object_of_dtype(promote(a, b)); },
-      py::arg("a"), py::arg("b"), "The dtype to which both are promoted, as PyTorch has it.");
+      py::arg("a"), py::arg("b"),
+      "The dtype to which `a` and `b` are promoted, by PyTorch's rules. A signed integer and "
+      "uint64 give float64, as in NumPy.");
 }
 
 }  // namespace strata::python

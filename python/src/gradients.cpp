@@ -140,66 +140,79 @@ void bind_no_grad(py::module_& m) {
              return self;
            })
       .def("__exit__", [](NoGradContext& c, const py::args&) { c.exit(); });
-  m.def("is_grad_enabled", [] { return !NoGrad::is_active(); }, "Whether gradients pass what this thread computes.");
+  m.def(
+      "is_grad_enabled", [] { return !NoGrad::is_active(); },
+      "True iff the operations of this thread record gradients, i.e. no no_grad() is active.");
 }
 
 }  // namespace
 
 void bind_gradients(Functions& f) {
   f.method("realize", "", &realized,
-           "Computes it, and returns it. What was needed on the way and no gradient can ask for is "
-           "forgotten.");
+           "Computes the elements, stores them in memory, and returns the tensor. Afterwards the "
+           "operands are released, except where a gradient may pass through the tensor.");
   f.function(
       "realize", "*tensors", [](std::span<const Tensor> t) { realize_all({t.begin(), t.end()}); },
-      "Computes several at once, which share what they need.");
-  f.op("is_realized", "", &Tensor::is_realized, "Whether its elements are in memory.");
-  f.method("explain", "", &Tensor::explain, "What would run, a line for each kernel.");
+      "Computes several tensors in one schedule. Common intermediate results are computed once.");
+  f.op("is_realized", "", &Tensor::is_realized, "True iff the elements are in memory.");
+  f.method("explain", "", &Tensor::explain,
+           "The schedule that realize() would run: one line for each kernel. Runs nothing.");
   f.function("explain", "*tensors", &explained,
-             "What would run for one tensor or several together, a line for each kernel.");
+             "The schedule that realize() would run for the tensors together: one line for each "
+             "kernel. Runs nothing.");
   f.method(
       "viz", "open=True",
       [](const py::object& self, bool open) {
         return py::module_::import("strata._viz").attr("show")(self, open).cast<std::string>();
       },
-      "The URL of the page that shows what would run: the graph, the schedule, each kernel. A "
-      "browser opens it, too, unless `open` is "
-      "False.");
+      "Returns the URL of a page that shows the graph, the schedule and each kernel of "
+      "realize(). Opens the page in a browser unless `open` is False.");
   f.method(
       "_repr_html_", "",
       [](const py::object& self) {
         return py::module_::import("strata._viz").attr("picture")(self).cast<std::string>();
       },
-      "What a notebook shows: the values where they are few and in memory, else what the tensor "
-      "is.");
+      "The HTML that a notebook shows: the elements if they are few and in memory, else a "
+      "description of the tensor.");
   f.method(
       "_trace", "", [](const Tensor& t) { return explain_as_trace({&t.node(), 1}, t.device()); },
-      "What would run, as the lines of a trace.");
-  f.op("contiguous", "", &Tensor::contiguous, "The same values in memory of their own.");
-  f.op("clone", "", &Tensor::contiguous, "The same values in memory of their own.");
-  f.op("detach", "", &Tensor::detach, "The same values, which no gradient passes.");
-  f.method("cpu", "", [](const py::object& self) { return self; }, "The tensor: memory is the host's.");
+      "The run of realize() as the lines of a trace. Runs nothing.");
+  f.op("contiguous", "", &Tensor::contiguous,
+       "A tensor with the same elements, stored row-major in memory of its own.");
+  f.op("clone", "", &Tensor::contiguous, "A tensor with the same elements, stored row-major in memory of its own.");
+  f.op("detach", "", &Tensor::detach, "A tensor with the same elements that blocks gradients.");
+  f.method("cpu", "", [](const py::object& self) { return self; }, "Returns the tensor itself.");
   f.method("assign", "value", &assigned,
-           "The tensor stands for the value from now on, and returns itself; no gradient passes. "
-           "Raises unless shape and dtype are the same.");
+           "Makes the tensor stand for `value`, detached, and returns the tensor. Computes nothing. "
+           "Raises ShapeError if the shapes differ, and DomainError if the dtypes or devices differ.");
   f.method("copy_", "source|src", &copied_from,
-           "The tensor stands for what broadcasts to its shape, in its dtype; gradients pass.");
-  f.method("fill_", "value", &filled, "Every element is the value from now on.");
-  f.method("zero_", "", [](const py::object& self) { return filled(self, 0); }, "Every element is 0 from now on.");
+           "Sets the elements to those of `source`, broadcast to the tensor's shape and cast to its "
+           "dtype. Gradients pass to `source`. Returns the tensor.");
+  f.method("fill_", "value", &filled, "Sets every element to `value`. Returns the tensor.");
+  f.method(
+      "zero_", "", [](const py::object& self) { return filled(self, 0); },
+      "Sets every element to 0. Returns the tensor.");
   f.method("requires_grad_", "requires_grad=True", &with_requires_grad,
-           "Gradients are taken by it from now on, or no longer.");
+           "Makes the tensor a parameter, by which gradients are taken, or with False a constant "
+           "again. Returns the tensor. Raises DomainError for a parameter whose dtype is not a "
+           "float.");
   f.method(
       "backward", "gradient=None", [](const Tensor& x, const std::optional<Tensor>& g) { x.backward(g); },
-      "Adds d(x)/dt to t.grad for each t below that gradients are taken by. `gradient` defaults to "
-      "1, of a scalar.",
+      "Adds d(self)/dx to x.grad for each parameter x from which the tensor was computed. "
+      "`gradient` is the gradient by the tensor. It defaults to 1 if the tensor has one "
+      "element.",
       Gil::release);
   f.function("gradients", "y, xs, dy=None, allow_unused=False", &gradients_of,
-             "dy/dx for each x. They can be differentiated again. Raises DomainError for an x that "
-             "takes no gradient, and for one that y "
-             "does not depend on; with allow_unused these are zeros.");
+             "Returns dy/dx for each x of `xs`. The results can be differentiated again. `dy` is the "
+             "gradient by y and defaults to 1 if y has one element. Raises DomainError for an x "
+             "without requires_grad, and for an x on which y does not depend; with allow_unused, the "
+             "gradient by the latter is zeros.");
   f.function("with_gradient", "value, inputs, backward", &with_custom_gradient,
-             "The value, whose gradients by the inputs are what backward(dy) returns for the "
-             "gradient dy by it. A tensor that backward uses is what it stands for when gradients "
-             "are taken: x.detach(), made beforehand, stays when x is changed in place.");
+             "Returns a tensor with the elements of `value` and a custom gradient. `backward(dy)` "
+             "returns one gradient for each of `inputs`, where dy is the gradient by the result. "
+             "`backward` runs when gradients are taken and reads the current values of the tensors "
+             "that it uses, including changes in place. Use x.detach(), made before, to keep the "
+             "values of the time of the call.");
   py::module_& m = f.module();
   bind_no_grad(m);
   m.def("_value_and_gradients",

@@ -253,7 +253,7 @@ PyObject* new_jit(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|n:_Jit", const_cast<char**>(keywords), &function, &captures) == 0)
     return nullptr;
   if (PyCallable_Check(function) == 0 || captures < 1) {
-    PyErr_SetString(PyExc_TypeError, "jit: a function, and how many captures of it are kept (1 or more)");
+    PyErr_SetString(PyExc_TypeError, "jit: a function and a number of captures (1 or more) are expected");
     return nullptr;
   }
   PyObject* const self = type->tp_alloc(type, 0);
@@ -277,8 +277,8 @@ PyObject* jit_replays(PyObject* self, void*) {
 }
 
 PyGetSetDef jit_properties[] = {
-    {"runs", jit_runs, nullptr, "How often the function ran as it is written, captures among them.", nullptr},
-    {"replays", jit_replays, nullptr, "How often a capture was replayed.", nullptr},
+    {"runs", jit_runs, nullptr, "The number of times that the Python function ran, including the captures.", nullptr},
+    {"replays", jit_replays, nullptr, "The number of times that a capture was replayed.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

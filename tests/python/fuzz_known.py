@@ -99,7 +99,7 @@ KNOWN = {
     "a size is a number": Known("coming-from.md", "a tensor or a bool is no axis", lambda f: f.kind == "refuses" and "must be made of integers" in f.text),
     "signs of NaN": Known("coming-from.md", "`sign`, `softshrink` of NaN: 0", lambda f: f.kind == "value" and f.name.rstrip("_") in ("sign", "sgn", "softshrink") and f.all_got(is_nan)),
     "integers that 16 bits do not hold": Known("tensors.md", "an integer and a float in the", lambda f: f.kind in ("value", "gradient") and f.values == "special" and f.has_dtype("float16") and any("int" in d for d in f.dtypes)),
-    "in place a result of a higher kind": Known("coming-from.md", "the same for each method with `_`", lambda f: "would lose what it is" in f.text),
+    "in place a result of a higher kind": Known("coming-from.md", "the same for each method with `_`", lambda f: "would lose information" in f.text),
     "einsum has its operands' dtype": Known("coming-from.md", '`einsum("ij->", x)` of small integers', lambda f: f.kind == "dtype" and f.name == "einsum" and "not int64" in f.text),
     "limits": Known("coming-from.md", "`gelu`, `silu`, `mish`, `hardswish` at -inf", lambda f: f.kind == "value" and f.name.rstrip("_") in ("gelu", "silu", "mish", "hardswish", "i0") and f.all_wanted(is_nan) and f.all_got(lambda v: v == 0 or is_infinite(v))),
     "any and all are bools": Known("coming-from.md", "`any`, `all` of u8 are u8", lambda f: f.kind == "dtype" and f.name in ("any", "all") and "bool, not uint8" in f.text),
