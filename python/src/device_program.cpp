@@ -54,22 +54,25 @@ py::object element_of_buffer(const Buffer& buffer, std::int64_t k) {
 void bind_buffer_making(BufferClass& c) {
   c.def(py::init([](const Int& size, const DTypeArg& dtype) { return Buffer::allocate(size.value(), dtype); }),
         py::arg("size"), py::arg("dtype") = object_of_dtype(dtypes::float32),
-        "Memory of the host for `size` elements, whose values are not defined.");
+        "A buffer of `size` elements with undefined values, in the memory of the host.");
   c.def_static("from_numpy", &buffer_from_numpy, py::arg("array"), py::arg("copy") = false,
-               "The elements of an array (or what NumPy makes one of), in row-major order. The "
-               "memory is shared where the array is\n"
-               "contiguous, unless `copy`; what is read-only there is so here.\n\n"
-               ">>> a = numpy.array([2, 3], numpy.float32)\n>>> Buffer.from_numpy(a).numpy().base "
-               "is not None\nTrue");
+               "A buffer with the elements of `array`, or of an object that NumPy converts to an array, "
+               "in row-major order. The buffer shares the memory of a contiguous array unless `copy` is "
+               "True.\n"
+               "A buffer that shares read-only memory is read-only.\n\n"
+               ">>> a = numpy.array([2, 3], numpy.float32)\n"
+               ">>> Buffer.from_numpy(a).numpy().base is not None\n"
+               "True");
   c.def_static(
       "fromCPU", [](const py::object& array) { return buffer_from_numpy(array, true); }, py::arg("array"),
-      "A copy of an array's elements.");
+      "A buffer with a copy of the elements of `array`.");
 }
 
 void bind_buffer_elements(BufferClass& c) {
   c.def_buffer([](const Buffer& b) { return info_of_buffer(b); });
   c.def("numpy", &array_of_buffer,
-        "The elements as an array over the same memory, where the host sees it; else a copy.");
+        "The elements as a NumPy array. The array shares the memory if the host can address the "
+        "memory; otherwise the array is a copy.");
   c.def(
       "__array__",
       [](const Buffer& b, const py::object& dtype) {
@@ -77,16 +80,20 @@ void bind_buffer_elements(BufferClass& c) {
         return dtype.is_none() ? array : py::object(array.attr("astype")(dtype, py::arg("copy") = false));
       },
       py::arg("dtype") = py::none());
-  c.def("toCPU", &Buffer::toCPU, "The elements in memory of the host: this buffer where the memory is shared.");
-  c.def("tolist", [](const Buffer& b) { return array_of_buffer(b).attr("tolist")(); }, "The elements as numbers.");
+  c.def("toCPU", &Buffer::toCPU,
+        "A buffer with the same elements in the memory of the host: this buffer if the host can "
+        "address its memory, else a copy.");
+  c.def(
+      "tolist", [](const Buffer& b) { return array_of_buffer(b).attr("tolist")(); },
+      "The elements as a list of Python numbers.");
   c.def(
       "copy_from",
       [](const Buffer& b, const py::object& source) {
         b.copy_from(py::isinstance<Buffer>(source) ? source.cast<Buffer>() : buffer_from_numpy(source, false));
       },
       py::arg("source"),
-      "Copies the elements of a buffer or array. Raises ShapeError unless dtype and size are the "
-      "same.");
+      "Overwrites all elements with those of a buffer or array. Raises ShapeError unless dtype "
+      "and size are equal, and DomainError if this buffer is read-only.");
 }
 
 void bind_buffer_facts(BufferClass& c) {
@@ -95,11 +102,13 @@ void bind_buffer_facts(BufferClass& c) {
   c.def_property_readonly(
       "dtype", [](const Buffer& b) { return AnyObject{object_of_dtype(b.dtype())}; }, "The dtype of its elements.");
   c.def_property_readonly(
-      "device", [](const Buffer& b) { return std::string(b.device()); }, "Whose memory it is: 'CPU', ...");
-  c.def_property_readonly("is_read_only", &Buffer::is_read_only, "Whether the memory must not be written.");
-  c.def("shares", &Buffer::shares, py::arg("other"), "Whether both are handles on the same memory.");
+      "device", [](const Buffer& b) { return std::string(b.device()); },
+      "The name of the device that owns the memory; 'CPU' for the memory of the host.");
+  c.def_property_readonly("is_read_only", &Buffer::is_read_only, "True iff the memory must not be written.");
+  c.def("shares", &Buffer::shares, py::arg("other"), "True iff both buffers refer to the same memory.");
   c.def("__len__", &Buffer::size);
-  c.def("__getitem__", &element_of_buffer, py::arg("k"), "Element k; below 0 from the end.");
+  c.def("__getitem__", &element_of_buffer, py::arg("k"),
+        "Element k. A negative k counts from the end. Raises IndexError if k is out of range.");
   c.def("__repr__", [](const Buffer& b) {
     return detail::message("<Buffer of ", b.size(), " ", b.dtype().name(), " on ", b.device(), ">");
   });
@@ -107,9 +116,11 @@ void bind_buffer_facts(BufferClass& c) {
 
 void bind_buffer(py::module_& m) {
   BufferClass c(m, "Buffer", py::buffer_protocol(),
-                "Memory of a device that holds elements of one dtype. The memory goes with the "
-                "last handle; arrays keep it.\n\n"
-                ">>> b = Buffer.from_numpy([2.0, 3.0])\n>>> b.numpy()\narray([2., 3.])");
+                "A handle on elements of one dtype in the memory of a device. The memory is freed with "
+                "the last handle or array on it.\n\n"
+                ">>> b = Buffer.from_numpy([2.0, 3.0])\n"
+                ">>> b.numpy()\n"
+                "array([2., 3.])");
   bind_buffer_making(c);
   bind_buffer_elements(c);
   bind_buffer_facts(c);
@@ -138,7 +149,8 @@ std::vector<std::pair<std::string, std::int64_t>> named_values(const py::dict& v
   std::vector<std::pair<std::string, std::int64_t>> out;
   for (const auto& [key, value] : values) {
     const bool is_variable = py::isinstance<Variable>(key);
-    if (!is_variable && !py::isinstance<py::str>(key)) throw py::type_error("values are given by Variable or by name");
+    if (!is_variable && !py::isinstance<py::str>(key))
+      throw py::type_error("the keys of values must be Variables or names");
     const std::string name = is_variable ? std::string(key.cast<Variable>().name()) : key.cast<std::string>();
     out.emplace_back(name, int_of_object(value).value());
   }
@@ -154,8 +166,8 @@ void run_program_object(const ProgramObject& p, const py::iterable& buffers, con
 
 void bind_program(py::module_& m) {
   py::class_<ProgramObject>(m, "Program",
-                            "A kernel compiled for a device, to be run on buffers. Every access "
-                            "was proven to lie inside.")
+                            "A kernel compiled for a device, which runs on buffers. Every access of the kernel is "
+                            "proven to be inside its buffer.")
       .def_property_readonly(
           "name", [](const ProgramObject& p) { return p.compiled->kernel().name; }, "The kernel's name.")
       .def_property_readonly(
@@ -167,21 +179,23 @@ void bind_program(py::module_& m) {
           "The source in the device's language.")
       .def_property_readonly(
           "prg", [](const ProgramObject& p) { return p.device->source(p.compiled->kernel()); },
-          "The same, under the specification's name.")
+          "The same as `source`, under the name of the specification.")
       .def(
           "assembly", [](const ProgramObject& p) { return p.device->assembly(p.compiled->kernel()); },
-          "Machine code, to read. Raises UndefinedError where the device has none.")
+          "The machine code as assembly text. Raises UndefinedError if the device has none.")
       .def("run", &run_program_object, py::arg("buffers"), py::arg("values") = py::dict(),
-           "Runs it on buffers (or contiguous arrays) by slot, its variables set to `values`, by "
-           "Variable or name. Raises ShapeError\n"
-           "where a buffer is missing, too small or of another dtype, DomainError for a variable "
+           "Runs the kernel on buffers or contiguous arrays, given in the order of the slots. "
+           "`values` is a dict from variables, or names of variables, to integers. Raises "
+           "ShapeError\n"
+           "if a buffer is missing, too small or of another dtype, and DomainError for a variable "
            "without a value.")
       .def(
           "__call__",
           [](const ProgramObject& p, const py::args& buffers, const py::kwargs& values) {
             run_program_object(p, buffers, values);
           },
-          "run(), with buffers and values as arguments.")
+          "Runs the kernel as run() does. Positional arguments are buffers; keyword arguments are "
+          "the values of variables.")
       .def("__repr__", [](const ProgramObject& p) {
         return detail::message("<Program ", p.compiled->kernel().name, " on ", p.device->name(), ">");
       });
@@ -200,8 +214,8 @@ void bind_clang_program(py::module_& m) {
         return py::bytes(reinterpret_cast<const char*>(object.data()), object.size());
       },
       py::arg("source"), py::arg("deterministic") = false,
-      "The bytes of the shared object that a source in C becomes, by the host's compiler. Raises "
-      "UndefinedError with its words.");
+      "Compiles C source code with the host's compiler. Returns the bytes of the shared "
+      "object. Raises UndefinedError with the compiler's message if the compilation fails.");
   py::class_<ClangProgram>(m, "ClangProgram",
                            "A function of a shared object, called on buffers.\n\n"
                            ">>> add = ClangProgram('add', compile_clang('void add(float *a, float "
@@ -210,7 +224,9 @@ void bind_clang_program(py::module_& m) {
              const std::string_view bytes(object);
              return std::make_unique<ClangProgram>(name, std::as_bytes(std::span(bytes.data(), bytes.size())));
            }),
-           py::arg("name"), py::arg("object"), "Loads it. Raises UndefinedError where it has no such function.")
+           py::arg("name"), py::arg("object"),
+           "Loads the shared object. Raises UndefinedError if the object cannot be loaded or has no "
+           "function `name`.")
       .def_property_readonly("name", &ClangProgram::name, "The function's name.")
       .def(
           "__call__",
@@ -221,8 +237,8 @@ void bind_clang_program(py::module_& m) {
             const Unlocked unlocked;
             p.run(addresses, {});
           },
-          "Calls the function, which has to take as many pointers and to stay inside of the "
-          "buffers.");
+          "Calls the function with the addresses of the buffers. The function must take that many "
+          "pointers and must access only the memory of the buffers.");
 }
 
 void interpret_list(const UOpList& uops, const py::iterable& buffers, const py::dict& values) {
@@ -275,12 +291,12 @@ void bind_device_registry(DeviceClass& c) {
   const auto reference = py::return_value_policy::reference;
   c.def_static(
       "get", [](const std::string& name) { return &Device::get(name); }, py::arg("name"), reference,
-      "The device of a name, whether it can be used here or not. Raises DomainError naming those "
-      "that there are.");
+      "The device called `name`, whether or not the device can be used on this machine. Raises "
+      "DomainError with the known names if there is no such device.");
   c.def_static(
       "open", [](const std::string& name) { return &open_device(name); }, py::arg("name"), reference,
-      "The device of a name. Raises UndefinedError, saying how to get it, where it cannot be used "
-      "here.");
+      "The device called `name`. Raises UndefinedError, with what to install, if the device "
+      "cannot be used on this machine.");
   c.def_static(
       "list",
       [] {
@@ -292,22 +308,32 @@ void bind_device_registry(DeviceClass& c) {
   c.def_property_static(
       "DEFAULT", [](const py::object&) { return std::string(Device::default_device().name()); },
       [](const py::object&, const py::object& device) { set_default_device(device); },
-      "The name of the device that kernels run on unless they are told another; None chooses one.");
+      "The name of the default device, on which kernels run unless another device is given. "
+      "Setting None returns to the automatic choice.");
 }
 
 void bind_device(py::module_& m) {
-  DeviceClass c(m, "Device", "What makes programs of kernels, and runs them.\n\n>>> Device.DEFAULT = 'INTERP'");
+  DeviceClass c(m, "Device",
+                "A backend that compiles kernels and runs them.\n\n"
+                ">>> Device.DEFAULT = 'INTERP'");
   bind_device_registry(c);
   c.def_property_readonly(
-      "name", [](const Device& d) { return std::string(d.name()); }, "'LLVM', 'CLANG', 'INTERP', ...");
-  c.def_property_readonly("text", [](const Device& d) { return std::string(d.text()); }, "What it is, in a line.");
+      "name", [](const Device& d) { return std::string(d.name()); },
+      "The name of the device: 'LLVM', 'CLANG', 'OPENCL', 'INTERP' or 'NULL'.");
+  c.def_property_readonly(
+      "text", [](const Device& d) { return std::string(d.text()); }, "A description of the device in one line.");
   c.def_property_readonly("missing", &Device::missing,
-                          "'' where it can be used here; else why not, and how to get it.");
+                          "'' if the device can be used on this machine; else the reason why not, and what to "
+                          "install.");
   c.def("compile", &compile_for, py::arg("ast"), py::arg("opts") = py::none(),
-        "The program of a kernel, a SINK. `opts` is a text; without one the heuristic chooses.\n\n"
-        ">>> Device.get('INTERP').compile(parse_kernel('a: f32[4]; c = a + 1')).name\n'E_4'");
+        "Compiles a kernel, given as a SINK. `opts` is a text of Opts, e.g. 'UPCAST 0 4'; by "
+        "default a heuristic chooses the Opts.\n\n"
+        ">>> Device.get('INTERP').compile(parse_kernel('a: f32[4]; c = a + 1')).name\n"
+        "'E_4'");
   c.def("source", &Device::source, py::arg("kernel"), "The source of a kernel in the device's language.");
-  c.def("assembly", &Device::assembly, py::arg("kernel"), "Machine code, to read.");
+  c.def("assembly", &Device::assembly, py::arg("kernel"),
+        "The machine code of a kernel as assembly text. Raises UndefinedError if the device has "
+        "none.");
   c.def(
       "__eq__",
       [](const Device& d, const py::object& other) -> py::object {
@@ -315,7 +341,7 @@ void bind_device(py::module_& m) {
         if (py::isinstance<py::str>(other)) return py::bool_(other.cast<std::string>() == d.name());
         return py::reinterpret_borrow<py::object>(Py_NotImplemented);
       },
-      py::arg("other"), "Whether it is that device, or the one of that name.");
+      py::arg("other"), "True iff `other` is the same device or the name of this device.");
   c.def("__hash__", [](const Device& d) { return py::hash(py::str(std::string(d.name()))); });
   c.def("__str__", [](const Device& d) { return std::string(d.name()); });
   c.def("__reduce__", [](const Device& d) {
@@ -333,8 +359,8 @@ void bind_programs(py::module_& m) {
   bind_clang_program(m);
   bind_kernel_log(m);
   m.def("interpret", &interpret_list, py::arg("uops"), py::arg("buffers"), py::arg("values") = py::dict(),
-        "Runs a list one UOp after another on buffers by slot, each access checked: what lists "
-        "mean.");
+        "Runs a list of UOps, one UOp after another, on buffers given in the order of the slots. "
+        "Checks each access. The reference for the meaning of lists.");
 }
 
 }  // namespace strata::python

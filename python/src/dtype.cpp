@@ -89,7 +89,7 @@ py::object numpy_dtype(DType d) {
       if (modules.contains("ml_dtypes"))
         return py::module_::import("numpy").attr("dtype")(py::module_::import("ml_dtypes").attr("bfloat16"));
     }
-    throw py::type_error("NumPy has no dtype " + long_name(d) + "; float() makes float32 of it");
+    throw py::type_error("NumPy has no dtype " + long_name(d) + "; convert to float32 by float()");
   }
   return py::module_::import("numpy").attr("dtype")(code);
 }
@@ -97,8 +97,8 @@ py::object numpy_dtype(DType d) {
 void bind_dtype_class(py::module_& m) {
   py::class_<DType>(m, "DType", R"(The type of an element.
 
-Compares equal with NumPy's and PyTorch's dtype and with their names: `x.dtype == np.float32`, `x.dtype == "float32"`.
-`numpy.dtype(d)` takes it wherever NumPy wants a dtype.)")
+A DType is equal to the same dtype of NumPy and PyTorch and to its name: `x.dtype == np.float32`, `x.dtype == "float32"`.
+NumPy accepts a DType wherever NumPy expects a dtype, e.g. `numpy.dtype(d)`.)")
       .def(py::init([](const py::object& what) { return dtype_of_object(what); }), py::arg("what"),
            "The dtype of `what`: a name, a dtype of Strata, NumPy or PyTorch, or one of the types "
            "bool, int (int64) and float (float32).")

@@ -22,19 +22,21 @@ struct ErrorClass {
 constexpr int kError = 0, kParse = 1, kDomain = 2, kShape = 3, kOutOfRange = 4, kUndefined = 5, kOverflow = 6,
               kBudget = 7, kOutOfMemory = 8, kRequest = 9, kFile = 10, kMissingFile = 11, kInternal = 12;
 const std::array<ErrorClass, 13> kClasses{{
-    {"Error",             -1,      &PyExc_Exception,         "A mistake in how Strata was used. `kind` is its kind as a word, `column` the 1-based place in the text at fault, else 0."},
-    {"ParseError",        kError,  &PyExc_ValueError,        "A text that cannot be read, or an unknown name in it."},
-    {"DomainError",       kError,  &PyExc_ValueError,        "A value that an operation does not take: a zero divisor, min > max."},
-    {"ShapeError",        kError,  &PyExc_ValueError,        "Ranks, sizes, masks or permutations that do not fit."},
-    {"OutOfRangeError",   kShape,  &PyExc_IndexError,        "An index or an axis that is not there."},
-    {"UndefinedError",    kError,  &PyExc_ValueError,        "An operation that has no answer on these operands."},
-    {"IntOverflowError",  kError,  &PyExc_OverflowError,     "A value that does not fit in 64 bits."},
-    {"BudgetError",       kError,  &PyExc_RuntimeError,      "The limit of work was reached."},
-    {"OutOfMemoryError",  kBudget, &PyExc_MemoryError,       "There is no such memory."},
-    {"RequestError",      kError,  &PyExc_ValueError,        "A malformed request: JSON, an unknown key."},
-    {"FileError",         kError,  &PyExc_OSError,           "A file that cannot be read or written."},
-    {"MissingFileError",  kFile,   &PyExc_FileNotFoundError, "A file, or a folder for one, that is not there."},
-    {"InternalError",     -1,      &PyExc_RuntimeError,      "A mistake of Strata itself. Please report it."},
+    {"Error",             -1,      &PyExc_Exception,         "The base class of errors in the use of Strata. `kind` is the kind of error as a word. "
+"`column` is the 1-based column of the error in a text, or 0."},
+    {"ParseError",        kError,  &PyExc_ValueError,        "A text cannot be read, or contains an unknown name."},
+    {"DomainError",       kError,  &PyExc_ValueError,        "A value is outside of the values that an operation accepts, e.g. a zero divisor or min "
+"> max."},
+    {"ShapeError",        kError,  &PyExc_ValueError,        "Ranks, sizes, masks or permutations do not match."},
+    {"OutOfRangeError",   kShape,  &PyExc_IndexError,        "An index or an axis is out of range."},
+    {"UndefinedError",    kError,  &PyExc_ValueError,        "An operation has no result for its operands."},
+    {"IntOverflowError",  kError,  &PyExc_OverflowError,     "A value does not fit in 64 bits."},
+    {"BudgetError",       kError,  &PyExc_RuntimeError,      "A limit on work or size was reached."},
+    {"OutOfMemoryError",  kBudget, &PyExc_MemoryError,       "The requested memory is not available."},
+    {"RequestError",      kError,  &PyExc_ValueError,        "A request is malformed: its JSON or one of its keys."},
+    {"FileError",         kError,  &PyExc_OSError,           "A file cannot be read or written."},
+    {"MissingFileError",  kFile,   &PyExc_FileNotFoundError, "A file, or the folder of a file to write, does not exist."},
+    {"InternalError",     -1,      &PyExc_RuntimeError,      "A bug in Strata. Please report it."},
 }};
 // clang-format on
 

@@ -54,7 +54,7 @@ Values values_of_mapping(const py::dict& mapping, const std::vector<Variable>& v
       for (const Variable& v : variables)
         if (v.name() == name) out.emplace_back(v, number);
     } else {
-      throw py::type_error("values are given by Variable or by name");
+      throw py::type_error("the keys of values must be Variables or names");
     }
   }
   return out;

@@ -86,8 +86,8 @@ py::dict metadata_of_file(const py::object& path) {
 
 void bind_files(py::module_& m) {
   m.def("load", &load_file, py::arg("path"),
-        "The tensor of a .npy file; the tensors of a .npz or .safetensors file by name. Files of "
-        "safetensors are not read before they are used.");
+        "Returns the tensor of a .npy file, or a dict from names to tensors of a .npz or "
+        ".safetensors file. The data of a .safetensors file are not read before they are used.");
   m.def(
       "save",
       [](const py::object& what, const py::object& path, const py::dict& metadata) {
@@ -97,9 +97,10 @@ void bind_files(py::module_& m) {
         save_file(what, path, texts);
       },
       py::arg("what"), py::arg("path"), py::arg("metadata") = py::dict(),
-      "A tensor as a .npy file; a dictionary of tensors, or the state of a module, as a .npz or "
-      ".safetensors file. `metadata` are texts by name, for safetensors.");
-  m.def("load_metadata", &metadata_of_file, py::arg("path"), "The texts of a safetensors file.");
+      "Writes a tensor to a .npy file, or a dict of tensors or the state of a module to a .npz "
+      "or .safetensors file. `metadata` is a dict of texts for a .safetensors file.");
+  m.def("load_metadata", &metadata_of_file, py::arg("path"),
+        "Returns the metadata of a .safetensors file: a dict of texts.");
 }
 
 }  // namespace strata::python

@@ -91,12 +91,12 @@ void bind_flags(py::module_& m) {
   const py::object metaclass = flags_metaclass();
   py::class_<FlagScope> cls(
       m, "flags", py::metaclass(metaclass),
-      R"(Flags of the process, as the environment sets them by STRATA_<NAME>, for the length of a block:
+      R"(Sets flags of the process for a block; the environment variables STRATA_<NAME> set their initial values:
 
     with strata.flags(DEBUG=2, DEVICE="INTERP"):
         x.realize()
 
-flags.all() has the values in force. strata.flags.DEBUG = 2 sets one from now on.)");
+flags.all() returns the current values. strata.flags.DEBUG = 2 sets a flag permanently.)");
   cls.def(py::init<const py::kwargs&>())
       .def("__enter__",
            [](py::object self) {
@@ -104,7 +104,7 @@ flags.all() has the values in force. strata.flags.DEBUG = 2 sets one from now on
              return self;
            })
       .def("__exit__", [](FlagScope& s, const py::args&) { s.exit(); })
-      .def_static("all", &all_flags, "The values in force, by name.");
+      .def_static("all", &all_flags, "The current values of all flags: a dict from names to texts.");
   for (const FlagBase* f : flags::all()) {
     const std::string name(f->name()), help(f->help());
     cls.def_property_static(

@@ -57,10 +57,10 @@ class KernelLog {
 }  // namespace
 
 void bind_kernel_log(py::module_& m) {
-  py::class_<RanKernel>(m, "RanKernel", "A kernel as it ran.")
+  py::class_<RanKernel>(m, "RanKernel", "A run of a kernel, with its arguments.")
       .def_property_readonly(
-          "kernel", [](const RanKernel& r) { return kernel_in(r.kernel); }, "What ran.")
-      .def_readonly("buffers", &RanKernel::buffers, "By slot.")
+          "kernel", [](const RanKernel& r) { return kernel_in(r.kernel); }, "The Kernel that ran.")
+      .def_readonly("buffers", &RanKernel::buffers, "The buffers of the run, by slot.")
       .def_property_readonly(
           "values",
           [](const RanKernel& r) {
@@ -68,24 +68,27 @@ void bind_kernel_log(py::module_& m) {
             for (const auto& [name, value] : r.values) out[py::str(name)] = value;
             return out;
           },
-          "The values of variables by name.")
-      .def_readonly("seconds", &RanKernel::seconds, "How long it ran.")
+          "The values of the kernel's variables: a dict from names to integers.")
+      .def_readonly("seconds", &RanKernel::seconds, "The duration of the run in seconds.")
       .def("__repr__", [](const RanKernel& r) { return detail::message("<RanKernel ", r.kernel->kernel().name, ">"); });
   py::class_<KernelLog>(m, "KernelLog",
-                        "The kernels that this thread runs, in order.\n\n"
-                        ">>> with KernelLog() as log:\n...     y = (tensor([1.0, 2.0]) + "
-                        "1).realize()\n>>> len(log.kernels)\n1")
+                        "Records the kernels that realize() runs on this thread, in order.\n\n"
+                        ">>> with KernelLog() as log:\n"
+                        "...     y = (tensor([1.0, 2.0]) + 1).realize()\n"
+                        ">>> len(log.kernels)\n"
+                        "1")
       .def(py::init<>())
-      .def("start", &KernelLog::start, "Listens from now on.")
+      .def("start", &KernelLog::start, "Starts recording on this thread.")
       .def("stop", &KernelLog::stop,
-           "Listens no longer. Raises UndefinedError unless it was started last on this thread.")
+           "Stops recording. Raises UndefinedError unless the log is the last log that was started "
+           "on this thread.")
       .def("__enter__",
            [](const py::object& self) {
              self.cast<KernelLog&>().start();
              return self;
            })
       .def("__exit__", [](KernelLog& log, const py::args&) { log.stop(); })
-      .def_property_readonly("kernels", &KernelLog::kernels, "What ran until now, in order.");
+      .def_property_readonly("kernels", &KernelLog::kernels, "The recorded kernels, in order: a list of RanKernel.");
 }
 
 }  // namespace strata::python
