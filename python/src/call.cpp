@@ -143,8 +143,11 @@ PyGetSetDef function_properties[] = {
     {"__qualname__", get_name, nullptr, nullptr, nullptr},
     {"__doc__", get_doc, nullptr, nullptr, nullptr},
     {"__signature__", get_signature, nullptr, nullptr, nullptr},
-    {"__parameters__", get_parameters, nullptr, "(names, type, default, kind) of each, for stubs.", nullptr},
-    {"__result__", get_result, nullptr, "The type of what it returns, for stubs.", nullptr},
+    {"__parameters__", get_parameters, nullptr,
+     "A list of (names, type, default, kind), one tuple for each parameter. Used to make "
+     "stubs.",
+     nullptr},
+    {"__result__", get_result, nullptr, "The annotation of the result. Used to make stubs.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 PyMethodDef function_methods[] = {

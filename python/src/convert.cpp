@@ -238,7 +238,8 @@ PyObject* tuple_of(std::vector<Tensor>&& tensors) {
 PyObject* values_indices(ValuesIndices&& v) {
   static PyTypeObject* const type = [] {
     static PyStructSequence_Field fields[] = {{"values", nullptr}, {"indices", nullptr}, {nullptr, nullptr}};
-    static PyStructSequence_Desc description{"strata.ValuesIndices", "Values and where they were.", fields, 2};
+    static PyStructSequence_Desc description{"strata.ValuesIndices",
+                                             "A named tuple of values and their indices (int64).", fields, 2};
     return PyStructSequence_NewType(&description);
   }();
   PyObject* const out = type == nullptr ? nullptr : PyStructSequence_New(type);

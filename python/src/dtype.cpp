@@ -97,7 +97,8 @@ py::object numpy_dtype(DType d) {
 void bind_dtype_class(py::module_& m) {
   py::class_<DType>(m, "DType", R"(The type of an element.
 
-A DType is equal to the same dtype of NumPy and PyTorch and to its name: `x.dtype == np.float32`, `x.dtype == "float32"`.
+A DType is equal to the same dtype of NumPy and PyTorch and to its name, e.g. `x.dtype == np.float32` and
+`x.dtype == "float32"`.
 NumPy accepts a DType wherever NumPy expects a dtype, e.g. `numpy.dtype(d)`.)")
       .def(py::init([](const py::object& what) { return dtype_of_object(what); }), py::arg("what"),
            "The dtype of `what`: a name, a dtype of Strata, NumPy or PyTorch, or one of the types "

@@ -22,11 +22,9 @@ struct ErrorClass {
 constexpr int kError = 0, kParse = 1, kDomain = 2, kShape = 3, kOutOfRange = 4, kUndefined = 5, kOverflow = 6,
               kBudget = 7, kOutOfMemory = 8, kRequest = 9, kFile = 10, kMissingFile = 11, kInternal = 12;
 const std::array<ErrorClass, 13> kClasses{{
-    {"Error",             -1,      &PyExc_Exception,         "The base class of errors in the use of Strata. `kind` is the kind of error as a word. "
-"`column` is the 1-based column of the error in a text, or 0."},
+    {"Error",             -1,      &PyExc_Exception,         "The base class of errors in the use of Strata. `kind` is the kind of error as a word. `column` is the 1-based column of the error in a text, or 0."},
     {"ParseError",        kError,  &PyExc_ValueError,        "A text cannot be read, or contains an unknown name."},
-    {"DomainError",       kError,  &PyExc_ValueError,        "A value is outside of the values that an operation accepts, e.g. a zero divisor or min "
-"> max."},
+    {"DomainError",       kError,  &PyExc_ValueError,        "An operation does not accept a value, e.g. a zero divisor or min > max."},
     {"ShapeError",        kError,  &PyExc_ValueError,        "Ranks, sizes, masks or permutations do not match."},
     {"OutOfRangeError",   kShape,  &PyExc_IndexError,        "An index or an axis is out of range."},
     {"UndefinedError",    kError,  &PyExc_ValueError,        "An operation has no result for its operands."},

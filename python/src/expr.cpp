@@ -191,14 +191,16 @@ void bind_expr_arithmetic(ExprClass& c) {
   def_expr_reflected(c, "__rsub__", std::minus<>(), "The difference.");
   def_expr_operator(c, "__mul__", std::multiplies<>(), "The product.");
   def_expr_reflected(c, "__rmul__", std::multiplies<>(), "The product.");
-  def_expr_operator(c, "__floordiv__", floor_div, "Floor division. The divisor's bounds have to exclude 0.");
-  def_expr_reflected(c, "__rfloordiv__", floor_div, "Floor division.");
-  def_expr_operator(c, "__mod__", modulus, "The modulus of floor division, which has the divisor's sign.");
-  def_expr_reflected(c, "__rmod__", modulus, "The modulus of floor division.");
+  def_expr_operator(c, "__floordiv__", floor_div,
+                    "Floor division. Raises DomainError if the divisor cannot be shown to exclude 0.");
+  def_expr_reflected(c, "__rfloordiv__", floor_div, "Floor division, with `other` as the dividend.");
+  def_expr_operator(c, "__mod__", modulus,
+                    "The modulus of floor division. A nonzero result has the sign of the divisor.");
+  def_expr_reflected(c, "__rmod__", modulus, "The modulus of floor division, with `other` as the dividend.");
   c.def(
       "__divmod__", [](const Expr& a, const ExprArg& b) { return std::pair{ExprResult{a / *b}, ExprResult{a % *b}}; },
       py::arg("other"), py::is_operator(), "(self // other, self % other)");
-  c.def("__neg__", [](const Expr& a) { return ExprResult{-a}; }, "The negative.");
+  c.def("__neg__", [](const Expr& a) { return ExprResult{-a}; }, "The negated expression.");
   c.def("__pos__", [](const Expr& a) { return ExprResult{a}; }, "The expression itself.");
 }
 
@@ -208,19 +210,20 @@ void bind_expr_conditions(ExprClass& c) {
   def_expr_operator(c, "__gt__", std::greater<>(), "The condition self > other, 0 or 1.");
   def_expr_operator(c, "__ge__", std::greater_equal<>(), "The condition self >= other, 0 or 1.");
   def_expr_operator(c, "__eq__", std::equal_to<>(),
-                    "The condition self == other, 0 or 1. As a bool where the algebra decides it.");
+                    "The condition self == other, 0 or 1. bool() of the condition works if the algebra "
+                    "decides the condition.");
   def_expr_operator(c, "__ne__", std::not_equal_to<>(), "The condition self != other, 0 or 1.");
   const auto both = [](const Expr& a, const Expr& b) { return a && b; };
   const auto either = [](const Expr& a, const Expr& b) { return a || b; };
-  def_expr_operator(c, "__and__", both, "The condition that both are nonzero.");
-  def_expr_reflected(c, "__rand__", both, "The condition that both are nonzero.");
-  def_expr_operator(c, "__or__", either, "The condition that one is nonzero.");
-  def_expr_reflected(c, "__ror__", either, "The condition that one is nonzero.");
-  c.def("__invert__", [](const Expr& a) { return ExprResult{!a}; }, "The condition that this is 0.");
+  def_expr_operator(c, "__and__", both, "The condition that both operands are nonzero, 0 or 1.");
+  def_expr_reflected(c, "__rand__", both, "The condition that both operands are nonzero, 0 or 1.");
+  def_expr_operator(c, "__or__", either, "The condition that at least one operand is nonzero, 0 or 1.");
+  def_expr_reflected(c, "__ror__", either, "The condition that at least one operand is nonzero, 0 or 1.");
+  c.def("__invert__", [](const Expr& a) { return ExprResult{!a}; }, "The condition that the expression is 0.");
   c.def(
       "__bool__", [](const Expr& a) { return static_cast<bool>(a); },
-      "True for a nonzero constant, False for 0. Raises where the algebra does not decide it; ask "
-      "prove() there.");
+      "True for a nonzero constant, False for 0. Raises UndefinedError if the expression is "
+      "not constant; use prove() for such a condition.");
 }
 
 // --- bounds, congruences and structure of an expression ---
@@ -233,14 +236,16 @@ std::int64_t known_bound(std::int64_t bound, std::int64_t none, const char* whic
 void bind_expr_facts(ExprClass& c) {
   c.def_property_readonly(
       "min", [](const Expr& e) { return known_bound(e.facts().min, kNegInf, "min"); },
-      "The least value, as far as the rules can tell: a sound bound.\n\n"
-      ">>> (Variable('a', 0, 10)*10).min\n0");
+      "A lower bound of the values, as tight as the rules can show.\n\n"
+      ">>> (Variable('a', 0, 10)*10).min\n"
+      "0");
   c.def_property_readonly(
       "max", [](const Expr& e) { return known_bound(e.facts().max, kPosInf, "max"); },
-      "The largest value, as far as the rules can tell: a sound bound.\n\n"
-      ">>> (Variable('a', 0, 10)*10).max\n100");
-  c.def_property_readonly("vmin", &Expr::vmin, "The lower bound that the expression carries: O(1).");
-  c.def_property_readonly("vmax", &Expr::vmax, "The upper bound that the expression carries: O(1).");
+      "An upper bound of the values, as tight as the rules can show.\n\n"
+      ">>> (Variable('a', 0, 10)*10).max\n"
+      "100");
+  c.def_property_readonly("vmin", &Expr::vmin, "The lower bound that is stored with the expression. O(1).");
+  c.def_property_readonly("vmax", &Expr::vmax, "The upper bound that is stored with the expression. O(1).");
   c.def(
       "facts",
       [](const Expr& e, const std::string& effort) {
@@ -249,19 +254,21 @@ void bind_expr_facts(ExprClass& c) {
         return e.facts(how);
       },
       py::arg("effort") = "rules",
-      "Bounds and congruence. With effort='exact' they are tight on every box of up to 16,384 "
-      "points.");
+      "The bounds and the congruence of the values, as Facts. With effort='exact', the facts "
+      "are tight on every box of up to 16,384 points.");
   c.def_property_readonly(
       "op", [](const Expr& e) { return std::string(to_string(e.op())); },
       "The outermost operation: 'const', 'var', '+', '*', '//', '%', 'min', ...");
-  c.def_property_readonly("is_constant", &Expr::is_constant, "Whether this is a number.");
-  c.def_property_readonly("is_variable", &Expr::is_variable, "Whether this is a Variable.");
-  c.def_property_readonly("value", [](const Expr& e) { return e.constant(); }, "The number that this is, or None.");
+  c.def_property_readonly("is_constant", &Expr::is_constant, "True iff the expression is a constant.");
+  c.def_property_readonly("is_variable", &Expr::is_variable, "True iff the expression is a Variable.");
   c.def_property_readonly(
-      "sources", [](const Expr& e) { return results_of(sources(e)); }, "The operands; of a sum its terms.");
+      "value", [](const Expr& e) { return e.constant(); }, "The value of a constant; None for any other expression.");
+  c.def_property_readonly(
+      "sources", [](const Expr& e) { return results_of(sources(e)); },
+      "The operands of the outermost operation; for a sum, its terms.");
   c.def(
       "vars", [](const Expr& e) { return variables(e); },
-      "The variables that it is written with, in natural order (idx2 before idx10).");
+      "The variables in the canonical form, in natural order (idx2 before idx10).");
 }
 
 // --- texts ---
@@ -278,10 +285,14 @@ void bind_expr_texts(ExprClass& c) {
   c.def(
       "render", [](const Expr& e, const std::string& notation) { return render(e, notation_of_name(notation)); },
       py::arg("notation") = "spec",
-      "The text: notation is 'spec', 'c' (an expression of int64_t), 'python' or 'latex'.\n\n"
-      ">>> a, b = Variable('a', 0, 10), Variable('b', 0, 10)\n>>> ((a + b*10) % "
-      "10).render()\n'(a%10)'");
-  c.def("tree", [](const Expr& e) { return render_tree(e); }, "The indented tree of ops, one node a line.");
+      "The text of the expression. `notation` is 'spec', 'c' (an expression of int64_t), "
+      "'python' or 'latex'.\n\n"
+      ">>> a, b = Variable('a', 0, 10), Variable('b', 0, 10)\n"
+      ">>> ((a + b*10) % 10).render()\n"
+      "'(a%10)'");
+  c.def(
+      "tree", [](const Expr& e) { return render_tree(e); },
+      "The tree of ops as an indented text, one line for each node.");
   c.def("__str__", [](const Expr& e) { return e.render(); });
   c.def("__repr__", [](const Expr& e) { return detail::message("Expr('", e.render(), "')"); });
   c.def("__hash__", [](const Expr& e) { return e.hash(); });
@@ -291,7 +302,7 @@ void bind_expr_texts(ExprClass& c) {
         STRATA_CHECK(e.is_constant(), undefined, "[int] ", e.render(), " is not a constant");
         return e.value();
       },
-      "The number that this is. Raises where it is no constant.");
+      "The value of a constant. Raises UndefinedError if the expression is not constant.");
   c.def(py::pickle(&state_of_expr, &expr_of_state));
   c.attr("__array_ufunc__") = py::none();  // makes NumPy scalars leave binary operators to Expr
 }
@@ -307,16 +318,18 @@ void bind_expr_methods(ExprClass& c) {
         return ExprResult{assuming ? simplify_under(e, **assuming, how) : simplify(e, how)};
       },
       py::arg("assuming") = py::none(), py::arg("effort") = "rules",
-      "The simplest known form; where `assuming` is given, of what holds under that condition. "
-      "Expressions are simplified\n"
-      "by the rules as they are written; effort='exact' looks at tables of values, too.");
+      "The simplest known form. With `assuming`, the result equals the expression where that "
+      "condition holds; elsewhere its value is unspecified.\n"
+      "Each expression is simplified by the rules when it is made; effort='exact' also uses "
+      "tables of values.");
   c.def(
       "substitute",
       [](const Expr& e, const py::dict& map) { return ExprResult{substitute(e, substitution_of_mapping(map))}; },
       py::arg("map"),
-      "Each key replaced by its value, all at once.\n\n"
-      ">>> x, y = Variable('x', 0, 9), Variable('y', 0, 9)\n>>> (x*3 + y).substitute({x: "
-      "2}).render()\n'(6+y)'");
+      "The expression with each key of `map` replaced by its value, all at the same time.\n\n"
+      ">>> x, y = Variable('x', 0, 9), Variable('y', 0, 9)\n"
+      ">>> (x*3 + y).substitute({x: 2}).render()\n"
+      "'(6+y)'");
   c.def(
       "evaluate",
       [](const Expr& e, const py::dict& values, const py::kwargs& named) {
@@ -326,10 +339,11 @@ void bind_expr_methods(ExprClass& c) {
         return evaluate(e, given);
       },
       py::arg("values") = py::dict(),
-      "The value where variables, given as a dict by Variable or name or by keyword, have these "
-      "values. Bound variables have\n"
-      "theirs. Raises ValueError for a variable without a value.\n\n"
-      ">>> (Variable('x', 0, 9)*3 + 1).evaluate(x=2)\n7");
+      "The value of the expression for given values of its variables: a dict by Variable or "
+      "name, or keyword arguments. A bound variable has its bound value. Raises ValueError for "
+      "a variable without a value.\n\n"
+      ">>> (Variable('x', 0, 9)*3 + 1).evaluate(x=2)\n"
+      "7");
 }
 
 void bind_expr_expansion(ExprClass& c) {
@@ -339,18 +353,20 @@ void bind_expr_expansion(ExprClass& c) {
         return results_of(expand(e, unrolled ? *unrolled : variables(e)));
       },
       py::arg("variables") = py::none(),
-      "All values as `variables` (all, unless given) run over their bounds, the last one fastest. "
-      "At most 2**20.\n\n"
-      ">>> [int(v) for v in (Variable('i', 0, 2)*3).expand()]\n[0, 3, 6]");
+      "The list of all values while `variables` (default: all variables) run over their "
+      "bounds, the last variable fastest. At most 2**20 values.\n\n"
+      ">>> [int(v) for v in (Variable('i', 0, 2)*3).expand()]\n"
+      "[0, 3, 6]");
 }
 
 void bind_facts_class(py::module_& m) {
-  py::class_<Facts>(m, "Facts", "What is known of every value an expression takes.")
-      .def_readonly("min", &Facts::min, "Lower bound.")
-      .def_readonly("max", &Facts::max, "Upper bound.")
-      .def_readonly("modulus", &Facts::modulus, "value == residue (mod modulus); 0 for a constant.")
-      .def_readonly("residue", &Facts::residue, "In [0, modulus), or the constant.")
-      .def_readonly("exact", &Facts::exact, "Whether both bounds are attained, proven.")
+  py::class_<Facts>(m, "Facts", "Properties that hold for every value of an expression.")
+      .def_readonly("min", &Facts::min, "The lower bound.")
+      .def_readonly("max", &Facts::max, "The upper bound.")
+      .def_readonly("modulus", &Facts::modulus,
+                    "The modulus: value == residue (mod modulus) for every value. 0 for a constant.")
+      .def_readonly("residue", &Facts::residue, "The residue, in [0, modulus), or the value of a constant.")
+      .def_readonly("exact", &Facts::exact, "True iff both bounds are proven to be attained.")
       .def("__repr__", [](const Facts& f) {
         return detail::message("Facts(min=", f.min, ", max=", f.max, ", modulus=", f.modulus, ", residue=", f.residue,
                                ", exact=", f.exact ? "True" : "False", ")");
@@ -359,16 +375,20 @@ void bind_facts_class(py::module_& m) {
 
 void bind_variable_class(py::class_<Variable, Expr>& variable) {
   variable.def(py::init<std::string_view, std::int64_t, std::int64_t>(), py::arg("name"), py::arg("min"),
-               py::arg("max"), "Raises ValueError where min > max, or for a name that is no identifier.");
+               py::arg("max"),
+               "A variable with inclusive bounds. Raises ValueError if min > max, or if the name is not "
+               "an identifier.");
   variable.def_property_readonly("name", [](const Variable& v) { return std::string(v.name()); }, "The name.");
   variable.def_property_readonly(
       "expr", [](const Variable& v) { return std::string(v.name()); },
-      "The name, as the specification's nodes call it.");
+      "The name, under the attribute name of the specification.");
   variable.def("bind", &Variable::bind, py::arg("value"),
-               "The variable with a value attached: it keeps its bounds in the algebra and "
-               "evaluates to `value`.");
-  variable.def("unbind", &Variable::unbind, "The variable without its value, and the value.");
-  variable.def_property_readonly("bound_value", &Variable::bound_value, "The value that was bound, or None.");
+               "The variable with a value attached. The algebra still uses the bounds; evaluate() uses "
+               "`value`. Raises DomainError if `value` is outside the bounds.");
+  variable.def("unbind", &Variable::unbind,
+               "The variable without its value, and that value. Raises UndefinedError if no value is "
+               "bound.");
+  variable.def_property_readonly("bound_value", &Variable::bound_value, "The bound value, or None.");
   variable.def("__repr__", [](const Variable& v) {
     const std::optional<std::int64_t> bound = v.bound_value();
     return detail::message("Variable('", v.name(), "', ", v.min(), ", ", v.max(), ")",
@@ -384,17 +404,20 @@ void bind_expr(py::module_& m) {
   bind_facts_class(m);
   ExprClass expr(m, "Expr",
                  "An exact integer expression over bounded variables: immutable, canonical, hashable.\n\n"
-                 "Operators take integers on either side. // and % floor; comparisons make conditions (0 or "
-                 "1), which & | ~ join.\n"
+                 "Either operand of an operator may be an integer. // and % round down. Comparisons make "
+                 "conditions (0 or 1); &, | and ~ combine conditions.\n"
                  "Values are mathematical integers; a constant beyond 64 bits raises OverflowError.\n\n"
                  ">>> a, b = Variable('a', 0, 10), Variable('b', 0, 10)\n"
-                 ">>> ((a*40 + b) // 20).render()\n'(a*2)'");
+                 ">>> ((a*40 + b) // 20).render()\n"
+                 "'(a*2)'");
   expr.def(py::init([](const ExprArg& value) { return *value; }), py::arg("value") = 0,
-           "The constant `value`, or the expression that it is.");
+           "An expression: a constant for an integer; an expression is returned as it is.");
   py::class_<Variable, Expr> variable(m, "Variable",
                                       "A named integer with inclusive bounds.\n\n"
-                                      ">>> a = Variable('a', 0, 10)\n>>> (a*10).max\n100\n\n"
-                                      "Two are one iff name, bounds and binding are.");
+                                      ">>> a = Variable('a', 0, 10)\n"
+                                      ">>> (a*10).max\n"
+                                      "100\n\n"
+                                      "Two Variables are the same iff their names, bounds and bound values are equal.");
   bind_expr_arithmetic(expr);
   bind_expr_conditions(expr);
   bind_expr_facts(expr);

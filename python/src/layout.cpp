@@ -104,7 +104,7 @@ Layout layout_of(const AnyObject& shape, const std::optional<AnyObject>& stride)
   else
     strides.values = compact_strides(sizes.values);
   STRATA_CHECK(detail::without_singletons(sizes.nodes) == detail::without_singletons(strides.nodes), shape,
-               "[layout] the strides do not nest as the sizes do");
+               "[layout] the strides and the sizes have different nesting");
   Layout::Leaves leaves;
   for (std::size_t k = 0; k < sizes.values.size(); ++k) leaves.push_back({sizes.values[k], strides.values[k]});
   return Layout::create(sizes.nodes, leaves);
@@ -164,23 +164,32 @@ auto by_layout_or_mode(const F& f) {
 
 void bind_layout_divisions(LayoutClass& c, py::module_& m) {
   def_twice(c, m, "composition", by_layout_or_mode([](const Layout& a, const auto& b) { return composition(a, b); }),
-            "The layout R with R(c) == A(B(c)) for every coordinate c of B = `other`, in B's "
-            "profile; of a list of layouts: mode by\n"
-            "mode. Raises UndefinedError with the reason where no layout does that.\n\n"
-            ">>> Layout('(6,2):(8,2)').composition('(4,3):(3,1)')\nLayout('((2,2),3):((24,2),8)')",
+            "Composes the layout A with B = `other`: the layout R with R(c) == A(B(c)) for every "
+            "coordinate c of B. R has the modes of B, or finer ones. A list of layouts is applied "
+            "mode by mode.\n"
+            "Raises UndefinedError with the reason if no layout is the composition.\n\n"
+            ">>> Layout('(6,2):(8,2)').composition('(4,3):(3,1)')\n"
+            "Layout('((2,2),3):((24,2),8)')",
             py::arg("other"));
   def_twice(c, m, "logical_divide",
             by_layout_or_mode([](const Layout& a, const auto& b) { return logical_divide(a, b); }),
-            "(tile, rest): the elements of a tile `tiler`, and the tiles. A list of layouts: mode "
-            "by mode.",
+            "Splits the layout into tiles. Mode 0 of the result runs over the elements of a tile, as "
+            "selected by `tiler`; mode 1 runs over the tiles. A list of layouts is applied mode by "
+            "mode.",
             py::arg("tiler"));
   def_twice(c, m, "zipped_divide",
             by_layout_or_mode([](const Layout& a, const auto& b) { return zipped_divide(a, b); }),
-            "logical_divide with all tiles' modes together: ((T0, T1, ...), (R0, R1, ...)).", py::arg("tiler"));
+            "logical_divide() with the modes regrouped: all tile modes, then all rest modes, ((T0, "
+            "T1, ...), (R0, R1, ...)).",
+            py::arg("tiler"));
   def_twice(c, m, "tiled_divide", by_layout_or_mode([](const Layout& a, const auto& b) { return tiled_divide(a, b); }),
-            "((T0, T1, ...), R0, R1, ...)", py::arg("tiler"));
+            "logical_divide() with the tile modes as one mode and each rest mode apart: ((T0, T1, "
+            "...), R0, R1, ...).",
+            py::arg("tiler"));
   def_twice(c, m, "flat_divide", by_layout_or_mode([](const Layout& a, const auto& b) { return flat_divide(a, b); }),
-            "(T0, T1, ..., R0, R1, ...)", py::arg("tiler"));
+            "logical_divide() with each tile mode and each rest mode apart: (T0, T1, ..., R0, R1, "
+            "...).",
+            py::arg("tiler"));
 }
 
 using LayoutProduct = Layout (*)(const Layout&, const Layout&, std::uint64_t);
@@ -192,12 +201,19 @@ void bind_layout_products(LayoutClass& c, py::module_& m) {
     const char* doc;
   };
   const ProductRow rows[] = {
-      {"logical_product", &logical_product<Int>, "(A, P): this layout, repeated as `other` says."},
-      {"zipped_product", &zipped_product<Int>, "(A, P), as logical_product."},
-      {"tiled_product", &tiled_product<Int>, "(A, P0, P1, ...)"},
-      {"flat_product", &flat_product<Int>, "(A0, A1, ..., P0, P1, ...)"},
-      {"blocked_product", &blocked_product<Int>, "((A0, P0), (A1, P1), ...): blocks of this layout lie side by side."},
-      {"raked_product", &raked_product<Int>, "((P0, A0), (P1, A1), ...): the copies are interleaved."},
+      {"logical_product", &logical_product<Int>,
+       "Repeats this layout A in the pattern of `other`: the layout (A, P), where P runs over "
+       "the copies."},
+      {"zipped_product", &zipped_product<Int>, "The same layout (A, P) as logical_product()."},
+      {"tiled_product", &tiled_product<Int>, "logical_product() with each mode of P apart: (A, P0, P1, ...)."},
+      {"flat_product", &flat_product<Int>,
+       "logical_product() with each mode of A and of P apart: (A0, A1, ..., P0, P1, ...)."},
+      {"blocked_product", &blocked_product<Int>,
+       "logical_product() with the modes paired: ((A0, P0), (A1, P1), ...). Copies of this "
+       "layout are blocks side by side."},
+      {"raked_product", &raked_product<Int>,
+       "logical_product() with the modes paired: ((P0, A0), (P1, A1), ...). Copies of this "
+       "layout are interleaved."},
   };
   for (const ProductRow& row : rows)
     def_twice(
@@ -208,51 +224,68 @@ void bind_layout_products(LayoutClass& c, py::module_& m) {
 void bind_layout_functions(LayoutClass& c, py::module_& m) {
   def_twice(
       c, m, "coalesce", [](const Layout& l) { return coalesce(l); },
-      "The same function in as few leaves as possible.\n\n>>> Layout((2, (1, 6)), (1, (6, "
-      "2))).coalesce()\nLayout('12:1')");
-  def_twice(c, m, "flatten", [](const Layout& l) { return flatten(l); }, "The leaves as modes.");
+      "The layout of the same function with the fewest leaves.\n\n"
+      ">>> Layout((2, (1, 6)), (1, (6, 2))).coalesce()\n"
+      "Layout('12:1')");
+  def_twice(
+      c, m, "flatten", [](const Layout& l) { return flatten(l); }, "The layout with all leaves as modes of one tuple.");
   def_twice(
       c, m, "complement", [](const Layout& l, const Int& n) { return complement(l, n); },
-      "What the layout leaves free up to n, in whole periods of it.\n\n>>> Layout(4, "
-      "2).complement(24)\nLayout('(2,3):(1,8)')",
+      "The layout R such that each integer from 0 to p * ceil(n / p) - 1 is self(i) + R(j) for "
+      "exactly one j and one value self(i). The period p is the largest size * stride of a "
+      "leaf. Raises UndefinedError for a negative stride, or if the leaves, sorted by stride, "
+      "do not satisfy that size[k] * stride[k] divides stride[k + 1].\n\n"
+      ">>> Layout(4, 2).complement(24)\n"
+      "Layout('(2,3):(1,8)')",
       py::arg("n"));
   def_twice(
       c, m, "right_inverse", [](const Layout& l) { return right_inverse(l); },
-      "The longest layout R with self(R(i)) == i.");
+      "The longest layout R with self(R(i)) == i for all i < R.size().");
   def_twice(
       c, m, "left_inverse", [](const Layout& l) { return left_inverse(l); },
-      "The layout R with R(self(i)) == i for all i. Raises UndefinedError where there is none.");
+      "The layout R with R(self(i)) == i for all i < self.size(). Raises UndefinedError if "
+      "there is no such layout.");
   def_twice(
       c, m, "nullspace", [](const Layout& l) { return nullspace(l); },
-      "The layout R with self(R(i)) == 0: the leaves of stride 0.");
-  def_twice(c, m, "size", [](const Layout& l) { return l.size(); }, "The number of coordinates.");
-  def_twice(c, m, "cosize", [](const Layout& l) { return l.cosize(); }, "Elements that memory must span.");
+      "The layout R of the leaves with stride 0: self(R(i)) == 0 for all i.");
+  def_twice(
+      c, m, "size", [](const Layout& l) { return l.size(); }, "The number of coordinates: the product of the sizes.");
+  def_twice(
+      c, m, "cosize", [](const Layout& l) { return l.cosize(); },
+      "The number of elements that memory must span: largest value - smallest value + 1.");
   def_twice(
       c, m, "idx2crd",
       [](const Layout& l, const Int& index) {
         const Coordinate at = idx2crd(l, index);
         return AnyObject{object_of_tree(at.profile(), at.values())};
       },
-      "The coordinate, nested as the layout, of an index.\n\n>>> Layout((2, 4), (1, "
-      "2)).idx2crd(5)\n(1, 2)",
+      "The coordinate of an index, nested as the layout.\n\n"
+      ">>> Layout((2, 4), (1, 2)).idx2crd(5)\n"
+      "(1, 2)",
       py::arg("index"));
   def_twice(
       c, m, "crd2idx", [](const Layout& l, const AnyObject& at) { return l(coordinate_of(at.value)); },
-      "The value at a coordinate: an integer or a nested tuple.", py::arg("coordinate"));
+      "The value at a coordinate. The coordinate is an integer or a nested tuple.", py::arg("coordinate"));
   def_twice(
-      c, m, "table", [](const Layout& l) { return table(l); }, "The values at 0, 1, ..., size() - 1. For numbers.");
+      c, m, "table", [](const Layout& l) { return table(l); },
+      "The values at the indices 0, 1, ..., size() - 1. Raises UndefinedError if a size or "
+      "stride is an expression.");
 }
 
 void bind_layout_class(LayoutClass& c) {
   c.def(py::init(&layout_of), py::arg("shape"), py::arg("stride") = py::none(),
-        "Of nested tuples of sizes and strides (none: compact, the first fastest), or of a text.\n\n"
-        ">>> Layout((2, 4), (4, 1))\nLayout('(2,4):(4,1)')\n>>> "
-        "Layout('((2,4),8):((1,16),2)').size()\n64");
+        "A layout of nested tuples of sizes and strides, or of a text. Without `stride` the "
+        "layout is compact, with the first mode fastest.\n\n"
+        ">>> Layout((2, 4), (4, 1))\n"
+        "Layout('(2,4):(4,1)')\n"
+        ">>> Layout('((2,4),8):((1,16),2)').size()\n"
+        "64");
   c.def_static(
       "parse",
       [](const std::string& text, const std::vector<Variable>& variables) { return parse_layout(text, variables); },
       py::arg("text"), py::arg("variables") = std::vector<Variable>(),
-      "The layout that a text says, which may hold names of `variables`: '(n,4):(4,1)'.");
+      "Reads the text of a layout. Sizes and strides may be expressions over `variables`, e.g. "
+      "'(n,4):(4,1)'. Raises ParseError with the column of the error.");
   c.def_property_readonly(
       "shape", [](const Layout& l) { return AnyObject{object_of_tree(l.profile(), leaf_sizes(l))}; },
       "The sizes: an int, an Expr or a nested tuple of them.");
@@ -261,7 +294,7 @@ void bind_layout_class(LayoutClass& c) {
       "The strides, nested as the shape.");
   c.def_property_readonly("rank", &Layout::rank, "The number of modes; 1 for a leaf.");
   c.def_property_readonly("depth", &Layout::depth, "The depth of the nesting; 0 for a leaf.");
-  c.def("mode", &Layout::mode, py::arg("k"), "Mode k as a layout.");
+  c.def("mode", &Layout::mode, py::arg("k"), "Mode k as a layout. Mode 0 of a leaf is the leaf itself.");
   c.def("__len__", &Layout::rank);
   c.def(
       "__getitem__",
@@ -270,26 +303,29 @@ void bind_layout_class(LayoutClass& c) {
         if (k < -rank || k >= rank) throw py::index_error(detail::message("[layout] there is no mode ", k));
         return l.mode(static_cast<std::size_t>(k < 0 ? k + rank : k));
       },
-      py::arg("k"), "Mode k as a layout; below 0 from the end.");
+      py::arg("k"),
+      "Mode k as a layout. A negative k counts from the end. Raises IndexError if k is out of "
+      "range.");
   c.def(
       "__call__",
       [](const Layout& l, const py::args& coordinates) {
         return l(coordinate_of(coordinates.size() == 1 ? py::object(coordinates[0]) : py::object(coordinates)));
       },
-      "The value at an index, or at a coordinate: one a mode, each an integer or a nested tuple.");
+      "The value at an index or at a coordinate. A coordinate has one argument for each mode, "
+      "an integer or a nested tuple.");
 }
 
 void bind_layout_protocol(LayoutClass& c) {
   bind_pictures(c);
   c.def(
       "__eq__", [](const Layout& a, const Layout& b) { return a == b; }, py::arg("other"), py::is_operator(),
-      "Whether they are written the same.");
+      "True iff both layouts have the same nesting, sizes and strides.");
   c.def("__ne__", [](const Layout& a, const Layout& b) { return !(a == b); }, py::arg("other"), py::is_operator());
   c.def("__hash__", [](const Layout& l) {
     return py::hash(
         py::make_tuple(object_of_tree(l.profile(), leaf_sizes(l)), object_of_tree(l.profile(), leaf_strides(l))));
   });
-  c.def("render", [](const Layout& l) { return render(l); }, "The text: '((2,4),8):((1,16),2)'.");
+  c.def("render", [](const Layout& l) { return render(l); }, "The text of the layout, e.g. '((2,4),8):((1,16),2)'.");
   c.def("__str__", [](const Layout& l) { return render(l); });
   c.def("__repr__", [](const Layout& l) { return detail::message("Layout('", render(l), "')"); });
   c.def("__reduce__", [](const py::object& self) {
@@ -298,36 +334,50 @@ void bind_layout_protocol(LayoutClass& c) {
 }
 
 void bind_placed_layout(LayoutClass& c, py::module_& m) {
-  py::class_<PlacedLayout>(m, "PlacedLayout", "A layout for each dimension, over the valid box of a shape.")
-      .def_readonly("modes", &PlacedLayout::modes, "One layout a dimension.")
-      .def_readonly("offset", &PlacedLayout::offset, "The address of the first valid index.")
-      .def_readonly("shape", &PlacedLayout::shape, "One size a dimension.")
+  py::class_<PlacedLayout>(m, "PlacedLayout",
+                           "A shape, its valid box, an offset, and a layout for each dimension inside the box.")
+      .def_readonly("modes", &PlacedLayout::modes, "The layouts, one for each dimension.")
+      .def_readonly("offset", &PlacedLayout::offset, "The address of the first valid index, `begin`.")
+      .def_readonly("shape", &PlacedLayout::shape, "The sizes, one for each dimension.")
       .def_readonly("begin", &PlacedLayout::begin, "The first valid index of each dimension.")
-      .def("layout", &PlacedLayout::layout, "The modes as one layout.")
+      .def("layout", &PlacedLayout::layout,
+           "The modes as one layout over the coordinates inside the valid box, without the offset.")
       .def(
-          "to_view", [](const PlacedLayout& l) { return to_view(l); }, "The View that says the same, or None.")
+          "to_view", [](const PlacedLayout& l) { return to_view(l); },
+          "The View with the same addresses; None if no single View has the same addresses.")
       .def(
           "to_shape_tracker", [](const PlacedLayout& l) { return to_shape_tracker(l); },
-          "The stack that says the same.");
+          "The ShapeTracker with the same addresses.");
   c.def(
       "to_view", [](const Layout& l, const Int& offset) { return to_view(l, offset); }, py::arg("offset") = Int(0),
-      "The View that says the same, or None where a mode has no one stride.");
+      "The View with the same addresses and one dimension for each mode; None if a mode has no "
+      "single stride. The addresses begin at `offset`.");
   c.def(
       "to_shape_tracker", [](const Layout& l, const Int& offset) { return to_shape_tracker(place(l, offset)); },
-      py::arg("offset") = Int(0), "The stack of Views that says the same.");
+      py::arg("offset") = Int(0),
+      "The ShapeTracker with the same addresses and one dimension for each mode. The addresses "
+      "begin at `offset`.");
   m.def(
       "to_layout", [](const View& v) { return to_layout(v); }, py::arg("view"),
-      "The layout of a View or ShapeTracker as a PlacedLayout; None where there is none.");
+      "The layout of a View or ShapeTracker as a PlacedLayout; None if there is no such layout "
+      "or none is found.");
   m.def(
       "to_layout", [](const ShapeTracker& st) { return to_layout(st); }, py::arg("view"),
-      "The layout of a View or ShapeTracker as a PlacedLayout; None where there is none.");
+      "The layout of a View or ShapeTracker as a PlacedLayout; None if there is no such layout "
+      "or none is found.");
 }
 
 void bind_swizzle(py::module_& m) {
-  py::class_<Swizzle>(m, "Swizzle", "Addresses with some bits exchanged by exclusive or, against bank conflicts.")
+  py::class_<Swizzle>(m, "Swizzle",
+                      "A function of addresses that flips some bits by an exclusive or with other bits, "
+                      "against bank conflicts.")
       .def(py::init<std::int64_t, std::int64_t, std::int64_t>(), py::arg("bits"), py::arg("base"), py::arg("shift"),
-           "i -> i ^ (the `bits` bits of i from bit base + max(shift, 0), moved down by shift).")
-      .def("size", &Swizzle::size, "2**(bits + base + |shift|): it permutes the integers below.")
+           "The function i -> i ^ s, where s is the `bits` bits of i from bit base + max(shift, 0), "
+           "moved down by `shift` (up if `shift` is negative). Raises DomainError if `bits` or "
+           "`base` is negative, and UndefinedError if abs(shift) < bits.")
+      .def("size", &Swizzle::size,
+           "The size 2**(bits + base + |shift|). The swizzle permutes the integers from 0 to size() "
+           "- 1.")
       .def("__call__", &Swizzle::operator(), py::arg("i"), "The swizzled address. Raises DomainError for i < 0.")
       .def(
           "table", [](const Swizzle& s) { return table(s); }, "The addresses of 0, 1, ..., size() - 1.")
@@ -341,10 +391,13 @@ void bind_swizzle(py::module_& m) {
 void bind_layout(py::module_& m) {
   py::module_ functions = m.def_submodule("_layout", "The algebra of layouts.");
   LayoutClass layout(m, "Layout",
-                     "A function from coordinates to integers with a hierarchy of sizes and "
-                     "strides, as CuTe writes them. Frozen.\n\n"
-                     ">>> l = Layout(((2, 4), 8), ((1, 16), 2))\n>>> "
-                     "l\nLayout('((2,4),8):((1,16),2)')\n>>> l(((1, 2), 3))\n39");
+                     "A function from coordinates to integers, given by a hierarchy of sizes and strides as "
+                     "in CuTe. Immutable.\n\n"
+                     ">>> l = Layout(((2, 4), 8), ((1, 16), 2))\n"
+                     ">>> l\n"
+                     "Layout('((2,4),8):((1,16),2)')\n"
+                     ">>> l(((1, 2), 3))\n"
+                     "39");
   bind_layout_class(layout);
   bind_layout_protocol(layout);
   bind_layout_divisions(layout, functions);
@@ -354,7 +407,7 @@ void bind_layout(py::module_& m) {
   bind_swizzle(functions);
   functions.def(
       "make_layout", [](const std::vector<LayoutArg>& modes) { return make_layout(tiler_of(modes)); }, py::arg("modes"),
-      "The layout whose modes these are; of a single one: that one.");
+      "The layout with the given modes; a single mode is returned as it is.");
 }
 
 }  // namespace strata::python

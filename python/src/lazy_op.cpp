@@ -33,7 +33,8 @@ using LazyClass = py::class_<LazyOp>;
 
 void bind_lazy_parts(LazyClass& c) {
   c.def_property_readonly(
-      "op", [](const LazyOp& n) { return AnyObject{object_of_op(n.op())}; }, "A member of UnaryOps, BinaryOps, ...");
+      "op", [](const LazyOp& n) { return AnyObject{object_of_op(n.op())}; },
+      "The op, a member of UnaryOps, BinaryOps, ...");
   c.def_property_readonly(
       "src",
       [](const LazyOp& n) {
@@ -41,32 +42,33 @@ void bind_lazy_parts(LazyClass& c) {
         for (std::size_t k = 0; k < n.src().size(); ++k) out[k] = n.src(k);
         return out;
       },
-      "The nodes that it is computed from.");
+      "The source nodes, from which the node is computed.");
   c.def_property_readonly(
       "arg", [](const LazyOp& n) { return AnyObject{std::visit(LazyArgToObject(), n.arg())}; },
-      "The argument: (slot, elements, ShapeTracker) of LOAD and STORE, (value, ShapeTracker) of "
-      "CONST, else the\n"
-      "shape, axes, dtype or pairs of the op.");
+      "The argument of the op: (slot, size, ShapeTracker) for LOAD and STORE, (value, "
+      "ShapeTracker) for CONST; for other ops the shape, axes, dtype, pairs or None.");
   c.def_property_readonly(
       "dtype", [](const LazyOp& n) { return AnyObject{object_of_dtype_or_none(n.dtype())}; },
-      "The dtype of its elements; None of STORE and SINK.");
+      "The dtype of the elements; None for STORE and SINK.");
   c.def_property_readonly("shape", &LazyOp::shape, "The shape.");
   c.def_property_readonly(
-      "is_realized", [](const LazyOp& n) { return is_realized(*n.node()); }, "Whether it is in memory.");
+      "is_realized", [](const LazyOp& n) { return is_realized(*n.node()); }, "True iff the elements are in memory.");
   c.def_property_readonly(
       "buffer", [](const LazyOp& n) { return AnyObject{is_realized(*n.node()) ? py::cast(buffer_of(n)) : py::none()}; },
-      "The Buffer that it is in, row-major; None where it is not realized.");
+      "The Buffer of the elements in row-major order; None if the node is not realized.");
 }
 
 void bind_lazy_protocol(LazyClass& c) {
-  c.def("text", &LazyOp::text, "One line a node, sources first: number, op, dtype, shape, sources, argument.");
+  c.def("text", &LazyOp::text,
+        "The graph as text, one line for each node, sources first: number, op, dtype, shape, "
+        "sources, argument.");
   c.def("__str__", &LazyOp::text);
   c.def("__repr__", [](const LazyOp& n) {
     return detail::message("<LazyOp ", spec_name(n.op()), " ", n.dtype().name(), render(n.shape()), ">");
   });
   c.def(
       "__eq__", [](const LazyOp& a, const LazyOp& b) { return a == b; }, py::arg("other"), py::is_operator(),
-      "Whether they are the same node, which is: written the same.");
+      "True iff both are the same node. Nodes with the same content are the same node.");
   c.def("__ne__", [](const LazyOp& a, const LazyOp& b) { return !(a == b); }, py::arg("other"), py::is_operator());
   c.def("__hash__", &LazyOp::hash);
 }
@@ -87,22 +89,23 @@ LazyOp alu_op(const py::object& op, const py::args& operands) {
 
 void bind_lazy_building(LazyClass& c) {
   c.def_static("load", &load_op, py::arg("slot"), py::arg("dtype"), py::arg("st"), py::arg("size") = py::none(),
-               "The elements of a buffer argument of a kernel, seen through a ShapeTracker.");
+               "The elements of the buffer argument `slot` at the addresses of a ShapeTracker. `size` "
+               "is the number of elements in the buffer. Raises DomainError for a negative slot.");
   c.def_static(
       "constant",
       [](const py::object& value, const DTypeArg& dtype, const Ints& shape) {
         return LazyOp::constant(scalar_of_object(value, dtype), shape);
       },
-      py::arg("value"), py::arg("dtype"), py::arg("shape"), "One value everywhere.");
+      py::arg("value"), py::arg("dtype"), py::arg("shape"), "A node with `value` at each index.");
   c.def_static(
       "iota", [](const DTypeArg& dtype, const ShapeTracker& st) { return LazyOp::iota(dtype, st); }, py::arg("dtype"),
-      py::arg("st"), "The address of each index.");
+      py::arg("st"), "The address of each index of a ShapeTracker; 0 where the index is invalid.");
   c.def_static(
       "from_buffer", [](const Buffer& buffer, const Ints& shape) { return leaf_of(buffer, shape); }, py::arg("buffer"),
-      py::arg("shape"), "The elements of a Buffer, row-major: a node that is realized.");
+      py::arg("shape"), "A realized node with the elements of a Buffer in row-major order.");
   c.def_static("alu", &alu_op, py::arg("op"),
-               "An op between elements, of operands of one shape. Raises ShapeError or DomainError "
-               "where they do not fit.");
+               "Applies an op element by element. Raises ShapeError if the shapes of the operands "
+               "differ, and DomainError if the op is not elementwise or the number of operands is wrong.");
   c.def_static(
       "reduce",
       [](const py::object& op, const LazyOp& x, const Axes& axes) {
@@ -111,23 +114,27 @@ void bind_lazy_building(LazyClass& c) {
         return LazyOp::reduce(reduction ? *reduction : op_of_object(op), x, axes);
       },
       py::arg("op"), py::arg("x"), py::arg("axes"),
-      "A reduction: 'SUM', 'PROD', 'MAX', 'MIN'. The axes stay, of size 1.");
+      "Reduces axes of `x` by 'SUM', 'PROD', 'MAX' or 'MIN'. The reduced axes keep size 1. "
+      "Raises ShapeError for an axis that is out of range or given twice.");
   c.def_static("store", &store_op, py::arg("slot"), py::arg("st"), py::arg("value"), py::arg("size") = py::none(),
-               "Puts `value` into a buffer argument, at the addresses of a ShapeTracker.");
+               "Stores `value` to the buffer argument `slot` at the addresses of a ShapeTracker. Raises "
+               "ShapeError if the shapes differ.");
   c.def_static(
       "sink", [](const std::vector<LazyOp>& stores) { return LazyOp::sink(stores); }, py::arg("stores"),
-      "A kernel: its stores.");
+      "A kernel of the given stores.");
 }
 
 void bind_lazy_running(LazyClass& c) {
-  c.def("copied", &LazyOp::copied, "The same values on another device: FROM.");
-  c.def("contiguous", &LazyOp::contiguous, "The same values in memory of their own.");
+  c.def("copied", &LazyOp::copied,
+        "The same elements on another device (op FROM). The code that realizes the node chooses "
+        "the device.");
+  c.def("contiguous", &LazyOp::contiguous, "The same elements, stored row-major in memory of their own.");
   c.def(
       "tensor",
       [](const LazyOp& n, const std::optional<std::string>& device) {
         return TensorAccess::of(n, device ? Device::get(*device) : Device::default_device());
       },
-      py::arg("device") = py::none(), "A Tensor of this node, on the default device unless another is named.");
+      py::arg("device") = py::none(), "A Tensor of this node on `device`; default: the default device.");
   c.def(
       "realize",
       [](const LazyOp& n, const std::optional<std::string>& device) {
@@ -137,17 +144,19 @@ void bind_lazy_running(LazyClass& c) {
           return 0;
         });
       },
-      py::arg("device") = py::none(), "Computes it: `buffer` is its memory then.");
+      py::arg("device") = py::none(),
+      "Computes the elements on `device` (default: the default device). Afterwards `buffer` "
+      "has the memory.");
 }
 
 void bind_lazy_movement(LazyClass& c) {
   c.def(
       "cast", [](const LazyOp& n, const DTypeArg& dtype) { return n.cast(dtype); }, py::arg("dtype"),
-      "In another dtype.");
+      "The elements converted to another dtype.");
   c.def("reshape", &LazyOp::reshape, py::arg("shape"), "As View.reshape.");
   c.def("permute", &LazyOp::permute, py::arg("order"), "As View.permute.");
   c.def("expand", &LazyOp::expand, py::arg("shape"), "As View.expand.");
-  c.def("pad", &LazyOp::pad, py::arg("padding"), "As View.pad; 0 outside.");
+  c.def("pad", &LazyOp::pad, py::arg("padding"), "As View.pad. The added elements are 0.");
   c.def(
       "shrink", [](const LazyOp& n, const Padding& bounds) { return n.shrink(mask_of_pairs(bounds)); },
       py::arg("bounds"), "As View.shrink.");
@@ -157,15 +166,18 @@ void bind_lazy_movement(LazyClass& c) {
 
 void bind_schedule(py::module_& m) {
   py::class_<ScheduleItem>(m, "ScheduleItem",
-                           "A kernel that has to run; or a copy between devices, or memory under another name.")
+                           "A step of a schedule: a kernel, a copy between devices, or an output that is the memory "
+                           "of an input.")
       .def_readonly("ast", &ScheduleItem::ast,
-                    "A SINK: slots are outputs, then inputs. FROM for a copy, LOAD for a name.")
-      .def_readonly("outputs", &ScheduleItem::outputs, "The nodes that it makes.")
-      .def_readonly("inputs", &ScheduleItem::inputs, "The nodes that it reads.")
+                    "For a kernel, a SINK whose slots are the outputs, then the inputs. For a copy, a FROM. "
+                    "For an output that is the memory of an input, a LOAD.")
+      .def_readonly("outputs", &ScheduleItem::outputs, "The nodes that the step stores.")
+      .def_readonly("inputs", &ScheduleItem::inputs, "The nodes that the step reads.")
       .def_property_readonly(
-          "values", [](const ScheduleItem& s) { return dict_of_values(s.values); }, "The values of variables.")
-      .def_property_readonly("is_kernel", &ScheduleItem::is_kernel, "Whether it is a kernel.")
-      .def("text", &ScheduleItem::text, "What it is, and why it is apart from the kernel that uses it.")
+          "values", [](const ScheduleItem& s) { return dict_of_values(s.values); },
+          "The values of the variables of the kernel: a dict from variables to integers.")
+      .def_property_readonly("is_kernel", &ScheduleItem::is_kernel, "True iff the step is a kernel.")
+      .def("text", &ScheduleItem::text, "The step as one line, with the reason why the result is materialized.")
       .def("__repr__", &ScheduleItem::text);
   m.def(
       "schedule",
@@ -173,22 +185,24 @@ void bind_schedule(py::module_& m) {
         const Unlocked unlocked;
         return schedule(roots);
       },
-      py::arg("roots"), "What has to run for nodes of a graph to be realized, in order.");
+      py::arg("roots"), "The steps that realize the nodes `roots`, in execution order. Runs nothing.");
   m.def(
       "lazy_op", [](const Tensor& tensor) { return tensor.node(); }, py::arg("tensor"),
-      "The node of the graph that a tensor is a handle on: LazyOp.tensor() is the way back.");
+      "The graph node of a tensor. LazyOp.tensor() is the inverse.");
   m.def(
       "parse_kernel", [](const std::string& text) { return parse_kernel(text).kernel; }, py::arg("text"),
-      "The kernel that a text says, a LazyOp. Raises ParseError with the column.\n\n"
-      ">>> parse_kernel('a: f32[4]; b: f32[4]; c = a + b').op\n<BufferOps.SINK: 3>");
+      "Reads the text of a kernel and returns the kernel as a LazyOp. Raises ParseError with "
+      "the column of the error.\n\n"
+      ">>> parse_kernel('a: f32[4]; b: f32[4]; c = a + b').op\n"
+      "<BufferOps.SINK: 3>");
 }
 
 }  // namespace
 
 void bind_lazy_op(py::module_& m) {
   LazyClass lazy(m, "LazyOp",
-                 "A node of a graph: what is computed, as ops on whole arrays. Immutable; written "
-                 "the same is the same node.");
+                 "A node of a graph of tensor operations or of a kernel. Immutable. Nodes with the same "
+                 "content are the same node.");
   bind_lazy_parts(lazy);
   bind_lazy_protocol(lazy);
   bind_lazy_building(lazy);

@@ -107,29 +107,32 @@ class LinearizerObject {
 
 void bind_linearizer_class(py::module_& m) {
   py::class_<LinearizerObject>(m, "Linearizer",
-                               "A kernel, and the list of UOps that it becomes, which may also be built by hand.\n\n"
-                               ">>> k = Linearizer(parse_kernel('a: f32[4]; c = a + 1'))\n>>> k.linearize()\n>>> "
-                               "len(k.uops)\n10")
+                               "A kernel and the list of UOps made of it. The list may also be built by hand.\n\n"
+                               ">>> k = Linearizer(parse_kernel('a: f32[4]; c = a + 1'))\n"
+                               ">>> k.linearize()\n"
+                               ">>> len(k.uops)\n"
+                               "10")
       .def(py::init<const LazyOp&, const std::optional<std::string>&>(), py::arg("ast"), py::arg("device") = py::none(),
-           "`ast` is a SINK; `device` says what code may be made of (none: vectors of 32 bytes). "
-           "Raises DomainError for another op.")
+           "`ast` is a SINK. `device` gives the vectors and ops that the code may use; default: "
+           "vectors of 32 bytes. Raises DomainError if `ast` is not a SINK.")
       .def("linearize", &LinearizerObject::linearize, py::arg("opts") = "",
-           "Fills `uops`. `opts` is a text: 'UPCAST 0 4, PARALLEL 0'. Raises DomainError for one "
-           "that is not legal.")
-      .def_property("uops", &LinearizerObject::uops, &LinearizerObject::set_uops, "The UOpGraph.")
+           "Replaces `uops` by the list of the kernel. `opts` is a text of Opts, e.g. 'UPCAST 0 4, "
+           "PARALLEL 0'. Raises DomainError for an Opt that is not legal.")
+      .def_property("uops", &LinearizerObject::uops, &LinearizerObject::set_uops, "The list of UOps, a UOpGraph.")
       .def_property("loop_uops", &LinearizerObject::loop_uops, &LinearizerObject::set_loop_uops,
-                    "Open loops, outermost first: pairs of a Variable and its LOOP.")
+                    "The open loops, outermost first: pairs of a Variable and its LOOP.")
       .def("render_loop", &LinearizerObject::render_loop, py::arg("loops"),
-           "Adds a LOOP for each Variable, or (Variable, begin, end), the first outermost; they "
-           "are open until close_loops().")
+           "Adds a LOOP for each Variable or (Variable, begin, end), the first outermost. The loops "
+           "stay open until close_loops().")
       .def("close_loops", &LinearizerObject::close_loops, "Adds an ENDLOOP for each open loop, innermost first.")
       .def("render", &LinearizerObject::render, py::arg("e"),
-           "Adds an expression over the variables of open loops, and others, which become "
-           "DEFINE_VARs.")
+           "Adds the UOps of an expression. Variables of open loops are the loop counters; other "
+           "variables become DEFINE_VARs.")
       .def(
           "constant",
           [](LinearizerObject& k, const Int& value, const DTypeArg& dtype) { return k.constant(value.value(), dtype); },
-          py::arg("value"), py::arg("dtype") = object_of_dtype(dtypes::int32), "Adds a CONST.");
+          py::arg("value"), py::arg("dtype") = object_of_dtype(dtypes::int32),
+          "Adds a CONST with the value and the dtype.");
 }
 
 using KernelPointer = std::shared_ptr<Kernel>;
@@ -150,25 +153,29 @@ py::list buffers_of_kernel(const KernelPointer& kernel) {
 }
 
 void bind_kernel_class(py::module_& m) {
-  py::class_<Kernel, KernelPointer> kernel(m, "Kernel",
-                                           "A kernel as a list of UOps, proven to stay inside of its buffers.");
-  kernel.def_readonly("name", &Kernel::name, "'r_64_128': E for elements, r with reductions; sizes of the axes.")
-      .def_readonly("ast", &Kernel::ast, "What it computes.")
+  py::class_<Kernel, KernelPointer> kernel(
+      m, "Kernel", "A kernel as a list of UOps. Every access is proven to be inside its buffer.");
+  kernel
+      .def_readonly("name", &Kernel::name,
+                    "The name, e.g. 'r_64_128': E for elementwise kernels, r for kernels with reductions, "
+                    "then the sizes of the axes.")
+      .def_readonly("ast", &Kernel::ast, "The SINK that the kernel computes.")
       .def_property_readonly(
           "opts", [](const Kernel& k) { return text_of(k.opts); }, "The Opts as a text.")
-      .def_readonly("axes", &Kernel::axes, "Its loops: a line an axis.")
-      .def_property_readonly("uops", &list_of_kernel, "The list. It does not change.")
-      .def_readonly("variables", &Kernel::variables, "What it takes beside buffers.")
-      .def_property_readonly("buffers", &buffers_of_kernel, "By slot: a dict of dtype, size, read, written.")
+      .def_readonly("axes", &Kernel::axes, "The axes of the kernel as a text, one line for each axis.")
+      .def_property_readonly("uops", &list_of_kernel, "The list of UOps, which cannot be changed.")
+      .def_readonly("variables", &Kernel::variables, "The variables that the kernel takes in addition to buffers.")
+      .def_property_readonly("buffers", &buffers_of_kernel,
+                             "The buffers by slot: a dict with dtype, size, read and written for each.")
       .def_property_readonly(
-          "proof", [](const Kernel& k) { return k.proof.text(); }, "How accesses were proven, in a line.")
+          "proof", [](const Kernel& k) { return k.proof.text(); }, "The bounds proof of the accesses, in one line.")
       .def(
           "_trace",
           [](const KernelPointer& k) {
             const std::shared_ptr<const Kernel> shared = k;
             return trace_of_kernels({&shared, 1}, nullptr, TraceFile::first_line(k->name) + "\n");
           },
-          "It, as the lines of a trace.")
+          "The kernel as the lines of a trace.")
       .def("__repr__", [](const Kernel& k) { return detail::message("<Kernel ", k.name, ">"); });
   bind_pictures(kernel);
   m.def(
@@ -181,8 +188,10 @@ void bind_kernel_class(py::module_& m) {
         return std::make_shared<Kernel>(compile_kernel(ast, target, std::move(given)));
       },
       py::arg("ast"), py::arg("device") = py::none(), py::arg("opts") = py::none(),
-      "The kernel of a SINK. `opts` is a text; without one the heuristic chooses.\n\n"
-      ">>> compile_kernel(parse_kernel('a: f32[8]; c = a * 2'), opts='').name\n'E_8'");
+      "Compiles a SINK to a Kernel. `opts` is a text of Opts; by default a heuristic chooses "
+      "the Opts.\n\n"
+      ">>> compile_kernel(parse_kernel('a: f32[8]; c = a * 2'), opts='').name\n"
+      "'E_8'");
 }
 
 }  // namespace
