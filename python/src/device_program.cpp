@@ -131,11 +131,12 @@ void bind_buffer(py::module_& m) {
 // The buffer of an argument of a program: a Buffer, or the memory of a contiguous array.
 Buffer argument_of(const py::handle& object) {
   if (py::isinstance<Buffer>(object)) return object.cast<Buffer>();
-  if (!py::isinstance<py::array>(object)) throw py::type_error("programs take Buffers, or arrays that are contiguous");
+  if (!py::isinstance<py::array>(object))
+    throw py::type_error("the arguments of a program must be Buffers or contiguous arrays");
   const auto array = py::reinterpret_borrow<py::array>(object);
   const std::optional<Buffer> shared = shared_buffer(array);
   STRATA_CHECK(shared || array.size() == 0, domain,
-               "[run] an array is not contiguous: its memory is not what a program would write");
+               "[run] an array is not contiguous: a program can only use contiguous memory");
   return shared ? *shared : Buffer::allocate(0, dtype_of_object(array.dtype()));
 }
 

@@ -214,7 +214,9 @@ void bind_layers(Functions& f) {
        &attention,
        "softmax(query @ key.T * scale + mask) @ value, for tensors of shape (..., length, "
        "size). A mask of bools is True where a query may attend to a key; a mask of floats is "
-       "added to the scores. `scale` defaults to 1/sqrt(size of a query).");
+       "added to the scores. With is_causal, query i attends to the keys 0 to i. A query that "
+       "may attend to no key gives zeros. `scale` defaults to 1/sqrt(size of a query). "
+       "`dropout_p` is the probability with which a weight is set to 0.");
 }
 
 void bind_dropouts(Functions& f) {
@@ -275,16 +277,18 @@ Tensor sampled(const Tensor& x, const Tensor& grid, const std::string& mode, con
 
 void bind_grids(Functions& f) {
   f.op("interpolate", "size=None, scale_factor=None, mode='nearest', align_corners=None", &resized,
-       "Resizes the spatial axes to `size`, or by `scale_factor`. `mode` is 'nearest', "
-       "'nearest-exact', 'linear', 'bilinear', 'trilinear', 'bicubic' or 'area'.");
+       "Resizes the spatial axes to `size`, or by `scale_factor` (one factor, or one per axis); "
+       "exactly one of both is given. `mode` is 'nearest', 'nearest-exact', 'linear', "
+       "'bilinear', 'trilinear', 'bicubic' or 'area'.");
   f.function("affine_grid", "theta|matrices, size, align_corners=False", &affine_grid,
              "The grid for grid_sample(): the positions to which the affine maps `theta` (batch, n, n "
              "+ 1) take the positions of an output of shape `size` (batch, channels, sizes...) with n "
              "spatial axes. Shape (batch, sizes..., n).");
   f.op("grid_sample", "grid, mode='bilinear', padding_mode='zeros', align_corners=None", &sampled,
        "Samples x (batch, channels, sizes...) at the positions of a grid (batch, sizes..., "
-       "axes). Positions go from -1 to 1 along each axis. `padding_mode` is 'zeros', 'border' "
-       "or 'reflection'.");
+       "axes). Positions go from -1 to 1 along each axis. With align_corners, -1 and 1 are the "
+       "centres of the outermost elements, otherwise their outer edges. `padding_mode` is "
+       "'zeros', 'border' or 'reflection'.");
 }
 
 }  // namespace

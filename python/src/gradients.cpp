@@ -81,7 +81,7 @@ class NoGradContext {
 std::vector<std::size_t> places_in(const py::object& argnums) {
   std::vector<std::size_t> out;
   for (const std::int64_t k : integers_of({argnums.ptr(), "grad", "argnums"})) {
-    STRATA_CHECK(k >= 0, domain, "[grad] argument ", k);
+    STRATA_CHECK(k >= 0, domain, "[grad] argnums has the negative index ", k);
     out.push_back(static_cast<std::size_t>(k));
   }
   return out;
@@ -93,7 +93,8 @@ std::pair<py::object, py::object> value_and_gradients(const py::object& f, const
   py::list inputs(args);
   std::vector<Tensor> by;
   for (const std::size_t k : places_in(argnums)) {
-    STRATA_CHECK(k < inputs.size(), domain, "[grad] argument ", k, " of ", inputs.size());
+    STRATA_CHECK(k < inputs.size(), domain, "[grad] argnums has the index ", k,
+                 "; the number of positional arguments is ", inputs.size());
     const Tensor given = tensor_of({py::object(inputs[k]).ptr(), "grad", "argument"});
     STRATA_CHECK(given.dtype().is_float(), domain, "[grad] a tensor of dtype ", given.dtype().name(),
                  " has no gradient");
@@ -127,7 +128,7 @@ Tensor with_custom_gradient(const Tensor& value, const std::vector<Tensor>& inpu
     const auto result = py::reinterpret_steal<py::object>(call_python(function.get(), args.ptr(), nullptr));
     if (!result) throw py::error_already_set();
     if (const Tensor* const one = tensor_in(result.ptr())) return std::vector<Tensor>{*one};
-    return tensors_of({result.ptr(), "with_gradient", "what backward returns"});
+    return tensors_of({result.ptr(), "with_gradient", "the result of backward"});
   });
 }
 

@@ -35,8 +35,8 @@ LayerClass<L> layer(py::module_& m, const char* name, const char* doc) {
 std::optional<Tensor> assigned_tensor(const py::object& value, const char* name, bool may_be_absent) {
   if (const Tensor* const t = tensor_in(value.ptr())) return *t;
   if (value.is_none() && may_be_absent) return std::nullopt;
-  throw py::type_error(detail::message("[Module] ", name, " is a Tensor", may_be_absent ? " or None" : "", ", not ",
-                                       value.is_none() ? "None" : Py_TYPE(value.ptr())->tp_name));
+  throw py::type_error(detail::message("[Module] ", name, " must be a Tensor", may_be_absent ? " or None" : "",
+                                       ", not ", value.is_none() ? "None" : Py_TYPE(value.ptr())->tp_name));
 }
 
 /// Binds a tensor of a layer as an attribute. Assignment makes another tensor the parameter (Module::set()).

@@ -23,7 +23,7 @@ Int size_of_leaf(const py::handle& object) {
   py::detail::make_caster<Int> size;
   if (!size.load(object, false))
     throw py::type_error(
-        detail::message("a size or stride is an int or Expr, not ", py::repr(object).cast<std::string>()));
+        detail::message("a size or stride must be an int or Expr, not ", py::repr(object).cast<std::string>()));
   return py::detail::cast_op<Int>(size);
 }
 
@@ -65,7 +65,7 @@ py::object object_of_tree(const Profile& nodes, const Ints& values) {
       done = py::tuple(open.back().items);
     }
   }
-  throw InternalError("internal error: a profile that is no tree");
+  throw InternalError("internal error: a profile that is not a tree");
 }
 
 Coordinate coordinate_of(const py::object& object) {

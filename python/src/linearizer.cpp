@@ -27,7 +27,7 @@ class LinearizerObject {
   // Lends the list to the inner Linearizer while `f` runs.
   template <class F>
   auto with_list(const F& f) {
-    STRATA_CHECK(!uops_.is_frozen, domain, "[Linearizer] the list of a compiled kernel does not change");
+    STRATA_CHECK(!uops_.is_frozen, domain, "[Linearizer] the list of a compiled kernel cannot be changed");
     struct Lent {
       UOpGraph &a, &b;
       Lent(UOpGraph& x, UOpGraph& y) : a(x), b(y) { std::swap(a, b); }
@@ -89,10 +89,10 @@ class LinearizerObject {
     std::vector<std::pair<Variable, UOp>> given;
     for (const py::handle loop : loops) {
       const auto pair = loop.cast<py::tuple>();
-      STRATA_CHECK(pair.size() == 2, domain, "[Linearizer] loop_uops are pairs of a Variable and its LOOP");
+      STRATA_CHECK(pair.size() == 2, domain, "[Linearizer] loop_uops must be pairs of a Variable and its LOOP");
       const auto& uop = pair[1].cast<const UOpObject&>();
       STRATA_CHECK(uop.graph == uops_.graph && uop.uop.op() == UOps::LOOP, domain,
-                   "[Linearizer] loop_uops are LOOPs of the list that is being made");
+                   "[Linearizer] loop_uops must be LOOPs of the current list");
       given.emplace_back(pair[0].cast<Variable>(), uop.uop);
     }
     inner_.loop_uops = std::move(given);

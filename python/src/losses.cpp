@@ -113,7 +113,8 @@ void bind_likelihoods(Functions& f) {
       },
       "Connectionist temporal classification loss of log-probabilities of shape (time, batch, "
       "classes). `targets` are class sequences without alignment to the steps; `blank` is the "
-      "class of the blank.");
+      "class of the blank. 'mean' averages each loss divided by the length of its target. With "
+      "zero_infinity, the loss of an impossible target is 0, not infinity.");
 }
 
 }  // namespace
