@@ -27,7 +27,7 @@ class LinearizerObject {
   // Lends the list to the inner Linearizer while `f` runs.
   template <class F>
   auto with_list(const F& f) {
-    STRATA_CHECK(!uops_.is_frozen, domain, "[Linearizer] the list of a compiled kernel cannot be changed");
+    STRATA_CHECK(!uops_.is_frozen, domain, "[Linearizer] the list of a compiled kernel does not change");
     struct Lent {
       UOpGraph &a, &b;
       Lent(UOpGraph& x, UOpGraph& y) : a(x), b(y) { std::swap(a, b); }
