@@ -64,16 +64,22 @@ constexpr std::size_t kBlock = 2048;          // the most points of a block
 constexpr std::size_t kCheckedBlock = 64;     // the same for Width::checked
 constexpr std::size_t kBlockStore = 1 << 18;  // most slots times points of a block: fits a cache
 
-std::size_t block_capacity(std::size_t slots) {
+/// The points of a block of a tape of `slots` slots: a multiple of 8, no more than `points` points need.
+std::size_t block_capacity(std::size_t slots, std::size_t points = kBlock) {
   const std::size_t fit = kBlockStore / std::max<std::size_t>(slots, 1);
-  return std::clamp(fit - fit % 8, std::size_t{8}, kBlock);
+  const std::size_t needed = std::min(points, kBlock) + 7;
+  return std::clamp(std::min(fit - fit % 8, needed - needed % 8), std::size_t{8}, kBlock);
 }
 
 }  // namespace
 
 template <class T>
 Blocks<T>::Blocks(const Tape& tape, std::size_t capacity)
-    : tape_(tape), capacity_(capacity), rate_(tape.size()), scalar_(tape.size()), store_(tape.size() * capacity) {}
+    : tape_(tape),
+      capacity_(capacity),
+      rate_(tape.size()),
+      scalar_(tape.size()),
+      store_(std::make_unique_for_overwrite<T[]>(tape.size() * capacity)) {}
 
 template <class T>
 void Blocks<T>::classify(std::span<const std::uint8_t> variable_rates) {
@@ -410,7 +416,7 @@ std::vector<std::vector<std::int64_t>> run_columns(const Tape& tape,
                                                    std::size_t n) {
   std::vector<std::vector<std::int64_t>> out(tape.size(), std::vector<std::int64_t>(n));
   const auto run_blocks = [&]<class T>(T) {
-    const std::size_t capacity = block_capacity(tape.size());
+    const std::size_t capacity = block_capacity(tape.size(), n);
     Blocks<T> blocks(tape, capacity);
     const std::vector<std::uint8_t> rates(columns.size(), Blocks<T>::kEach);
     blocks.classify(rates);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -97,7 +98,7 @@ class Blocks {
 
  private:
   bool is_scalar(std::uint32_t slot) const { return rate_[slot] <= kOuter; }
-  T* data(std::uint32_t slot) { return store_.data() + std::size_t{slot} * capacity_; }
+  T* data(std::uint32_t slot) { return store_.get() + std::size_t{slot} * capacity_; }
   void step(std::uint32_t slot, std::size_t count);
   void step_sum(std::uint32_t slot, std::size_t count);
   void step_divide(std::uint32_t slot, std::size_t count);
@@ -110,7 +111,7 @@ class Blocks {
   std::vector<std::uint8_t> rate_;
   std::vector<std::uint32_t> outer_, once_, each_;
   std::vector<std::int64_t> scalar_;
-  std::vector<T> store_;
+  std::unique_ptr<T[]> store_;  // capacity_ values a slot, each written before it is read
 };
 
 /// A scan over a box in row-major order (the last variable varies fastest), block by block.

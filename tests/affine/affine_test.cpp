@@ -14,6 +14,7 @@
 #include "strata/base/check.h"
 #include "strata/expr/parse.h"
 #include "tests/base/errors.h"
+#include "tests/sample.h"
 
 namespace strata {
 namespace {
@@ -342,7 +343,7 @@ void check_text(const std::string& text, const Domain& box) {
 TEST(AffineRandom, FunctionsAndTablesAgree) {
   constexpr std::uint64_t seed = 20240607;
   RandomText random(seed);
-  for (int round = 0; round < 600 && !::testing::Test::HasFailure(); ++round) {
+  for (int round = 0; round < test::sample(600) && !::testing::Test::HasFailure(); ++round) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round));
     std::vector<DomainAxis> axes;
     std::vector<std::string> names = {"a", "b", "c", "unused"};

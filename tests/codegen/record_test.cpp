@@ -7,6 +7,7 @@
 #include "strata/codegen/kernel.h"
 #include "strata/ops/kernel_text.h"
 #include "tests/codegen/random_kernel.h"
+#include "tests/sample.h"
 
 namespace strata {
 namespace {
@@ -85,7 +86,7 @@ void check_record(const Recorded& made) {
 
 TEST(KernelRecord, EachAccessOfRandomKernelsIsProven) {
   std::size_t checked = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= test::sample(300U); ++seed) {
     oracle::Choices choices(seed), of_opts(seed ^ 0x9e3779b97f4a7c15U);
     const oracle::RandomKernel made = oracle::random_kernel(choices);
     const std::vector<Opt> opts = oracle::random_opts(of_opts, made.sink, 6).opts;
@@ -102,7 +103,7 @@ TEST(KernelRecord, EachAccessOfRandomKernelsIsProven) {
       ++checked;
     }
   }
-  EXPECT_GT(checked, 600U);
+  EXPECT_GT(checked, test::sample(600U));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "strata/expr/rules.h"
 #include "tests/expr/random_expr.h"
 #include "tests/expr/rule_rows.h"
+#include "tests/sample.h"
 
 namespace strata::oracle {
 namespace {
@@ -169,7 +170,7 @@ void exercise(std::uint64_t seed) {
 }
 
 TEST(Trace, EveryFiringIsAnInstanceOfItsRow) {
-  constexpr std::uint64_t kEnough = 40000, kMost = 400000;  // goes on while a row is silent
+  constexpr std::uint64_t kEnough = test::sample(40000U), kMost = 400000;  // goes on while a row is silent
   const std::set<std::string> named = rows_in_the_sources();
   ASSERT_FALSE(named.empty());
   Replay replay;

@@ -73,8 +73,9 @@ TEST(SumsOnDevices, DeterministicBitsAreThoseOfTheInterpreter) {
     }
   };
   const std::vector<const Device*> all = devices_that_sum(), first = {all.front()};
-  for (const std::int64_t n : {1, 2, 3, 5, 15, 16, 17, 31, 33, 64, 65, 100, 511, 512, 520, 4099})
-    check("f32", n, first);
+  const std::vector<std::int64_t> edges = {1, 17, 65, 512, 4099},
+                                  sizes = {1, 2, 3, 5, 15, 16, 17, 31, 33, 64, 65, 100, 511, 512, 520, 4099};
+  for (const std::int64_t n : STRATA_SANITIZED ? edges : sizes) check("f32", n, first);
   for (const char* type : {"f64", "f16", "bf16"})
     for (const std::int64_t n : {7, 600}) check(type, n, first);
   for (const std::int64_t n : {20, 1000}) check("f32", n, all);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/sample.h"
 #include "tests/view/chains.h"
 
 namespace strata::chains {
@@ -16,7 +17,7 @@ void expect_clean(const Report& r) {
 TEST(Movement, PairsOnSmallShapes) {
   Report r;
   Triples pairs(r, {12, 3, 1}, Depth::all);
-  for (const Index& shape : small_shapes(6)) pairs.run(shape, 2);
+  for (const Index& shape : small_shapes(STRATA_SANITIZED ? 4 : 6)) pairs.run(shape, 2);
   expect_clean(r);
   EXPECT_GT(r.several, 100U);
 }
@@ -25,28 +26,28 @@ TEST(Movement, SampleOfTriples) {
   Report r;
   oracle::Random random(20);
   Triples sample(r, {64, 4, 2}, Depth::all);
-  for (int k = 0; k < 1500; ++k) sample.run_random(random, 3);
+  for (int k = 0; k < test::sample(1500); ++k) sample.run_random(random, 3);
   expect_clean(r);
 }
 
 TEST(Movement, RandomChains) {
   Report r;
-  for (std::uint64_t seed = 1; seed <= 600; ++seed) random_chain(seed, r);
+  for (std::uint64_t seed = 1; seed <= test::sample(600U); ++seed) random_chain(seed, r);
   expect_clean(r);
 }
 
 TEST(Movement, ThroughTwoViewsAndBackToOne) {
   Report r;
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) random_round_trip(seed, r);
+  for (std::uint64_t seed = 1; seed <= test::sample(500U); ++seed) random_round_trip(seed, r);
   expect_clean(r);
-  EXPECT_GT(r.singles, 200U);
+  EXPECT_GT(r.singles, test::sample(200U));
 }
 
 TEST(Movement, RandomMaskedStacks) {
   Report r;
-  for (std::uint64_t seed = 1; seed <= 1500; ++seed) random_stack(seed, r);
+  for (std::uint64_t seed = 1; seed <= test::sample(1500U); ++seed) random_stack(seed, r);
   expect_clean(r);
-  EXPECT_GT(r.singles, 200U);
+  EXPECT_GT(r.singles, test::sample(200U));
 }
 
 // A View of no dimensions has no mask: where its one index is invalid, two Views have to say it.
