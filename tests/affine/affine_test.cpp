@@ -257,14 +257,16 @@ TEST(Affine, DomainsAreCheckedAndCanonical) {
 
 TEST(Affine, LongAndDeepTexts) {
   constexpr int n = 100000;
-  std::string sum = "a", deep, nested = "a", names = "x0";
+  std::string sum = "a", deep, names = "x0";
   for (int k = 1; k < n; ++k) {
     sum += k % 2 != 0 ? "+a" : "-2*a";
     deep += "(1+";
-    nested = k < 2000 ? "min(b, " + nested + ")" : nested;
     names += "+x" + std::to_string(k);
   }
   deep += "a" + std::string(n - 1, ')');
+  std::string nested;
+  for (int k = 0; k < 2000; ++k) nested += "min(b, ";
+  nested += "a" + std::string(2000, ')');
   EXPECT_EQ(value_of(sum, {{"a", 3}}), 3 * (1 + 50000 - 2 * 49999));
   EXPECT_EQ(value_of(deep, {{"a", 3}}), 3 + n - 1);
   EXPECT_EQ(value_of(nested, {{"a", 9}, {"b", 4}}), 4);
@@ -273,8 +275,9 @@ TEST(Affine, LongAndDeepTexts) {
   const Affine f = ap.create(names);
   for (int k = 0; k < n; ++k) ap[detail::message("x", k)] = k;
   EXPECT_EQ(f(), std::int64_t{n} * (n - 1) / 2);
-  std::string tower = "a";
-  for (int k = 0; k < 20000; ++k) tower = "(" + tower + ")%7+a/3";
+  std::string rests;
+  for (int k = 0; k < 20000; ++k) rests += ")%7+a/3";
+  const std::string tower = std::string(20000, '(') + "a" + rests;
   EXPECT_EQ(value_of(tower, {{"a", 10}}),
             compile(tower, std::vector<std::string>{"a"}).evaluate(std::vector<std::int64_t>{10}));
 }
