@@ -70,7 +70,7 @@ def test_numbers_of_numpy():
     (lambda: A * 2**62 * 4, OverflowError, ""), (lambda: A.evaluate(b=1), strata.ParseError, "'a'"),
     (lambda: int(A), strata.UndefinedError, "not a constant"), (lambda: Variable("a", 3, 1), ValueError, ""),
     (lambda: Variable("1a", 0, 1), ValueError, ""), (lambda: A.render("lisp"), strata.DomainError, "lisp"),
-    (lambda: A.facts("guess"), strata.DomainError, "guess"), (lambda: A.evaluate({3: 1}), TypeError, "by Variable"),
+    (lambda: A.facts("guess"), strata.DomainError, "guess"), (lambda: A.evaluate({3: 1}), TypeError, "must be Variables or names"),
     (lambda: expr.parse("a +", [A]), strata.ParseError, ""), (lambda: A.substitute({"a": 1}), (TypeError, RuntimeError), ""),
     (lambda: Variable("c", 0, 2**40).expand(), strata.BudgetError, ""), (lambda: expr.min(A, "b"), (TypeError, RuntimeError), ""),
 ])

@@ -1,7 +1,6 @@
 // Runs tests: node tests/run.mjs unit|e2e [NAME...]. Tests are TypeScript, bundled by esbuild, run by Node's own runner; the results are
 // counted into ../build/viz-tests/viz-KIND.xml.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { finished } from 'node:stream/promises';
 import { run } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
@@ -38,9 +37,7 @@ const escape = (text) => text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&
 const cases = [];
 const failures = [];  // said again at the end, where one looks
 let failed = 0;
-// A browser a file: two at once, as they wait more than they compute. What measures runs when nothing else does.
-const measures = (f) => f.startsWith('speed.e2e');
-const groups = kind === 'e2e' ? [files.filter((f) => !measures(f)), files.filter(measures)] : [files];
+const stream = run({ files: files.map((f) => join(out, f.replace(/\.ts$/, '.mjs'))), concurrency: kind === 'e2e' ? 1 : true, timeout: 900_000 });
 const tell = (ok) => (data) => {
   if (data.details?.type === 'suite' || data.nesting > 1 || /\.mjs$/.test(data.name)) {
     if (!ok && /\.mjs$/.test(data.name)) failed += 1;
@@ -55,16 +52,14 @@ const tell = (ok) => (data) => {
   }
   cases.push(`<testcase classname="viz.${kind}" name="${escape(data.name)}">${ok ? (skipped ? '<skipped/>' : '') : `<failure>${escape(words)}</failure>`}</testcase>`);
 };
-for (const group of groups.filter((g) => g.length > 0)) {
-  const stream = run({ files: group.map((f) => join(out, f.replace(/\.ts$/, '.mjs'))), concurrency: kind === 'e2e' ? 2 : true, timeout: 900_000 });
-  stream.on('test:pass', tell(true));
-  stream.on('test:fail', tell(false));
-  stream.on('test:stdout', (d) => process.stdout.write(d.message));
-  stream.on('test:stderr', (d) => process.stderr.write(d.message));
-  stream.resume();
-  await finished(stream);
-}
-writeFileSync(join(report, `viz-${process.env.STRATA_REPORT ?? kind}.xml`), `<testsuite name="viz.${kind}" tests="${cases.length}" failures="${failed}">${cases.join('\n')}</testsuite>\n`);
-for (const line of failures) process.stdout.write(`${line}\n`);
-process.stdout.write(`${cases.length} tests, ${failed} failed\n`);
-process.exitCode = failed === 0 && cases.length > 0 ? 0 : 1;
+stream.on('test:pass', tell(true));
+stream.on('test:fail', tell(false));
+stream.on('test:stdout', (d) => process.stdout.write(d.message));
+stream.on('test:stderr', (d) => process.stderr.write(d.message));
+stream.on('end', () => {
+  writeFileSync(join(report, `viz-${process.env.STRATA_REPORT ?? kind}.xml`), `<testsuite name="viz.${kind}" tests="${cases.length}" failures="${failed}">${cases.join('\n')}</testsuite>\n`);
+  for (const line of failures) process.stdout.write(`${line}\n`);
+  process.stdout.write(`${cases.length} tests, ${failed} failed\n`);
+  process.exitCode = failed === 0 && cases.length > 0 ? 0 : 1;
+});
+stream.resume();
