@@ -97,6 +97,34 @@ int traverse_module(PyObject* self, visitproc visit, void* argument) {
   return visit(reinterpret_cast<PyObject*>(Py_TYPE(self)), argument);
 }
 
+/// Training and evaluation, the modules inside, and the text.
+void bind_modules_inside(py::class_<nn::Module>& base) {
+  base.def("named_modules", &named_modules,
+           "This module and all modules inside, as a list of pairs (name, module). This module has the "
+           "name ''.")
+      .def(
+          "train",
+          [](py::object self, bool on) {
+            train_all(self, on);
+            return self;
+          },
+          py::arg("mode") = true,
+          "Switches this module and all modules inside to training, or with mode=False to evaluation. "
+          "In training, Dropout drops elements and BatchNorm uses the statistics of the batch. A new "
+          "module is in training. Returns the module.")
+      .def(
+          "eval",
+          [](py::object self) {
+            train_all(self, false);
+            return self;
+          },
+          "train(False): switches this module and all modules inside to evaluation. Returns the module.")
+      .def_property_readonly("training", &nn::Module::is_training,
+                             "True in training, False in evaluation; see train().")
+      .def("zero_grad", &forget_gradients, "Clears the gradients of all parameters: their `grad` is None afterwards.")
+      .def("__repr__", &text_of_module);
+}
+
 void bind_module_class(py::module_& m) {
   py::class_<nn::Module> base(
       m, "Module", py::dynamic_attr(), collected_once(),
@@ -157,31 +185,8 @@ inner module. The name of a part is its path: net.l[0] has the name 'l.0', and n
            "Assigns the values of `state`, a dictionary by name, to the tensors of the same names, cast "
            "to their dtypes. Names that end in num_batches_tracked, which PyTorch's batch norms save, "
            "are ignored. Raises DomainError for a missing or unknown name (strict=False ignores both), "
-           "and ShapeError if shapes differ. After an error the module is unchanged.")
-      .def("named_modules", &named_modules,
-           "This module and all modules inside, as a list of pairs (name, module). This module has the "
-           "name ''.")
-      .def(
-          "train",
-          [](py::object self, bool on) {
-            train_all(self, on);
-            return self;
-          },
-          py::arg("mode") = true,
-          "Switches this module and all modules inside to training, or with mode=False to evaluation. "
-          "In training, Dropout drops elements and BatchNorm uses the statistics of the batch. A new "
-          "module is in training. Returns the module.")
-      .def(
-          "eval",
-          [](py::object self) {
-            train_all(self, false);
-            return self;
-          },
-          "train(False): switches this module and all modules inside to evaluation. Returns the module.")
-      .def_property_readonly("training", &nn::Module::is_training,
-                             "True in training, False in evaluation; see train().")
-      .def("zero_grad", &forget_gradients, "Clears the gradients of all parameters: their `grad` is None afterwards.")
-      .def("__repr__", &text_of_module);
+           "and ShapeError if shapes differ. After an error the module is unchanged.");
+  bind_modules_inside(base);
 }
 
 /// The context manager for nn::NoInitialValues. One object may be entered several times, also inside itself.

@@ -40,7 +40,7 @@ void bind_adam(py::module_& m, const char* name, double eps, double weight_decay
            py::arg("weight_decay") = weight_decay);
 }
 
-void bind_optimizers(py::module_& m) {
+void bind_optimizer_class(py::module_& m) {
   py::class_<nn::Optimizer>(
       m, "Optimizer", py::dynamic_attr(), collected_once(),
       "The base class of optimisers, which update parameters by their gradients. All parameters of "
@@ -83,6 +83,9 @@ void bind_optimizers(py::module_& m) {
                     "nothing.")
       .def_property_readonly(
           "params", [](const nn::Optimizer& o) { return o.parameters(); }, "The parameters, as a list of tensors.");
+}
+
+void bind_optimizers(py::module_& m) {
   py::class_<nn::SGD, nn::Optimizer>(
       m, "SGD", py::dynamic_attr(), collected_once(),
       "Stochastic gradient descent, as torch.optim.SGD: g += weight_decay * w; v = momentum * v + "
@@ -133,6 +136,7 @@ void bind_optimizers(py::module_& m) {
 void bind_optim(py::module_& m) {
   py::module_ optim = m.def_submodule(
       "_optim", "Optimisers, gradient clipping and schedules of learning rates, under PyTorch's names.");
+  bind_optimizer_class(optim);
   bind_optimizers(optim);
   optim.def(
       "clip_grad_norm",
