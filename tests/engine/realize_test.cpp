@@ -114,8 +114,8 @@ TEST(Realize, TwoValuesOfAVariableAreTwoKernels) {
   const LazyOp x = leaf({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {10});
   const auto first = [&](std::int64_t size) { return exp2_of(x.shrink({{0, n.bind(size)}})); };
   // Memory has room for the largest size of the variable.
-  const auto elements_of = [](const LazyOp& n, std::size_t size) {
-    std::vector<float> all = values_of(n);
+  const auto elements_of = [](const LazyOp& op, std::size_t size) {
+    std::vector<float> all = values_of(op);
     all.resize(size);
     return all;
   };
