@@ -116,7 +116,7 @@ Value softmin(const Value& x, std::int64_t axis) { return as_real(x).neg().softm
 Value cosine_similarity(const Value& a, const Value& b, std::int64_t axis, double eps) {
   const Operand left(a), right(b);
   const DType dtype = promoted_dtype(std::array{&left, &right});
-  const std::vector<LazyOp> promoted =
+  const auto promoted =
       promote_operands("cosine_similarity", {&left, &right}, dtype.is_float() ? dtype : dtypes::float32);
   return rounded_once(Value(promoted[0]), [&](const Value& x) {
     const Value y = Value(promoted[1]).cast(x.dtype());

@@ -16,8 +16,7 @@ namespace strata::ops {
 namespace {
 
 Value apply(const char* name, Ops op, const Operand& a, const Operand& b, DType dtype = dtypes::none) {
-  const std::vector<LazyOp> promoted = promote_operands(name, {&a, &b}, dtype);
-  return LazyOp::alu(op, promoted);
+  return LazyOp::alu(op, promote_operands(name, {&a, &b}, dtype));
 }
 
 DType dtype_of(const Operand& a, const Operand& b) {
@@ -42,8 +41,8 @@ DType integer_dtype_of(const char* name, const Operand& a, const Operand& b) {
 
 /// Both operands, broadcast and cast to `dtype`.
 std::pair<Value, Value> both(const char* name, const Operand& a, const Operand& b, DType dtype) {
-  const std::vector<LazyOp> promoted = promote_operands(name, {&a, &b}, dtype);
-  return {promoted[0], promoted[1]};
+  const auto [x, y] = promote_operands(name, {&a, &b}, dtype);
+  return {x, y};
 }
 
 /// f(a, b) in the promoted float dtype; 16-bit floats are computed in f32 and rounded once.
@@ -383,21 +382,20 @@ Value gt(const Operand& a, const Operand& b) { return lt(b, a); }
 /// NOTE: not !(b < a), which would be true for a NaN.
 Value le(const Operand& a, const Operand& b) {
   if (const auto known = decided(a, b, true, false)) return *known;
-  const std::vector<LazyOp> promoted = promote_operands("le", {&a, &b});
-  return at_or_below(promoted[0], promoted[1]);
+  const auto [x, y] = promote_operands("le", {&a, &b});
+  return at_or_below(x, y);
 }
 Value ge(const Operand& a, const Operand& b) {
   if (const auto known = decided(a, b, false, true)) return *known;
-  const std::vector<LazyOp> promoted = promote_operands("ge", {&a, &b});
-  return at_or_below(promoted[1], promoted[0]);
+  const auto [x, y] = promote_operands("ge", {&a, &b});
+  return at_or_below(y, x);
 }
 
 Value Value::where(const Operand& a, const Operand& b) const {
-  const DType dtype = dtype_of(a, b);
   const Operand self(*this);
-  const std::vector<LazyOp> values = promote_operands("where", {&a, &b, &self}, dtype);
-  const LazyOp condition = broadcast(node().cast(dtypes::boolean), values[0].shape());
-  return LazyOp::alu(Ops::WHERE, {condition, values[0], values[1]});
+  const PromotionTarget target("where", std::array{&a, &b, &self}, dtype_of(a, b));
+  const LazyOp x = target.promote(a), y = target.promote(b);
+  return LazyOp::alu(Ops::WHERE, {broadcast(node().cast(dtypes::boolean), x.shape()), x, y});
 }
 Value Value::masked_fill(const Value& mask, const Operand& value) const {
   STRATA_CHECK(mask.dtype().is_bool(), domain, "[masked_fill] a mask of ", mask.dtype().name(),

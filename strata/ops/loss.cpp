@@ -25,9 +25,8 @@ namespace {
 std::pair<Value, Value> promoted(const char* operation, const Value& a, const Value& b) {
   const Operand left(a), right(b);
   const DType dtype = promoted_dtype(std::array{&left, &right});
-  const std::vector<LazyOp> both =
-      promote_operands(operation, {&left, &right}, dtype.is_float() ? dtype : dtypes::float32);
-  return {Value(both[0]), Value(both[1])};
+  const auto [x, y] = promote_operands(operation, {&left, &right}, dtype.is_float() ? dtype : dtypes::float32);
+  return {x, y};
 }
 
 void check_same(const char* operation, const Value& x, const Value& target) {

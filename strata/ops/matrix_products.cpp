@@ -97,8 +97,8 @@ Value sum_of_products(const char* operation, const Value& a, const Value& b, con
   const Operand* both[] = {&operands[0], &operands[1]};
   const DType promoted = promoted_dtype(both), out = promoted.is_bool() ? dtypes::int64 : promoted;
   const DType wide = out.is_float() && out.itemsize() == 2 ? dtypes::float32 : out;
-  const std::vector<LazyOp> factors = promote_operands(operation, {both[0], both[1]}, wide);
-  const LazyOp sums = LazyOp::reduce(Ops::SUM, LazyOp::alu(Ops::MUL, factors), axes);
+  const LazyOp products = LazyOp::alu(Ops::MUL, promote_operands(operation, both, wide));
+  const LazyOp sums = LazyOp::reduce(Ops::SUM, products, axes);
   const Ints shape = sizes_without(sums.shape(), axes);
   return Value(sums.reshape(shape).cast(out));
 }
@@ -256,7 +256,7 @@ Value Value::trace() const {
 Value Value::cross(const Value& other, std::int64_t axis) const {
   const std::int64_t a = axis_of(axis, std::max(ndim(), other.ndim()), "cross");
   const Operand self(*this), theirs(other);
-  const std::vector<LazyOp> promoted = promote_operands("cross", {&self, &theirs});
+  const auto promoted = promote_operands("cross", {&self, &theirs});
   const Value x = Value(promoted[0]), y = Value(promoted[1]);
   STRATA_CHECK(x.ndim() > 0 && x.size(a) == Int(3) && y.size(a) == Int(3), shape, "[cross] shapes ", render(shape()),
                " and ", render(other.shape()), ": axis ", axis, " must have size 3");

@@ -85,19 +85,15 @@ Ints shape_of_all(const char* operation, std::span<const Operand* const> operand
 }
 }  // namespace
 
-std::vector<LazyOp> promote_operands(const char* operation, std::initializer_list<const Operand*> operands,
-                                     DType dtype) {
-  const std::span<const Operand* const> all(operands.begin(), operands.size());
-  const Ints* const common = common_shape(all);
-  const Ints broad = common != nullptr ? Ints() : shape_of_all(operation, all);
-  const Ints& shape = common != nullptr ? *common : broad;
-  if (dtype.is_none()) dtype = promoted_dtype(all);
-  std::vector<LazyOp> out;
-  out.reserve(all.size());
-  for (const Operand* o : operands)
-    out.push_back(o->value() != nullptr ? broadcast(o->value()->node().cast(dtype), shape)
-                                        : LazyOp::constant(scalar_of(o->number(), dtype), shape));
-  return out;
+PromotionTarget::PromotionTarget(const char* operation, std::span<const Operand* const> operands, DType dtype)
+    : dtype_(dtype.is_none() ? promoted_dtype(operands) : dtype), common_(common_shape(operands)) {
+  if (common_ == nullptr) broadcast_ = shape_of_all(operation, operands);
+}
+
+LazyOp PromotionTarget::promote(const Operand& x) const {
+  const Ints& shape = common_ != nullptr ? *common_ : broadcast_;
+  return x.value() != nullptr ? broadcast(x.value()->node().cast(dtype_), shape)
+                              : LazyOp::constant(scalar_of(x.number(), dtype_), shape);
 }
 
 Value as_real(const Value& x) { return x.dtype().is_float() ? x : x.cast(dtypes::float32); }

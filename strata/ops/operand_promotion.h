@@ -2,10 +2,12 @@
 // axes, and computing 16-bit floats in f32.
 #pragma once
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "strata/ops/backward.h"
@@ -17,10 +19,29 @@ namespace strata::ops {
 /// integer < float). Numbers count as f32, i64 or bool.
 DType promoted_dtype(std::span<const Operand* const> operands);
 
+/// The shape to which operands broadcast and the dtype to which they are promoted. Points into the operands' nodes.
+class PromotionTarget {
+ public:
+  /// @throws Error (shape) naming `operation` and the shapes where they do not broadcast
+  PromotionTarget(const char* operation, std::span<const Operand* const> operands, DType dtype);
+  /// `x`, one of the operands, as a node of the shape and dtype.
+  LazyOp promote(const Operand& x) const;
+
+ private:
+  DType dtype_;
+  Ints broadcast_;                // where shapes differ
+  const Ints* common_ = nullptr;  // where all are the same
+};
 /// The operands as nodes of one shape and one dtype: `dtype`, or promoted_dtype() where that is none.
 /// @throws Error (shape) naming `operation` and the shapes where they do not broadcast
-std::vector<LazyOp> promote_operands(const char* operation, std::initializer_list<const Operand*> operands,
-                                     DType dtype = dtypes::none);
+template <std::size_t N>
+std::array<LazyOp, N> promote_operands(const char* operation, const Operand* const (&operands)[N],
+                                       DType dtype = dtypes::none) {
+  const PromotionTarget target(operation, operands, dtype);
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return std::array<LazyOp, N>{target.promote(*operands[K])...};
+  }(std::make_index_sequence<N>());
+}
 
 /// The axes as numbers in [0, ndim), in the order given. @throws Error (shape) naming `operation` for an axis out of
 /// range or given twice

@@ -27,20 +27,21 @@ using ops::Value;
 /// The one device of all tensors that are passed to an operation; the default device where there are none.
 class CommonDevice {
  public:
-  explicit CommonDevice(const char* operation) : operation_(operation) {}
+  explicit CommonDevice(const char* operation) : operation_(operation), is_detaching_(NoGrad::is_active()) {}
   /// The graph node of `x`; under NoGrad a detached one. @throws Error (domain) where `x` is on another device than
   /// earlier tensors
   Value node_of(const Tensor& x) {
     STRATA_CHECK(device_ == nullptr || device_ == &x.device(), domain, "[", operation_, "] tensors on ",
                  device_->name(), " and on ", x.device().name(), ": move one with to()");
     device_ = &x.device();
-    return NoGrad::is_active() ? x.node().detached() : x.node();
+    return is_detaching_ ? x.node().detached() : x.node();
   }
   const Device& device() const { return device_ != nullptr ? *device_ : Device::default_device(); }
 
  private:
   const char* operation_;
   const Device* device_ = nullptr;
+  bool is_detaching_;
 };
 
 /// Owns the Value or number behind an ops::Operand (which only points to a Value) for the duration of a formula's call.
