@@ -92,11 +92,11 @@ Tensor::Between between_of(const std::string& word) {
 
 void bind_sums(Functions& f) {
   f.op("sum", "axis=None, keepdim=False, *, dtype=None", &reduced_as<&Tensor::sum>,
-       "The sum over axes, by default all. The sum of integers or bools is int64, unless `dtype` is "
-       "given.");
+       "The sum over axes, by default all. The sum of integers or bools is int64, of uint64 it is uint64, "
+       "unless `dtype` is given.");
   f.op("prod", "axis=None, keepdim=False, *, dtype=None", &reduced_as<&Tensor::prod>,
-       "The product over axes, by default all. The product of integers or bools is int64, unless "
-       "`dtype` is given.");
+       "The product over axes, by default all. The product of integers or bools is int64, of uint64 it is "
+       "uint64, unless `dtype` is given.");
   f.op("mean", "axis=None, keepdim=False, *, dtype=None", &reduced_as<&Tensor::mean>,
        "The mean over axes, by default all. Raises DomainError unless the elements, or `dtype`, are "
        "floats.");
