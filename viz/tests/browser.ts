@@ -27,24 +27,50 @@ export interface Wish {
   readonly dark?: boolean;
 }
 
-/** The page with a hash, its engine ready. */
-export async function open(browser: Browser, hash = '', wish: Wish = {}): Promise<Open> {
+/** Pages that tests have closed, by browser and wish: such a page loads again in half the time that a new one takes. */
+const closed = new WeakMap<Browser, Map<string, Page[]>>();
+const wishes = new WeakMap<Page, { browser: Browser; wish: string }>();
+
+async function newPage(browser: Browser, wish: Wish): Promise<Page> {
   const context = await browser.newContext({
     viewport: { width: wish.width ?? 1400, height: wish.height ?? 900 },
     colorScheme: wish.dark === true ? 'dark' : 'light',
     acceptDownloads: true,
   });
   const page = await context.newPage();
+  wishes.set(page, { browser, wish: JSON.stringify(wish) });
+  return page;
+}
+
+/** The page with a hash, its engine ready. It keeps nothing of an earlier test. */
+export async function open(browser: Browser, hash = '', wish: Wish = {}): Promise<Open> {
+  const page = closed.get(browser)?.get(JSON.stringify(wish))?.pop() ?? (await newPage(browser, wish));
   const faults: string[] = [];
   page.on('pageerror', (e) => faults.push(`error: ${e.message}`));
   page.on('console', (m) => (m.type() === 'error' ? faults.push(`console: ${m.text()}`) : undefined));
   page.on('request', (r) => (/^(file|data|blob):/.test(r.url()) ? undefined : faults.push(`request: ${r.url()}`)));
   await page.goto(HOME + hash);
-  await page.waitForSelector('[data-engine=ready]', { timeout: 20_000 });
+  await appears(page, '[data-engine=ready]');
   return { page, faults };
 }
 
-export const close = (opened: Open): Promise<void> => opened.page.context().close();
+/** Waits until an element is there and has a size. NOTE: it looks at each frame; Playwright's waitForSelector() twice a second. */
+export async function appears(page: Page, selector: string): Promise<void> {
+  const isShown = (of: string): boolean => [...document.querySelectorAll(of)].slice(0, 1).some((e) => e.getClientRects().length > 0);
+  await page.waitForFunction(isShown, selector, { timeout: 20_000 });
+}
+
+/** Empties the page, and keeps it for the next test. */
+export async function close({ page }: Open): Promise<void> {
+  page.removeAllListeners();
+  await page.evaluate(() => localStorage.clear());
+  await page.goto('about:blank');
+  await page.mouse.move(0, 0);
+  const { browser, wish } = wishes.get(page)!;
+  const pages = closed.get(browser) ?? new Map<string, Page[]>();
+  pages.set(wish, [...(pages.get(wish) ?? []), page]);
+  closed.set(browser, pages);
+}
 
 /** A hash that says these values. */
 export const hashOf = (values: Record<string, string>): string =>

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { close, hashOf, launch, type Open, open, settled } from './browser';
+import { appears, close, hashOf, launch, open, settled, type Open } from './browser';
 
 async function shown(browser: Browser, q: string, more: Record<string, string> = {}): Promise<Open> {
   const opened = await open(browser, hashOf({ mode: 'expression', q, ...more }));
-  await opened.page.waitForSelector('#values');
+  await appears(opened.page, '#values');
   await opened.page.getByText('bounds', { exact: true }).waitFor();
   await settled(opened.page);
   return opened;
@@ -124,17 +124,17 @@ describe('expression', () => {
     assert.equal(await box(page), 'row: 0..3; j: 0..1; row*2 + j');
     await page.getByRole('button', { name: 'Add a variable' }).click();
     await page.getByLabel('Index', { exact: true }).fill('row*2 + j + i*');
-    await page.waitForSelector('.box .refusal');
+    await appears(page, '.box .refusal');
     await page.getByLabel('Index', { exact: true }).fill('row*2 + j + i*8');
     await page.getByRole('button', { name: 'Remove j' }).click();
     await page.getByText('proposed', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Keep the proposed bounds' }).click();
     assert.equal(await box(page), 'row: 0..3; i: 0..3; j: 0..7; row*2 + j + i*8');
     await page.getByLabel('Valid', { exact: true }).fill('row <');
-    await page.waitForSelector('.box .refusal');
+    await appears(page, '.box .refusal');
     await page.getByLabel('Valid', { exact: true }).fill('');
     await page.getByLabel('Least row').fill('9');
-    await page.waitForSelector('.box .refusal');
+    await appears(page, '.box .refusal');
     assert.equal(await page.locator('#values').count(), 1);
     assert.deepEqual(opened.faults, []);
     await close(opened);

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { close, hashOf, launch, type Open, open, settled } from './browser';
+import { appears, close, hashOf, launch, open, settled, type Open } from './browser';
 
 const TEXT = 'a: f32[8,8]; b: f32[8,8]; c = a @ b';
 
 async function shown(browser: Browser, more: Record<string, string> = {}, q = TEXT): Promise<Open> {
   const opened = await open(browser, hashOf({ mode: 'film', q, ...more }));
-  await opened.page.waitForSelector('.nest');
+  await appears(opened.page, '.nest');
   await settled(opened.page);
   return opened;
 }
@@ -148,7 +148,7 @@ describe('film', () => {
     const { page } = opened;
     const seen = async (p: Page): Promise<unknown> => [await now(p), await counts(p, 'a'), await counts(p, 'all'), await p.locator('.nest').innerText()];
     const again = await open(browser, await page.evaluate(() => location.hash));
-    await again.page.waitForSelector('.nest');
+    await appears(again.page, '.nest');
     await settled(again.page);
     assert.deepEqual(await seen(again.page), await seen(page));
     const names = await page.getByLabel('Save').locator('option').allTextContents();

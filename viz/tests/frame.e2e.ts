@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { MODES_SHOWN } from './modes';
-import { close, HOME, hashOf, launch, open, settled, steady, violations } from './browser';
+import { appears, close, hashOf, HOME, launch, open, settled, steady, violations } from './browser';
 
 describe('frame', () => {
   let browser: Browser;
@@ -76,7 +76,7 @@ describe('frame', () => {
       box.value = '(2,2) \ud83d';
       box.dispatchEvent(new InputEvent('input', { bubbles: true }));
     });
-    await opened.page.waitForSelector('.box .refusal');
+    await appears(opened.page, '.box .refusal');
     assert.match(await opened.page.evaluate(() => location.hash), /%EF%BF%BD$/);
     assert.deepEqual(opened.faults, []);
     await close(opened);
@@ -94,10 +94,10 @@ describe('frame', () => {
       assert.equal(await page.locator('main').innerText(), whole, step);
     }
     await page.evaluate((hash) => (location.hash = hash), hashOf({ mode: 'shape', q: '(3,4)', bytes: '-3', line: '0.5' }));
-    await page.waitForSelector('.dims');
+    await appears(page, '.dims');
     assert.deepEqual([await page.getByLabel('Element', { exact: true }).inputValue(), await page.getByLabel('Cache line').inputValue()], ['4', '64']);
     await page.evaluate((hash) => (location.hash = hash), hashOf({ mode: 'symbolic', q: '(3,4)', prove: 'no question' }));
-    await page.waitForSelector('[data-answer=true]');
+    await appears(page, '[data-answer=true]');
     assert.deepEqual(opened.faults, []);
     await close(opened);
   });
@@ -110,7 +110,7 @@ describe('frame', () => {
         await settled(opened.page);
         assert.ok((await opened.page.locator('.elsewhere').innerText()).includes(said), `${mode}: ${q}`);
         await opened.page.locator('.elsewhere button').click();
-        await opened.page.waitForSelector('main canvas');
+        await appears(opened.page, 'main canvas');
         await close(opened);
       }
   });
@@ -208,7 +208,7 @@ describe('frame', () => {
       };
     });
     await page.goto(HOME);
-    await page.waitForSelector('#picture', { timeout: 5000 });
+    await appears(page, '#picture');
     assert.equal(await page.locator('[data-engine=ready]').count(), 0);
     assert.match(await page.locator('main').innerText(), /Other spellings/);
     await context.close();

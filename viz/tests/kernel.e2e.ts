@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { close, hashOf, launch, type Open, open, settled } from './browser';
+import { appears, close, hashOf, launch, open, settled, type Open } from './browser';
 
 const TEXT = 'a: f32[64,64]; b: f32[64,64]; c = a @ b';
 
 async function shown(browser: Browser, more: Record<string, string> = {}, q = TEXT): Promise<Open> {
   const opened = await open(browser, hashOf({ mode: 'kernel', q, ...more }));
-  await opened.page.waitForSelector('#uops [role=option]');
+  await appears(opened.page, '#uops [role=option]');
   await settled(opened.page);
   return opened;
 }
@@ -76,7 +76,7 @@ describe('kernel', () => {
   test('a wrong text is refused under a caret', async () => {
     const opened = await shown(browser);
     await opened.page.fill('#box', 'a: f32[8]; b = a +');
-    await opened.page.waitForSelector('.box .refusal');
+    await appears(opened.page, '.box .refusal');
     await close(opened);
   });
 
@@ -132,7 +132,7 @@ describe('kernel', () => {
     const opened = await shown(browser, { opts: 'SPLIT 0 8, UNROLL 2 4', target: 'cuda' });
     const before = [await loops(opened.page), await opened.page.locator('#source').innerText()];
     const again = await open(browser, await opened.page.evaluate(() => location.hash));
-    await again.page.waitForSelector('#uops [role=option]');
+    await appears(again.page, '#uops [role=option]');
     await settled(again.page);
     assert.deepEqual([await loops(again.page), await again.page.locator('#source').innerText()], before);
     const names = await opened.page.getByLabel('Save').locator('option').allTextContents();
@@ -144,7 +144,7 @@ describe('kernel', () => {
   test('another kind of text is answered with an example', async () => {
     const opened = await open(browser, hashOf({ mode: 'kernel', q: '(2,3).permute(1,0)' }));
     await opened.page.locator('.elsewhere button').click();
-    await opened.page.waitForSelector('#uops [role=option]');
+    await appears(opened.page, '#uops [role=option]');
     await close(opened);
   });
 
@@ -157,7 +157,7 @@ describe('kernel', () => {
       const opened = await shown(browser, { opts }, text);
       const { page } = opened;
       await page.getByRole('button', { name: 'Run on WebGPU' }).click();
-      await page.waitForSelector('.runs [data-difference]', { timeout: 20_000 });
+      await appears(page, '.runs [data-difference]');
       const most = Number(await page.locator('.runs [data-difference]').getAttribute('data-difference'));
       assert.ok(most < 1e-4, `${most}`);
       assert.deepEqual(opened.faults, []);

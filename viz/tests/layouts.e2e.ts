@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { close, hashOf, launch, open, settled } from './browser';
+import { appears, close, hashOf, launch, open, settled } from './browser';
 
 const at = (q: string, more: Record<string, string> = {}): string => hashOf({ mode: 'layouts', q, ...more });
 const text = (page: Page, selector: string): Promise<string> => page.locator(selector).innerText();
@@ -37,10 +37,10 @@ describe('layouts', () => {
     const opened = await open(browser, at('composition((4,6):(1,7), 2:2)'));
     const { page, faults } = opened;
     await settled(page);
-    await page.waitForSelector('#result');
+    await appears(page, '#result');
     const b = page.getByRole('textbox', { name: 'B', exact: true });
     await b.fill('3:3');
-    await page.waitForSelector('.refusal');
+    await appears(page, '.refusal');
     assert.match(await text(page, '.refusal'), /is not a layout: the digits carry at 2, which does not divide 3/);
     assert.equal(await page.locator('#result').count(), 1);
     await b.fill('(4,'); // half a layout: what is typed stays
@@ -52,8 +52,8 @@ describe('layouts', () => {
     assert.deepEqual(faults, []);
     await close(opened);
     const linked = await open(browser, at('composition((4,6):(1,7), 3:3)'));
-    await linked.page.waitForSelector('.refusal');
-    await linked.page.waitForSelector('#operand-b'); // what can be drawn is
+    await appears(linked.page, '.refusal');
+    await appears(linked.page, '#operand-b'); // what can be drawn is
     await close(linked);
   });
 
@@ -116,7 +116,7 @@ describe('layouts', () => {
     const { page } = opened;
     await settled(page);
     await page.getByRole('button', { name: 'find the best' }).click();
-    await page.waitForSelector('#after');
+    await appears(page, '#after');
     assert.match(page.url(), /swz=5%2C0%2C5/);
     const captions = await page.locator('figcaption').allInnerTexts();
     assert.match(captions[0] ?? '', /^Before: 32-way bank conflicts, 1024 passes where 32 would do/);
@@ -124,7 +124,7 @@ describe('layouts', () => {
     await page.getByLabel('shift', { exact: true }).fill('3');
     await page.waitForFunction(() => /overlap/.test(document.querySelector('main .refusal')?.textContent ?? ''));
     await page.getByRole('button', { name: 'none', exact: true }).click();
-    await page.waitForSelector('#result');
+    await appears(page, '#result');
     await close(opened);
     const wrong = await open(browser, at('(4,4):(4,1)', { swz: 'a,b' }));
     await settled(wrong.page);
@@ -200,12 +200,12 @@ describe('layouts', () => {
     const opened = await open(browser, at('(1024,1024):(1024,1)'));
     const { page, faults } = opened;
     await settled(page);
-    await page.waitForSelector('#result');
+    await appears(page, '#result');
     assert.match(await text(page, '.answer'), /size 1048576/);
     await page.fill('#box', '(a + b*10) % 10');
-    await page.waitForSelector('.elsewhere');
+    await appears(page, '.elsewhere');
     await page.locator('.elsewhere button').first().click();
-    await page.waitForSelector('#result');
+    await appears(page, '#result');
     await page.fill('#box', 'n: 1..9; (n,4):(4,1)');
     await page.waitForFunction(() => /Its sizes have names/.test(document.querySelector('.answer')?.textContent ?? ''));
     assert.deepEqual(faults, []);

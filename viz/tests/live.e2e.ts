@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { close, folder, hashOf, launch, open, settled, violations } from './browser';
+import { appears, close, folder, hashOf, launch, open, settled, violations } from './browser';
 import { DIGITS_TRACE, loadTrace, traceDigits } from './traces';
 
 const PYTHON_PATH = process.env['STRATA_PYTHON_PATH'] ?? '../build/plain/python';
@@ -48,7 +48,7 @@ describe('live', () => {
     await page.getByLabel('Text', { exact: true }).last().selectOption('uops');
     assert.match(await page.locator('pre.scroll').innerText(), /UOps\.STORE/);
     await page.getByRole('button', { name: 'Graphs and schedules' }).click();
-    await page.waitForSelector('#tensors');
+    await appears(page, '#tensors');
     assert.match(await main.innerText(), /asked|shared|repeated/);
     const planned = readFileSync(digits, 'utf8').split('\n').filter((l) => l.includes('"event":"plan"') && !l.includes('"blocks":[]'));
     const plan = JSON.parse(planned[0] ?? '{}') as { graph: number; blocks: number[] };
@@ -106,7 +106,7 @@ describe('live', () => {
     const opened = await open(browser, hashOf({ mode: 'live', side: 'graph' }));
     const { page } = opened;
     await loadTrace(page, wide);
-    await page.waitForSelector('#tensors');
+    await appears(page, '#tensors');
     const nodes = /(\d+) of (\d+) nodes/.exec(await page.locator('main').innerText());
     assert.ok(Number(nodes?.[1]) >= 10_000 && nodes?.[1] === nodes?.[2], nodes?.[0] ?? 'no nodes');
     type Times = { draws: number[]; layout: number };

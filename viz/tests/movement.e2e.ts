@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { close, hashOf, launch, open, settled } from './browser';
+import { appears, close, hashOf, launch, open, settled } from './browser';
 
 const TWO = 'ShapeTracker.from_shape((3,2)).permute((1,0)).reshape((3,2))';
 
@@ -17,7 +17,7 @@ describe('movement', () => {
     const opened = await open(browser, hashOf({ mode: 'movement', q: TWO }));
     const { page } = opened;
     await settled(page);
-    await page.waitForSelector('#view-0');
+    await appears(page, '#view-0');
     assert.equal(await page.locator('.level canvas[id^=view-]').count(), 2);
     assert.match(await page.locator('.why').innerText(), /carries from dimension/);
     assert.match(await page.locator('main').innerText(), /\(\(\(\(\(ridx0\*2\)\+ridx1\)%3\)\*2\)\+\(\(\(ridx0\*2\)\+ridx1\)\/\/3\)\)/);
@@ -74,7 +74,7 @@ describe('movement', () => {
     const { page } = opened;
     await settled(page);
     await page.getByLabel('Argument of permute, step 1').fill('(1, 1)');
-    await page.waitForSelector('.box .refusal');
+    await appears(page, '.box .refusal');
     assert.match(await page.locator('.box .refusal').innerText(), /permute/);
     await close(opened);
   });

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { folder, hashOf, launch, PAGE } from './browser';
+import { appears, folder, hashOf, launch, PAGE } from './browser';
 import { DIGITS_TRACE, traceDigits } from './traces';
 
 const PROGRAM = process.env['STRATA_PROGRAM'] ?? '../build/plain/strata';
@@ -40,7 +40,7 @@ describe('serve', () => {
       page.on('pageerror', (e) => faults.push(e.message));
       page.on('request', (r) => (/^(data|blob):/.test(r.url()) || r.url().startsWith(url) ? undefined : faults.push(r.url())));
       await page.goto(url + hashOf({ mode: 'live' }));
-      await page.waitForSelector('[data-engine=ready]');
+      await appears(page, '[data-engine=ready]');
       const whole = join(kept.path, 'whole.jsonl');
       traceDigits(whole);
       const bytes = readFileSync(whole), half = bytes.indexOf('\n', bytes.length >> 1) + 1;
@@ -91,7 +91,7 @@ describe('serve', () => {
     assert.match(link, /^file:.*#mode=movement&q=/);
     const page = await (await browser.newContext()).newPage();
     await page.goto(execFileSync(PROGRAM, ['viz', '--no-open', 'view', '--shape', '3,2', '--permute', '1,0', '--reshape', '3,2'], { env }).toString().trim());
-    await page.waitForSelector('#view-1');
+    await appears(page, '#view-1');
     await page.context().close();
   });
 });

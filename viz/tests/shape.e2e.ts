@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { close, hashOf, launch, type Open, open, settled } from './browser';
+import { appears, close, hashOf, launch, open, settled, type Open } from './browser';
 
 /** The addresses of a picture, element by element as the keyboard's cursor finds them; null: masked. */
 async function cells(page: Page, rows: number, cols: number, id = 'elements'): Promise<(number | null)[][]> {
@@ -28,7 +28,7 @@ async function cells(page: Page, rows: number, cols: number, id = 'elements'): P
 
 async function shown(browser: Browser, q: string, more: Record<string, string> = {}): Promise<Open> {
   const opened = await open(browser, hashOf({ mode: 'shape', q, ...more }));
-  await opened.page.waitForSelector('#elements');
+  await appears(opened.page, '#elements');
   await settled(opened.page);
   return opened;
 }
@@ -113,7 +113,7 @@ describe('shape', () => {
     const opened = await shown(browser, '(3,4).permute((1,0))');
     const { page } = opened;
     const values = async (): Promise<string[]> => Promise.all((await page.locator('.dims input').all()).map((i) => i.inputValue()));
-    await page.waitForSelector('.dims input');
+    await appears(page, '.dims input');
     assert.deepEqual(await values(), ['4', '1', '0', '4', '3', '4', '0', '3']);
     await page.getByRole('button', { name: 'Move dimension 0 inwards' }).click();
     assert.equal(await box(page), 'View(shape=(3, 4), strides=(4, 1))');
@@ -138,10 +138,10 @@ describe('shape', () => {
       assert.equal(await page.locator('.bad').count(), 0);
     }
     await page.getByLabel('Mask end of dimension 0').fill('9');
-    await page.waitForSelector('.box .refusal');
+    await appears(page, '.box .refusal');
     assert.equal(await page.getByLabel('Mask end of dimension 0').inputValue(), '9');
     await page.fill('#box', 'View(shape=(2, 2), strides=(2,');
-    await page.waitForSelector('.box .refusal');
+    await appears(page, '.box .refusal');
     assert.equal(await page.locator('#elements').count(), 1);
     assert.deepEqual(opened.faults, []);
     await close(opened);
@@ -155,7 +155,7 @@ describe('shape', () => {
     await close(opened);
     const other = await open(browser, hashOf({ mode: 'shape', q: '((2,4),8):((1,16),2)' }));
     await other.page.locator('.elsewhere button').click();
-    await other.page.waitForSelector('#elements');
+    await appears(other.page, '#elements');
     await close(other);
   });
 

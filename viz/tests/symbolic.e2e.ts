@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { close, hashOf, launch, open, settled } from './browser';
+import { appears, close, hashOf, launch, open, settled } from './browser';
 
 const answer = async (page: Page): Promise<string | null> => {
   const box = page.locator('.verdict[data-pending=false]');
@@ -21,7 +21,7 @@ describe('symbolic', () => {
     const opened = await open(browser, hashOf({ mode: 'symbolic', q: 'n: 1..12; (n,3).permute(1,0)', at: 'n:4' }));
     const { page } = opened;
     await settled(page);
-    await page.waitForSelector('#at');
+    await appears(page, '#at');
     assert.match(await page.locator('main').innerText(), /\(3, n\)/);
     const slider = page.getByLabel('n', { exact: true });
     await slider.fill('7');
@@ -37,7 +37,7 @@ describe('symbolic', () => {
   test('sizes of an expression', async () => {
     const opened = await open(browser, hashOf({ mode: 'symbolic', q: 'i: 0..9; j: 0..9; n: 10..20; i*n + j', at: 'n:12' }));
     await settled(opened.page);
-    await opened.page.waitForSelector('#at');
+    await appears(opened.page, '#at');
     await opened.page.locator('#at').focus();
     for (const key of ['ArrowDown', 'ArrowDown']) await opened.page.keyboard.press(key);
     assert.match((await opened.page.locator('#at').getAttribute('aria-label')) ?? '', /address 12/);
@@ -68,7 +68,7 @@ describe('symbolic', () => {
     await opened.page.getByText("'many' is no number of elements").waitFor();
     await opened.page.getByLabel('Is it').selectOption('equal');
     await opened.page.getByLabel('Other').fill('(4,');
-    await opened.page.waitForSelector('.panel .refusal');
+    await appears(opened.page, '.panel .refusal');
     await close(opened);
   });
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { PUZZLES } from '../src/modes/tour/puzzles';
-import { close, hashOf, launch, open, type Open } from './browser';
+import { appears, close, hashOf, launch, open, type Open } from './browser';
 
 async function verdict(opened: Open): Promise<{ right: boolean; words: string }> {
   const box = opened.page.locator('.verdict[data-pending=false]');
@@ -26,7 +26,7 @@ describe('tour', () => {
       assert.equal((await verdict(opened)).right, false, puzzle.start);
       for (const solution of puzzle.solutions) {
         await opened.page.fill('#box', solution);
-        await opened.page.waitForSelector('.verdict.right', { timeout: 5000 });
+        await appears(opened.page, '.verdict.right');
       }
       await opened.page.fill('#box', puzzle.miss);
       await opened.page.waitForFunction(() => document.querySelector('.verdict[data-pending=false]:not(.right)') !== null);
@@ -38,7 +38,7 @@ describe('tour', () => {
 
   test('what cannot be read is no solution', async () => {
     const opened = await open(browser, hashOf({ mode: 'tour', puzzle: 'transpose', q: 'View(shape=(4, 3' }));
-    await opened.page.waitForSelector('.box .refusal');
+    await appears(opened.page, '.box .refusal');
     const { right, words } = await verdict(opened);
     assert.equal(right, false);
     // What is wrong with it is told once, below the box.
@@ -48,7 +48,7 @@ describe('tour', () => {
 
   test('solved puzzles are remembered', async () => {
     const opened = await open(browser, hashOf({ mode: 'tour', puzzle: 'transpose', q: '(3,4).permute(1,0)' }));
-    await opened.page.waitForSelector('.verdict.right');
+    await appears(opened.page, '.verdict.right');
     await opened.page.reload();
     await opened.page.getByText('1 of 12 solved').waitFor();
     await close(opened);
