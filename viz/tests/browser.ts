@@ -42,7 +42,7 @@ async function newPage(browser: Browser, wish: Wish): Promise<Page> {
   return page;
 }
 
-/** The page with a hash, its engine ready. It keeps nothing of an earlier test. */
+/** The page with a hash, its engine ready and its questions answered. It keeps nothing of an earlier test. */
 export async function open(browser: Browser, hash = '', wish: Wish = {}): Promise<Open> {
   const page = closed.get(browser)?.get(JSON.stringify(wish))?.pop() ?? (await newPage(browser, wish));
   const faults: string[] = [];
@@ -51,6 +51,7 @@ export async function open(browser: Browser, hash = '', wish: Wish = {}): Promis
   page.on('request', (r) => (/^(file|data|blob):/.test(r.url()) ? undefined : faults.push(`request: ${r.url()}`)));
   await page.goto(HOME + hash);
   await appears(page, '[data-engine=ready]');
+  await settled(page);
   return { page, faults };
 }
 
