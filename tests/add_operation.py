@@ -113,7 +113,7 @@ class Copy:
 
     def check_page(self):
         run("/usr/bin/python3", self.tree / "scripts/operations_page.py", **self.python)
-        row = "| `sech()` (`hyperbolic_secant`) | real | in place | none: 1 / np.cosh(x) | The hyperbolic secant, 1 / cosh(x). |"
+        row = "| `sech()` (`hyperbolic_secant`) | real | in place | `1 / np.cosh(x)` | The hyperbolic secant, 1 / cosh(x). |"
         page = (self.tree / "docs/operations.md").read_text()
         assert row in page, re.findall(r"^.*sech.*$", page, re.M)
 
