@@ -55,10 +55,15 @@ export async function open(browser: Browser, hash = '', wish: Wish = {}): Promis
   return { page, faults };
 }
 
-/** Waits until an element is there and has a size. NOTE: it looks at each frame; Playwright's waitForSelector() twice a second. */
-export async function appears(page: Page, selector: string): Promise<void> {
-  const isShown = (of: string): boolean => [...document.querySelectorAll(of)].slice(0, 1).some((e) => e.getClientRects().length > 0);
-  await page.waitForFunction(isShown, selector, { timeout: 20_000 });
+/** Waits until an element is visible, as Playwright says it. NOTE: it looks at each frame; waitForSelector() twice a second. */
+export async function appears(page: Page, selector: string, timeout = 20_000): Promise<void> {
+  const isVisible = (of: string): boolean => {
+    const element = document.querySelector(of);
+    if (element === null) return false;
+    const box = element.getBoundingClientRect();
+    return box.width > 0 && box.height > 0 && getComputedStyle(element).visibility === 'visible';
+  };
+  await page.waitForFunction(isVisible, selector, { timeout });
 }
 
 /** Empties the page, and keeps it for the next test. */

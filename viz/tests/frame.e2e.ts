@@ -208,7 +208,7 @@ describe('frame', () => {
       };
     });
     await page.goto(HOME);
-    await appears(page, '#picture');
+    await appears(page, '#picture', 5000);
     assert.equal(await page.locator('[data-engine=ready]').count(), 0);
     assert.match(await page.locator('main').innerText(), /Other spellings/);
     await context.close();

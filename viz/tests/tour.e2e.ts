@@ -26,7 +26,7 @@ describe('tour', () => {
       assert.equal((await verdict(opened)).right, false, puzzle.start);
       for (const solution of puzzle.solutions) {
         await opened.page.fill('#box', solution);
-        await appears(opened.page, '.verdict.right');
+        await appears(opened.page, '.verdict.right', 5000);
       }
       await opened.page.fill('#box', puzzle.miss);
       await opened.page.waitForFunction(() => document.querySelector('.verdict[data-pending=false]:not(.right)') !== null);
