@@ -120,14 +120,13 @@ DType result_dtype(Ops op, std::span<const DType> operands, DType to) {
 }
 
 Ops combining_op(Ops op) {
+  STRATA_ASSERT(is_reduce(op), spec_name(op), " is not a reduction");
   switch (op) {
     case Ops::SUM: return Ops::ADD;
     case Ops::PROD: return Ops::MUL;
     case Ops::REDUCE_MAX: return Ops::MAX;
-    case Ops::REDUCE_MIN: return Ops::MIN;
-    default: break;
+    default: return Ops::MIN;
   }
-  STRATA_ASSERT(false, spec_name(op), " is not a reduction");
 }
 
 }  // namespace strata

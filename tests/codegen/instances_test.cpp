@@ -23,7 +23,7 @@ Target with_instances() {
   out.instances = true;
   return out;
 }
-Kernel compiled(std::string_view text, std::string_view opts) {
+Kernel instance_kernel(std::string_view text, std::string_view opts) {
   return compile_kernel(parse_kernel(text).kernel, with_instances(), parse_opts(opts));
 }
 
@@ -55,7 +55,7 @@ void check_meaning(const Kernel& k, const KernelValues& values) {
 std::string source_of(const Kernel& k) { return uops_to_cstyle(OpenCLLanguage(), "k", k.uops); }
 
 TEST(Instances, ATurnIsAnInstance) {
-  const Kernel k = compiled("a: f32[12,4]; b: f32[12,4]; c = a + b", "PARALLEL 0");
+  const Kernel k = instance_kernel("a: f32[12,4]; b: f32[12,4]; c = a + b", "PARALLEL 0");
   EXPECT_EQ(source_of(k),
             "__kernel void k(__global float* restrict data0, __global const float* restrict data1, "
             "__global const float* restrict data2) {\n"
@@ -75,7 +75,7 @@ TEST(Instances, ATurnIsAnInstance) {
 
 TEST(Instances, PassesAreNamed) {
   std::string passes;
-  for (const auto& [name, seconds] : compiled("a: f32[4]; c = a*2", "PARALLEL 0").times) passes += name + " ";
+  for (const auto& [name, seconds] : instance_kernel("a: f32[4]; c = a*2", "PARALLEL 0").times) passes += name + " ";
   EXPECT_EQ(passes, "opts lower bounds linearize instances verify ");
 }
 
@@ -87,7 +87,7 @@ TEST(Instances, WithoutAParallelLoopTheListStays) {
 }
 
 TEST(Instances, ReductionsStandInTheirInstance) {
-  const Kernel k = compiled("a: f32[6,7]; b: f32[7,5]; c = a @ b", "PARALLEL 0, UNROLL 2 7");
+  const Kernel k = instance_kernel("a: f32[6,7]; b: f32[7,5]; c = a @ b", "PARALLEL 0, UNROLL 2 7");
   EXPECT_EQ(count(k.uops, UOps::SPECIAL), 1U);
   EXPECT_EQ(count(k.uops, UOps::LOOP), 1U);
   check_meaning(k, {});
@@ -96,14 +96,14 @@ TEST(Instances, ReductionsStandInTheirInstance) {
 // A vector of 4 and a rest of 3 elements: these are for the last instance, once.
 TEST(Instances, WhatIsLeftOverIsMadeOnce) {
   const std::string text = "a: f32[11]; a = a + 1";
-  check_meaning(compiled(text, "LANES 0 4, PARALLEL 0"), {});
-  check_meaning(compiled(text, "UPCAST 0 4, PARALLEL 0"), {});
+  check_meaning(instance_kernel(text, "LANES 0 4, PARALLEL 0"), {});
+  check_meaning(instance_kernel(text, "UPCAST 0 4, PARALLEL 0"), {});
 }
 
 TEST(Instances, SymbolicSizesOfNoTurnToo) {
   const std::string in_place = "n: 0..20; a: f32[n]; a = a*2 + 1";
   for (const char* opts : {"PARALLEL 0", "UPCAST 0 4, PARALLEL 0", "LANES 0 8, PARALLEL 0"}) {
-    const Kernel k = compiled(in_place, opts);
+    const Kernel k = instance_kernel(in_place, opts);
     EXPECT_FALSE(k.parallel->is_number());
     ASSERT_EQ(k.variables.size(), 1U);
     EXPECT_EQ(k.variables[0].name(), "n");
@@ -113,24 +113,25 @@ TEST(Instances, SymbolicSizesOfNoTurnToo) {
 }
 
 TEST(Instances, SizesOfSeveralVariables) {
-  const Kernel k = compiled("n: 0..4; m: 1..5; a: f32[n*m+1,3]; c = a.sum(1)", "PARALLEL 0");
+  const Kernel k = instance_kernel("n: 0..4; m: 1..5; a: f32[n*m+1,3]; c = a.sum(1)", "PARALLEL 0");
   for (std::int64_t n = 0; n <= 4; ++n)
     for (std::int64_t m = 1; m <= 5; ++m) check_meaning(k, {{"n", n}, {"m", m}});
 }
 
 TEST(Instances, ManySegments) {
-  const Kernel k = compiled("n: 0..9; a: f32[n,10]; c = a*a; d = a.sum(1)", "LANES 1 4, PARALLEL 0");
+  const Kernel k = instance_kernel("n: 0..9; a: f32[n,10]; c = a*a; d = a.sum(1)", "LANES 1 4, PARALLEL 0");
   for (std::int64_t n = 0; n <= 9; ++n) check_meaning(k, {{"n", n}});
 }
 
 TEST(Instances, NamesOfTheKernelStay) {
-  const Kernel k = compiled("gidx0: 1..6; a: f32[gidx0]; c = a*2", "PARALLEL 0");
+  const Kernel k = instance_kernel("gidx0: 1..6; a: f32[gidx0]; c = a*2", "PARALLEL 0");
   EXPECT_TRUE(has(k.uops.text(), "('gidx0x', 0, 6)")) << k.uops.text();
   for (std::int64_t n = 1; n <= 6; ++n) check_meaning(k, {{"gidx0", n}});
 }
 
 TEST(Instances, ScratchMemoryIsTheInstances) {
-  const Kernel k = compiled("a: f32[8,8]; b: f32[8,8]; c = a @ b", "SPLIT 0 4, SPLIT 1 4, PARALLEL 0, STAGE 1 2");
+  const Kernel k =
+      instance_kernel("a: f32[8,8]; b: f32[8,8]; c = a @ b", "SPLIT 0 4, SPLIT 1 4, PARALLEL 0, STAGE 1 2");
   ASSERT_EQ(count(k.uops, UOps::DEFINE_LOCAL), 1U);
   check_meaning(k, {});
   const std::string opencl = source_of(k);
