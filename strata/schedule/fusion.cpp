@@ -11,6 +11,7 @@
 #include "strata/base/interrupt.h"
 #include "strata/base/small_vec.h"
 #include "strata/base/walk.h"
+#include "strata/schedule/contraction.h"
 #include "strata/schedule/domain.h"
 #include "strata/schedule/recompute.h"
 
@@ -41,6 +42,7 @@ struct FusionGroup {
   std::vector<AxisSet> rows;  // for each reduction that does not depend on all output axes: those on which it depends
   std::size_t nodes = 0;
   bool is_part = false;  // the kernel computes a part of a CONCAT
+  bool has_contraction = false;
 };
 
 /// A use of a node by a kernel: the axes on which each dimension of the node depends, and the axes whose loops are
@@ -64,7 +66,6 @@ struct Use {
 };
 
 bool is_one(const Int& size) { return size == Int(1); }
-double count_of(const Int& size) { return static_cast<double>(std::max<std::int64_t>(size.vmax(), 1)); }
 
 /// The product of the trip counts of the loops over `axes`.
 double trip_count(AxisSet axes, const FusionGroup& group) {
@@ -181,8 +182,9 @@ class Fusing {
   }
 
   void note_cost(const LazyNode& n) {
-    if (is_reduce(n.op) || is_forced(n)) return;
-    if (recomputed_.contains(&n)) return;
+    const bool is_memory = is_forced(n) || recomputed_.contains(&n);
+    reads_.note(n, is_memory);
+    if (is_reduce(n.op) || is_memory) return;
     double cost = is_pointwise(n.op) ? op_cost(n.op) : 0;
     for (const LazyOp& s : needed(n))
       if (const auto it = info_.find(s.node()); it != info_.end()) cost += passed_cost(*s.node(), n, it->second.cost);
@@ -231,11 +233,16 @@ class Fusing {
       const FusionGroup& group = groups_[at.group];
       if (group.nodes >= options_.most_nodes) return Boundary::large;
       if (is_reduce(n.op) && !fits(n, at, group)) return Boundary::unaligned;
+      if (is_second_contraction(n, group)) return Boundary::contraction;
       if (!is_reduce(n.op) && info.cost * (repetitions(n, at, group) - 1) > kMemoryCost) return Boundary::repeated;
     }
     const bool differently = is_reduce(n.op) && std::any_of(info.uses.begin(), info.uses.end(),
                                                             [&](const Use& at) { return !at.reads_as(info.uses[0]); });
     return differently ? Boundary::unaligned : Boundary::none;
+  }
+
+  bool is_second_contraction(const LazyNode& n, const FusionGroup& group) const {
+    return group.has_contraction && is_reduce(n.op) && reads_.is_contraction(n);
   }
 
   static std::size_t owners(const Info& info) {
@@ -273,21 +280,9 @@ class Fusing {
       depends |= group.together[static_cast<std::size_t>(std::countr_zero(left))];
     return (at.scope | depends) & (2 * std::bit_floor(depends) - 1);
   }
-  /// The number of elements that a reduction combines into one.
-  static double reduced_count(const LazyNode& n) {
-    double out = 1;
-    for (const std::int64_t axis : std::get<Axes>(n.arg))
-      out *= count_of(n.src[0].shape()[static_cast<std::size_t>(axis)]);
-    return out;
-  }
   /// How often the loops on which `n` depends visit an element: more than once for overlapping windows.
   static double overlaps(const LazyNode& n, const Use& at, const FusionGroup& group) {
     return std::max(trip_count(at.depends(), group) / elements(n), 1.0);
-  }
-  static double elements(const LazyNode& n) {
-    double out = 1;
-    for (const Int& size : n.shape) out *= count_of(size);
-    return out;
   }
 
   /// True iff the loops of the kernel have a place for the reduction `n` where each of its elements is computed (about)
@@ -390,7 +385,8 @@ class Fusing {
         std::count_if(info.uses.begin(), info.uses.end(), [&](const Use& a) { return a.group == at->group; }) == 1;
     const FusionGroup& group = groups_[at->group];
     if (!is_alone || group.nodes >= options_.most_nodes || !(group.root->shape == n.shape) ||
-        (group.is_part && info.uses.size() > 1) || (info.uses.size() > 1 && is_reduce(n.op) && !fits(n, *at, group)))
+        is_second_contraction(n, group) || (group.is_part && info.uses.size() > 1) ||
+        (info.uses.size() > 1 && is_reduce(n.op) && !fits(n, *at, group)))
       return std::nullopt;
     if (!std::equal(at->dims.begin(), at->dims.end(), group.dims.begin(), group.dims.end())) return std::nullopt;
     return at->group;
@@ -441,6 +437,7 @@ class Fusing {
   }
   void enter_reduction(const LazyNode& n, Use& at) {
     FusionGroup& group = groups_[at.group];
+    group.has_contraction = group.has_contraction || reads_.is_contraction(n);
     const AxisSet depends = at.depends();
     if ((group.outputs & ~depends) != 0) group.rows.push_back(depends);
     Info& info = info_.at(&n);
@@ -498,13 +495,14 @@ class Fusing {
   std::unordered_map<const LazyNode*, Info> info_;
   std::unordered_set<const LazyNode*> recomputed_;  // nodes that earlier rounds found: to be materialized
   std::vector<FusionGroup> groups_;
+  ElementsRead reads_;
 };
 
 }  // namespace
 
 std::string_view to_string(Boundary why) {
-  constexpr std::array<std::string_view, 7> names = {"none",     "asked",     "contiguous", "shared",
-                                                     "repeated", "unaligned", "large"};
+  constexpr std::array<std::string_view, 8> names = {"none",     "asked",     "contiguous", "shared",
+                                                     "repeated", "unaligned", "large",      "contraction"};
   return names[static_cast<std::size_t>(why)];
 }
 

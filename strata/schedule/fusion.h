@@ -20,6 +20,9 @@
 //   unaligned    a reduction that the kernel's loops would compute too often: over rows that do not nest with those of
 //                the kernel's other reductions, over overlapping windows, or inside of the loops of another reduction;
 //                or one whose uses read different elements in the same iteration
+//   contraction  its kernel contains another contraction: a reduction that reads each of its elements many times, such
+//                as a product of matrices or a convolution. A contraction is fast with a register tile of its own,
+//                which two contractions in one kernel cannot have
 //   large        its kernel would have too many nodes
 #pragma once
 
@@ -34,7 +37,7 @@
 namespace strata {
 
 /// Why a node is materialized; none: it is fused.
-enum class Boundary : std::uint8_t { none, asked, contiguous, shared, repeated, unaligned, large };
+enum class Boundary : std::uint8_t { none, asked, contiguous, shared, repeated, unaligned, large, contraction };
 /// The name of the enumerator: "asked".
 std::string_view to_string(Boundary why);
 

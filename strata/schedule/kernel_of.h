@@ -32,7 +32,8 @@ ScheduleItem kernel_of(const std::vector<Stored>& stored,
 /// Merges kernels that have the same shape, share an input and are at the same level, into one kernel with several
 /// stores, so that the input is read once. The level of an item is the length of the longest chain of items in front of
 /// it, so that no item depends on another one of its level. Kernels of parts of a CONCAT, copies and shared memory are
-/// not merged. Returns the items by level, and in their order within a level.
+/// not merged, nor two kernels with a contraction each (contraction.h). Returns the items by level, and in their order
+/// within a level.
 /// @param most_nodes the most nodes of a merged kernel: the sum over the kernels that it is merged of
 std::vector<ScheduleItem> joined(std::vector<ScheduleItem> items, std::size_t most_nodes);
 

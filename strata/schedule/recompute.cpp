@@ -4,18 +4,14 @@
 #include <array>
 #include <unordered_map>
 
+#include "strata/schedule/contraction.h"
+
 namespace strata {
 
 namespace {
 
 constexpr double kAsOften = 0.99, kOnce = 1.01;  // 1, up to rounding
 constexpr int kMostSteps = 256;                  // from two users up to their common node
-
-double elements(const LazyNode& n) {
-  double out = 1;
-  for (const Int& size : n.shape) out *= static_cast<double>(std::max<std::int64_t>(size.vmax(), 1));
-  return out;
-}
 
 class Recomputation {
  public:

@@ -68,6 +68,32 @@ TEST(Schedule, ReductionsTakeElementsBeforeAndAfter) {
   EXPECT_EQ(kernels({matmul(exp(x), w)}), 2U);          // as is each exp, which is expensive
 }
 
+TEST(Schedule, AKernelHasAtMostOneContraction) {
+  const LazyOp x = memory({32, 64}), v = memory({64, 32}), w = memory({64, 32});
+  const std::vector<ScheduleItem> items = scheduled({matmul(x, v) + exp(matmul(x, w))});
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(items[0].why, Boundary::contraction);
+  EXPECT_EQ(kernels({matmul(x, v), matmul(x, w)}), 2U);        // nor are two kernels with one each joined
+  EXPECT_EQ(kernels({matmul(x, v), exp(matmul(x, v))}), 1U);   // the one product is stored beside
+  EXPECT_EQ(kernels({sum(x, 1) + sum(x * x, 1)}), 1U);         // reductions that read each element once
+  EXPECT_EQ(kernels({sum(x, 1) + sum(matmul(x, v), 1)}), 2U);  // a product is not inside of another reduction
+  EXPECT_EQ(kernels({matmul(x, v) + like(sum(x, 1), memory({32, 32}))}), 1U);  // one, and a reduction of rows
+  const LazyOp a = memory({8, 32}), b = memory({32, 8}), c = memory({32, 8});
+  EXPECT_EQ(kernels({matmul(a, b) + matmul(a, c)}), 1U);  // so small that each element is read four times
+  const LazyOp s = memory({32, 16}), t = memory({16, 32}), u = memory({16, 32});
+  EXPECT_EQ(kernels({matmul(s, t) + matmul(s, u)}), 1U);  // sums of 16 cost less than memory
+}
+
+TEST(Schedule, ContractionsOfWhatIsComputed) {
+  const LazyOp x = memory({32, 64}), w = memory({64, 16}), scale = memory({64});
+  const LazyOp scaled = x * scale.reshape({1, 64}).expand({32, 64});
+  EXPECT_EQ(kernels({matmul(scaled, w) + matmul(x, w)}), 2U);
+  EXPECT_EQ(kernels({matmul(exp(scaled), w) + matmul(x, w)}), 3U);  // exp is materialized, and read as memory
+  // Sums of what is computed of no memory are none.
+  const LazyOp numbers = LazyOp::iota(dtypes::float32, ShapeTracker::from_shape({32, 64}));
+  EXPECT_EQ(kernels({sum(numbers, 1) + sum(numbers * numbers, 1)}), 1U);
+}
+
 TEST(Schedule, WhatSeveralKernelsUseIsSharedWhereItIsDear) {
   const LazyOp x = memory({8, 16});
   const LazyOp expensive = exp(exp(x)), cheap = x + x;
