@@ -2,6 +2,8 @@
 
 #include "strata/codegen/coordinates.h"
 
+#include <optional>
+
 #include "strata/base/fork.h"
 
 namespace strata {
@@ -21,6 +23,22 @@ Coordinates padded(Coordinates at, const Padding& padding, const Ints& below) {
     for (Expr& e : at.idxs) e = simplify_under(e, at.valid);
   at.is_zero = true;
   return at;
+}
+
+/// The index of a RESHAPE's operand, if the shapes differ in dimensions of size 1 alone; else nothing. An index outside
+/// of the shape, of a padded axis, stays one.
+std::optional<std::vector<Expr>> without_ones(const Ints& above, const std::vector<Expr>& idxs, const Ints& below) {
+  std::vector<Expr> out(below.size(), Expr(0));
+  std::size_t a = 0, b = 0;
+  while (true) {
+    while (a < above.size() && above[a] == Int(1)) ++a;
+    while (b < below.size() && below[b] == Int(1)) ++b;
+    if (a == above.size() || b == below.size()) break;
+    if (!(above[a] == below[b])) return std::nullopt;
+    out[b++] = idxs[a++];
+  }
+  if (a < above.size() || b < below.size()) return std::nullopt;
+  return out;
 }
 
 }  // namespace
@@ -54,6 +72,12 @@ Coordinates moved(const LazyNode& n, Coordinates at, const ShapeTracker& simple)
       return at;
     }
     case Ops::PAD: return padded(std::move(at), std::get<Padding>(n.arg), below);
+    case Ops::RESHAPE:
+      if (std::optional<std::vector<Expr>> same_sizes = without_ones(n.shape, at.idxs, below)) {
+        at.idxs = *std::move(same_sizes);
+        return at;
+      }
+      [[fallthrough]];
     default: at.idxs = unravel(simple.expr_idxs(at.idxs).index, below); return at;
   }
 }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "strata/codegen/nests.h"
+#include "strata/codegen/packed_windows.h"
 #include "strata/codegen/register_tile.h"
 #include "strata/codegen/rows.h"
 #include "strata/codegen/split_reduce.h"
@@ -30,13 +31,6 @@ constexpr double kStreamedShare = 0.125;         // the least share of kWorthStr
 constexpr std::int64_t kWorthCutting = 8;        // fewest iterations without conditions that a CUT must yield
 constexpr double kWorthGathering = 4;            // operations per element worth 1 in the score of output_lanes()
 
-/// How one access moves along one axis.
-struct Stride {
-  bool is_linear = true;
-  std::int64_t by = 0;   ///< elements per iteration, if linear
-  bool guarded = false;  ///< whether its condition depends on the axis
-};
-
 /// The target for analysis: lowering keeps one loop per axis.
 Target as_written(Target target) {
   target.reassociate = true;
@@ -59,6 +53,11 @@ class Choice {
 
   std::vector<Opt> opts() {
     merge_axes();
+    if (pack_windows()) {
+      streams();
+      threads(false);
+      return std::move(opts_);
+    }
     cut_guards();
     if (const std::optional<Opt> order = rows_outside(plain_.graph, axes_, counters_)) {
       axes_.apply(*order);
@@ -337,6 +336,15 @@ class Choice {
     if (axes_.groups().size() == 1) unroll_windows(body * n);
   }
 
+  /// Packs the loads of a convolution (packed_windows.h). False where that does not pay.
+  bool pack_windows() {
+    if (lanes() < 2 || axes_.groups().size() != 1 || keeps_order(0)) return false;
+    const std::vector<Opt> chosen = packed_windows(kernel_, axes_, plain_, strides_, lanes(), target_);
+    axes_.apply(chosen);
+    opts_.insert(opts_.end(), chosen.begin(), chosen.end());
+    return !chosen.empty();
+  }
+
   /// Applies best_tile() (register_tile.h) to a kernel with one group of reductions. False where a tile does not pay.
   bool register_tile() {
     if (axes_.groups().size() != 1 || axes_.groups()[0].count == 0) return false;
@@ -541,7 +549,8 @@ class Choice {
         if (!(s.shape()[whole.dims[k]] == whole.sizes[k])) return false;
     return true;
   }
-  void threads() {
+  /// @param reorders whether an axis that is not the outermost one may become it
+  void threads(bool reorders = true) {
     std::int64_t work = 1;
     for (const LoopAxis& axis : axes_.axes()) {
       const std::int64_t n = axis.size.is_number() ? axis.size.value() : kUnknownSize;
@@ -550,6 +559,7 @@ class Choice {
     if (work < kWorkForThreads) return;
     const std::vector<std::size_t> now = axes_.order();
     for (const std::size_t a : now) {
+      if (!can_be_parallel(a) && !reorders) return;
       if (!can_be_parallel(a)) continue;
       if (a != now[0]) {
         Opt order{Opt::Kind::REORDER, 0, 0, 0, {a}};

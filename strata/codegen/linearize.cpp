@@ -294,7 +294,10 @@ class Linearizing {
       }
       const std::size_t id = top.order[top.next++];
       if (id < nodes_.size()) {
-        emit(nodes_[id]);
+        if (is_lazy(top.block))
+          waiting_.insert(nodes_[id]);
+        else
+          emit(nodes_[id]);
       } else {
         begin(id - nodes_.size());
         open.push_back({id - nodes_.size(), sorted(id - nodes_.size()), 0});
@@ -345,7 +348,25 @@ class Linearizing {
     list_.add(UOps::ENDLOOP, dtypes::none, {in_list(loops_[loop])}, {}, false);
   }
 
+  /// True iff the UOps of a loop wait until an accumulator needs them: in a loop without loops and stores, that is the
+  /// order in which the fewest values live.
+  bool is_lazy(std::size_t block) {
+    if (block == kRoot || ends_[block].empty()) return false;
+    const auto [it, is_new] = lazy_.try_emplace(block, false);
+    if (is_new)
+      it->second = std::all_of(items_[block].begin(), items_[block].end(),
+                               [&](std::size_t id) { return id < nodes_.size() && nodes_[id].op() != UOps::STORE; });
+    return it->second;
+  }
+  /// Emits `root`, after what it needs, unless that is done.
+  void emit_waiting(UOp root) {
+    detail::walk(
+        root, [&](UOp u) { return waiting_.erase(u) != 0; },
+        [](UOp u, std::size_t k) { return k < u.src().size() ? source(u, k) : UOp(); }, [&](UOp u) { emit(u); });
+  }
+
   UOp combined(Ops op, UOp total, UOp value) {
+    emit_waiting(value);
     const bool is_product = value.op() == UOps::ALU && value.alu() == Ops::MUL;
     if (op == Ops::ADD && contract_ && is_product && value.dtype().is_float()) {
       const UOp operands[] = {in_list(value.src(0)), in_list(value.src(1)), total};
@@ -395,6 +416,8 @@ class Linearizing {
   std::unordered_map<UOp, const std::vector<UOp>*> pinned_;  // by LOAD
   std::unordered_map<UOp, const std::vector<UOp>*> staged_;  // by DEFINE_LOCAL: the loops around the code that fills it
   std::unordered_map<UOp, UOp> around_;                      // by loop: the loop directly around it
+  std::unordered_map<std::size_t, bool> lazy_;               // by loop
+  std::unordered_set<UOp> waiting_;
   std::unordered_map<UOp, UOp> listed_;
   UOpGraph list_;
 };

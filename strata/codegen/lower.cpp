@@ -190,7 +190,8 @@ class Lowering {
                    what, "buffer ", stage.slot, " has a symbolic size, and loops may have no iteration");
       std::vector<UOp> around;
       const std::vector<OutsideCoordinate> outside = outside_of(stage, axes_, axes, nest, around);
-      const Tile tile = plan_tile(n, stage.slot, axes_, axes, outside, what);
+      const Tile tile = plan_tile(n, stage.slot, axes_, axes, outside,
+                                  vector_lanes(out_.buffers[static_cast<std::size_t>(stage.slot)].dtype), what);
       const IndexedNode key{tile.load, {tile.base, 1, false}};
       auto it = tiles_.find(key);
       if (it == tiles_.end() || !(it->second.tile.extent == tile.extent) || it->second.around != around) {
@@ -202,13 +203,18 @@ class Lowering {
     }
   }
 
+  /// The lanes of the vectors that fill scratch memory.
+  std::int64_t vector_lanes(DType dtype) const {
+    return std::max<std::int64_t>(target_.vector_bytes / static_cast<std::int64_t>(dtype.itemsize()), 1);
+  }
+
   /// Makes the scratch memory of `tile`, and the loops (inside of `around`) that fill it.
   UOp fill(const Tile& tile, const std::vector<UOp>& around) {
     const std::string name = name_beside(out_.variables, detail::message("temp", out_.staged.size()));
     const DType dtype = tile.load->dtype;
     const UOp local = out_.graph.add(UOps::DEFINE_LOCAL, dtype.pointer(), {}, Local{name, tile.size()});
     out_.staged.push_back({local, around});
-    const std::int64_t most = target_.vector_bytes / static_cast<std::int64_t>(dtype.itemsize());
+    const std::int64_t most = vector_lanes(dtype);
     Nest nest;
     nest.loops = around;
     Coordinates at{tile.base, 1, false};
@@ -227,14 +233,15 @@ class Lowering {
         nest.lanes = nests_.lanes(detail::message("lane_", name), static_cast<int>(most));
         t += nest.lanes->variable;
       }
-      at.idxs[d] += t;
+      at.idxs[d] += t * tile.unit[d];
       address += t * tile.stride[d];
     }
+    const ShapeTracker& source = tile.map.source;
     std::vector<Expr> inside;
     for (std::size_t d = 0; d < at.idxs.size(); ++d)
-      inside.push_back(at.idxs[d] < tile.load->shape[d].expr());  // a tile may reach beyond the shape of a padded axis
+      inside.push_back(at.idxs[d] < source.shape()[d].expr());  // a tile may reach beyond the shape of a padded axis
     at.valid = all_of(inside);
-    UOp value = load({tile.load, at});
+    UOp value = load_from(*tile.load, source, at);
     if (nest.lanes != nullptr) value = ops_.widened(value, nest.lanes->count);
     note_access(-1, true, address, 1, tile.size(), {});
     put(local, {address, 1}, value, nest, nest.lanes);
@@ -243,9 +250,7 @@ class Lowering {
 
   /// A load of a staged buffer, from its scratch memory.
   UOp load_staged(const IndexedNode& k, const Staged& staged) {
-    Expr address = 0;
-    for (std::size_t d = 0; d < k.at.idxs.size(); ++d)
-      address += (k.at.idxs[d] - staged.tile.base[d]) * staged.tile.stride[d];
+    Expr address = staged.tile.address(k.at.idxs);
     // Indices below a PAD are simplified under its condition, and may be outside of the tile where the condition is
     // false.
     Expr valid = 1;
@@ -412,11 +417,14 @@ class Lowering {
   }
 
   UOp load(const IndexedNode& k) {
-    const LazyNode& n = *k.node;
+    return load_from(*k.node, simplified(*k.node, std::get<BufferArg>(k.node->arg).st), k.at);
+  }
+  /// The element of the buffer of the LOAD `n` that `st` has at `where`.
+  UOp load_from(const LazyNode& n, const ShapeTracker& st, const Coordinates& where) {
     const BufferArg& arg = std::get<BufferArg>(n.arg);
-    const IndexExprs at = simplified(n, arg.st).expr_idxs(k.at.idxs);
-    Expr valid = at.valid && k.at.valid;
-    if (!arg.size.is_number()) valid = valid && nests_.have_iterations(k.at.around, at.index);
+    const IndexExprs at = st.expr_idxs(where.idxs);
+    Expr valid = at.valid && (is_anywhere(arg, at, where) ? Expr(1) : where.valid);
+    if (!arg.size.is_number()) valid = valid && nests_.have_iterations(where.around, at.index);
     valid = valid && kept_inside(arg, {at.index, valid}, pin_at_);
     if (valid.constant() == 0) return out_.graph.constant(n.dtype, 0);
     const Expr index = valid.constant() ? at.index : simplify_under(at.index, valid);
@@ -427,6 +435,14 @@ class Lowering {
     for (std::size_t u = before; pinned && u < out_.graph.size(); ++u)
       if (out_.graph[u].op() == UOps::LOAD) out_.pinned.push_back({out_.graph[u], pin_loops_});
     return value;
+  }
+  /// True iff one element serves all lanes, of which some need none (a padded axis), and is always there: loaded
+  /// without a condition it is no vector.
+  bool is_anywhere(const BufferArg& arg, const IndexExprs& at, const Coordinates& where) const {
+    if (where.is_zero || !pin_loops_.empty() || !arg.size.is_number()) return false;
+    if (nests_.lanes_of(where.valid, where.valid) == nullptr || nests_.lanes_of(at.index, at.valid) != nullptr)
+      return false;
+    return at.index.vmin() >= 0 && at.index.vmax() < arg.size.value();
   }
   /// Loads at an index that may depend on lanes: one vector load where the lanes are contiguous, else a load per lane.
   UOp get_all(UOp pointer, const IndexExprs& at, DType dtype, bool cachable = true) {

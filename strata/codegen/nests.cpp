@@ -134,7 +134,10 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
     std::size_t depth, order, axis, part;
   };
   std::vector<Open> open;
+  std::vector<std::pair<Variable, int>> along_lanes;  // copies of the axis with the lanes
   for (std::size_t k = 0; k < axes.size(); ++k) {
+    const std::size_t copies = out.copies.size();
+    const Lanes* lanes = out.lanes;
     const Segment& segment = segments_of(axes[k])[segments[k]];
     out.axes.push_back({axes[k], segment.begin.expr(), {}});
     std::size_t depth = 0;
@@ -149,7 +152,14 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
         unrolled_part(segment.parts[p], detail::message("a", axes[k], "s", segments[k], "p", p), outer_lanes,
                       out.axes[k].parts[p].first, out);
     }
+    if (out.lanes == lanes) continue;
+    const auto first = out.copies.begin() + static_cast<std::ptrdiff_t>(copies);
+    along_lanes.assign(first, out.copies.end());
+    out.copies.erase(first, out.copies.end());
   }
+  // Last, so that they change fastest: what their vectors share, a broadcast element, is used at once and needs no
+  // register for long.
+  out.copies.insert(out.copies.end(), along_lanes.begin(), along_lanes.end());
   std::sort(open.begin(), open.end(), [](const Open& a, const Open& b) {
     return std::tie(a.depth, a.order, a.part) < std::tie(b.depth, b.order, b.part);
   });

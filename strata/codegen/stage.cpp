@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <unordered_set>
 
 namespace strata {
@@ -14,7 +15,8 @@ namespace {
 
 class TileWalk {
  public:
-  TileWalk(int slot, const KernelAxes& axes, const std::string& what) : slot_(slot), axes_(axes), what_(what) {}
+  TileWalk(int slot, const KernelAxes& axes, std::int64_t lanes, const std::string& what)
+      : slot_(slot), axes_(axes), lanes_(lanes), what_(what) {}
 
   Tile run(const LazyNode& store, std::span<const std::size_t> of, std::span<const OutsideCoordinate> idxs) {
     std::vector<Expr> at(store.shape.size(), Expr(0));
@@ -104,19 +106,21 @@ class TileWalk {
     if (std::get<BufferArg>(n.arg).slot != slot_) return;
     STRATA_CHECK(at.valid.constant() && *at.valid.constant() != 0, domain, what_, "buffer ", slot_,
                  " is loaded under the condition ", at.valid.render());
+    const std::vector<Expr> found = map_of(n).at(at.idxs);
     const bool is_same =
-        load_ == nullptr || (load_ == &n && std::equal(found_.begin(), found_.end(), at.idxs.begin(), at.idxs.end(),
-                                                       [](const Expr& a, const Expr& b) { return same(a, b); }));
+        load_ == nullptr || (load_ == &n && std::equal(found_.begin(), found_.end(), found.begin(), found.end(), same));
     STRATA_CHECK(is_same, domain, what_, "buffer ", slot_, " is loaded at more than one index");
     load_ = &n;
-    found_ = at.idxs;
+    found_ = found;
+  }
+  const AccessMap& map_of(const LazyNode& n) {
+    if (!map_) map_ = access_map(std::get<BufferArg>(n.arg).st.simplify());
+    return *map_;
   }
 
   Tile tile() const {
-    Tile out;
-    out.load = load_;
+    Tile out{load_, *map_, {}, {}, {}, {}, 0};
     std::vector<bool> has_lanes;
-    std::int64_t size = 1;
     for (const Expr& at : found_) {
       out.base.push_back(substitute(at, inside_));
       const Expr t = at - out.base.back();
@@ -128,44 +132,71 @@ class TileWalk {
       const Facts facts = t.facts(Effort::exact);
       STRATA_CHECK(facts.min >= 0 && facts.max < kMostStagedBytes, domain, what_, "buffer ", slot_, " is loaded at ",
                    at.render(), ", which is not the sum of a base and a tile");
-      out.extent.push_back(facts.max + 1);
+      out.unit.push_back(std::max<std::int64_t>(unit_of(t), 1));
+      out.extent.push_back(facts.max / out.unit.back() + 1);
       has_lanes.push_back(std::any_of(of.begin(), of.end(), [&](const Variable& v) {
         return std::any_of(lane_variables_.begin(), lane_variables_.end(), [&](const Expr& l) { return same(l, v); });
       }));
-      size = std::min(size * out.extent.back(), kMostStagedBytes + 1);
     }
+    const std::int64_t size = lay_out(out, has_lanes);
     const auto bytes = size * static_cast<std::int64_t>(load_->dtype.itemsize());
     STRATA_CHECK(bytes <= kMostStagedBytes, domain, what_, "a tile of ", render(out.extent),
                  " elements is larger than ", kMostStagedBytes, " bytes");
-    lay_out(out, has_lanes);
     return out;
   }
-  static void lay_out(Tile& tile, const std::vector<bool>& has_lanes) {
+
+  /// The greatest common divisor of the differences that single steps of the variables make.
+  std::int64_t unit_of(const Expr& t) const {
+    std::int64_t out = 0;
+    for (const Variable& v : variables(t)) {
+      const Expr step = substitute(t, {{v, v + 1}}) - t;
+      out = std::gcd(out, step.is_constant() ? step.value() : 1);
+    }
+    return out;
+  }
+  /// Sets the order of the dimensions in scratch memory: those along the lanes are innermost. Returns the number of
+  /// elements, at most kMostStagedBytes + 1.
+  std::int64_t lay_out(Tile& tile, const std::vector<bool>& has_lanes) const {
     std::vector<std::size_t> order(tile.extent.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(),
               [&](std::size_t a, std::size_t b) { return has_lanes[a] != has_lanes[b] ? has_lanes[b] : a < b; });
+    const auto inner = std::find_if(order.rbegin(), order.rend(), [&](std::size_t d) { return tile.extent[d] > 1; });
+    if (inner != order.rend()) {
+      tile.inner = *inner;
+      std::int64_t& extent = tile.extent[tile.inner];
+      if (2 * extent > lanes_) extent = (extent + lanes_ - 1) / lanes_ * lanes_;
+    }
     tile.stride = Index(tile.extent.size(), 0);
     std::int64_t place = 1;
     for (std::size_t k = order.size(); k-- > 0;) {
       tile.stride[order[k]] = place;
-      place *= tile.extent[order[k]];
+      place = std::min(place * tile.extent[order[k]], kMostStagedBytes + 1);
     }
-    tile.inner = order.empty() ? 0 : order.back();
+    return place;
   }
 
   int slot_;
   const KernelAxes& axes_;
+  std::int64_t lanes_;
   const std::string& what_;
   std::vector<std::pair<const LazyNode*, Coordinates>> open_;
   Substitution inside_;  // maps each variable of the tile to 0
   std::vector<Expr> lane_variables_;
   std::unordered_map<const LazyNode*, bool> reaches_;
   const LazyNode* load_ = nullptr;
-  std::vector<Expr> found_;
+  std::optional<AccessMap> map_;  // of load_
+  std::vector<Expr> found_;       // the index of its source
 };
 
 }  // namespace
+
+Expr Tile::address(std::span<const Expr> idxs) const {
+  const std::vector<Expr> at = map.at(idxs);
+  Expr out = 0;
+  for (std::size_t d = 0; d < at.size(); ++d) out += (at[d] - base[d]) / unit[d] * stride[d];
+  return out;
+}
 
 bool loads_buffer(const LazyNode& store, int slot) {
   const std::vector<const LazyNode*> nodes = postorder(std::span<const LazyOp>(store.src));
@@ -212,8 +243,8 @@ std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& 
 }
 
 Tile plan_tile(const LazyNode& store, int slot, const KernelAxes& axes, std::span<const std::size_t> of,
-               std::span<const OutsideCoordinate> idxs, const std::string& what) {
-  return TileWalk(slot, axes, what).run(store, of, idxs);
+               std::span<const OutsideCoordinate> idxs, std::int64_t lanes, const std::string& what) {
+  return TileWalk(slot, axes, lanes, what).run(store, of, idxs);
 }
 
 }  // namespace strata

@@ -7,19 +7,24 @@
 #include <string>
 #include <vector>
 
+#include "strata/codegen/access_map.h"
 #include "strata/codegen/coordinates.h"
 #include "strata/codegen/nests.h"
 
 namespace strata {
 
-/// The elements of a LOAD that are staged: in each dimension the indices base + t with 0 <= t < extent.
+/// The elements of a LOAD that are staged: in each dimension of the source of its access map, the indices
+/// base + t * unit with 0 <= t < extent.
 struct Tile {
   const LazyNode* load = nullptr;
+  AccessMap map;
   std::vector<Expr> base;  ///< over the counters of the loops around the tile
-  Index extent;
+  Index unit, extent;
   Index stride;           ///< in scratch memory; the dimension along the lanes has stride 1
   std::size_t inner = 0;  ///< the dimension of stride 1
   std::int64_t size() const { return product(extent); }
+  /// The address in scratch memory of the element that the LOAD has at `idxs`.
+  Expr address(std::span<const Expr> idxs) const;
 };
 
 /// A coordinate of an output axis as seen by a stage: base + [0, reach), where `base` comes from the loops outside of
@@ -40,14 +45,17 @@ std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& 
 
 /// The tile of buffer `slot` that `store` needs at `idxs`, one coordinate for each axis of `of`. All loops of
 /// reductions are inside.
+/// @param lanes of the vectors that fill the tile: the extent along stride 1 is rounded up to a multiple of it, if it
+/// is
+///   more than half of it
 /// @param what the beginning of messages
 /// @throws Error (domain) where the buffer is not loaded, is loaded at more than one index, below a PAD or at a
 ///   computed index; where the index is not a base plus a tile of numeric extents; where the tile exceeds
 ///   kMostStagedBytes
 Tile plan_tile(const LazyNode& store, int slot, const KernelAxes& axes, std::span<const std::size_t> of,
-               std::span<const OutsideCoordinate> idxs, const std::string& what);
+               std::span<const OutsideCoordinate> idxs, std::int64_t lanes, const std::string& what);
 
-/// The most bytes of a tile: 512 KiB.
-inline constexpr std::int64_t kMostStagedBytes = std::int64_t{1} << 19;
+/// The most bytes of a tile: 1 MiB.
+inline constexpr std::int64_t kMostStagedBytes = std::int64_t{1} << 20;
 
 }  // namespace strata

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "strata/codegen/kernel.h"
+#include "strata/ir/uop.h"
+
 #include "tests/codegen/kernels.h"
 #include "tests/codegen/random_kernel.h"
 
@@ -108,6 +111,48 @@ TEST(Heuristic, AMatrixThatLiesAcrossIsTurnedOnce) {
     EXPECT_EQ(find(opts, Opt::Kind::LANES)->axis, 1U) << text_of(opts);
   }
   EXPECT_EQ(find(heuristic_opts(linear(4, 64, 96), wide()), Opt::Kind::STAGE), nullptr);
+}
+
+// A convolution has a register tile on packed loads: no condition and no cut is left in its loops.
+TEST(Heuristic, ConvolutionsPackTheirLoads) {
+  const Target target = wide();
+  const auto staged = [](const std::vector<Opt>& opts, int slot) {
+    return std::any_of(opts.begin(), opts.end(),
+                       [&](const Opt& o) { return o.kind == Opt::Kind::STAGE && o.amount == slot; });
+  };
+  for (const std::int64_t padding : {0, 1, 2})
+    for (const std::int64_t step : {1, 2})
+      for (const std::int64_t size : {14, 17, 30}) {
+        const LazyOp k = convolution({20, size, size}, 64, padding, {3, step, 1});
+        const std::vector<Opt> opts = heuristic_opts(k, target);
+        EXPECT_TRUE(staged(opts, 1)) << text_of(opts);
+        EXPECT_FALSE(has_kind(opts, Opt::Kind::CUT)) << text_of(opts);
+        EXPECT_TRUE(has_kind(opts, Opt::Kind::UPCAST)) << text_of(opts);
+        EXPECT_EQ(complaint([&] { compile_kernel(k, target, opts); }), "");
+      }
+  // Few outputs that use an element: the rows of the image are read where they are.
+  EXPECT_FALSE(staged(heuristic_opts(convolution({1, 30, 30}, 1, 1, {2, 2, 1}), target), 1));
+}
+// The elements of a convolution are those of the kernel without Opts.
+TEST(Heuristic, PackedConvolutionsAreExact) {
+  for (const auto& [out, size, padding] : {std::tuple{40, 9, 1}, {3, 12, 2}, {33, 7, 0}}) {
+    const LazyOp k = convolution({5, size, size}, out, padding, {3, 1, 1});
+    std::vector<std::vector<float>> buffers;
+    for (const BufferUse& use : buffers_of(k)) {
+      buffers.emplace_back(static_cast<std::size_t>(use.size.value()));
+      for (std::size_t e = 0; e < buffers.back().size(); ++e) buffers.back()[e] = static_cast<float>(e * 7 % 11) - 5;
+    }
+    std::vector<Opt> packed = heuristic_opts(k, wide());
+    std::erase_if(packed, [](const Opt& o) { return o.kind == Opt::Kind::PARALLEL; });
+    std::vector<std::vector<float>> results;
+    for (const std::vector<Opt>& opts : {packed, std::vector<Opt>()}) {
+      std::vector<Memory> memory;
+      for (std::vector<float>& b : buffers) memory.push_back({b.data(), static_cast<std::int64_t>(b.size())});
+      interpret(compile_kernel(k, wide(), opts).uops, memory);
+      results.push_back(buffers[0]);
+    }
+    EXPECT_EQ(results[0], results[1]) << out << " " << size << " " << padding;
+  }
 }
 
 TEST(Heuristic, SumsOfRowsAreVectorsOnlyWhereTheOrderIsFree) {

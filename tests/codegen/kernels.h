@@ -3,10 +3,12 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "strata/base/check.h"
 #include "strata/codegen/lower.h"
 #include "strata/graph/lazy_op.h"
+#include "strata/ops/products.h"
 #include "tests/base/errors.h"
 
 namespace strata::kernels {
@@ -35,6 +37,27 @@ inline LazyOp softmax(const Int& rows, const Int& columns) {
   const LazyOp largest = LazyOp::reduce(Ops::REDUCE_MAX, x, {1}).expand(shape);
   const LazyOp e = LazyOp::alu(Ops::EXP, {x - largest});
   return kernel(e / LazyOp::reduce(Ops::SUM, e, {1}).expand(shape));
+}
+
+/// The windows of a padded image (channels, rows, columns), as the ShapeTracker of a LOAD: (channels, windows...,
+/// window).
+inline ShapeTracker windows_of_image(const Ints& image, std::int64_t padding, const ops::Window& w) {
+  ShapeTracker st = ShapeTracker::from_shape(image).pad({{0, 0}, {padding, padding}, {padding, padding}});
+  const LazyOp leaf = LazyOp::load(1, dtypes::float32, st);
+  const std::int64_t count = (image[1].value() + 2 * padding - w.reach().value()) / w.step + 1;
+  const LazyOp seen = ops::windows_of(leaf, std::vector{w, w}, std::vector{count, count});
+  for (const LazyNode* n : postorder(seen))
+    if (is_movement(n->op)) st = moved_as(*n, st);
+  return st;
+}
+/// The convolution of a square image with `out` kernels, with its movement in the loads, as the scheduler makes it.
+inline LazyOp convolution(const Ints& image, std::int64_t out, std::int64_t padding, const ops::Window& w) {
+  const ShapeTracker seen = windows_of_image(image, padding, w);
+  Ints shape = {out}, whole = {1};
+  for (const Int& size : seen.shape()) shape.push_back(size), whole.push_back(size);
+  const LazyOp x = LazyOp::load(1, dtypes::float32, seen.reshape(whole).expand(shape));
+  const ShapeTracker taps = ShapeTracker::from_shape({out, image[0], 1, 1, w.size, w.size}).expand(shape);
+  return kernel(LazyOp::reduce(Ops::SUM, x * LazyOp::load(2, dtypes::float32, taps), {1, 4, 5}));
 }
 
 /// How many UOps of a kind a list has.

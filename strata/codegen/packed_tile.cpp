@@ -1,0 +1,82 @@
+#include "strata/codegen/packed_tile.h"
+
+#include <algorithm>
+
+namespace strata {
+
+namespace {
+
+constexpr double kLatency = 4;          // cycles from a multiply-add to the next one of the same accumulator
+constexpr double kLoop = 1;             // cycles of the loop around a step
+constexpr double kStoredElement = 1.5;  // cycles to take an element out of a vector and store it
+
+class Search {
+ public:
+  explicit Search(const PackedProblem& problem) : p_(problem) {}
+
+  PackedTile run(std::int64_t most_vectors) {
+    for (std::size_t lane_axis = 0; lane_axis < p_.outputs.size(); ++lane_axis) {
+      if (p_.outputs[lane_axis] < 1) continue;
+      for (std::int64_t vectors = 1; vectors <= most_vectors; ++vectors) {
+        PackedTile tile;
+        tile.lane_axis = static_cast<int>(lane_axis);
+        tile.vectors = vectors;
+        // Blocks of lanes are what threads share, if their operand is packed for each.
+        const std::int64_t blocks = p_.outputs[lane_axis] / (vectors * p_.lanes);
+        if (blocks < 2 && !p_.stores_along[lane_axis]) break;
+        try_tile(tile);
+        for (std::size_t a = p_.outputs.size(); a-- > 0;) {  // inner axes first: they are the closest in memory
+          if (a == lane_axis) continue;
+          tile.copy_axis = static_cast<int>(a);
+          for (tile.copies = 2; tile.copies <= std::min(p_.outputs[a], p_.registers); ++tile.copies) try_tile(tile);
+        }
+      }
+    }
+    return best_;
+  }
+
+ private:
+  /// The cycles of one step of the reduction.
+  double step(const PackedTile& tile, std::int64_t copies) const {
+    double loads = 0;
+    for (const PackedLoad& l : p_.loads) {
+      double each =
+          tile.copy_axis >= 0 && l.moves[static_cast<std::size_t>(tile.copy_axis)] ? static_cast<double>(copies) : 1;
+      const auto lane_axis = static_cast<std::size_t>(tile.lane_axis);
+      if (l.moves[lane_axis]) {
+        each *= static_cast<double>(l.contiguous[lane_axis] ? tile.vectors : tile.vectors * p_.lanes);
+        if (l.unaligned[lane_axis]) each *= 2;
+      }
+      loads += each;
+    }
+    return std::max({static_cast<double>(tile.vectors * copies) / 2, loads / 2, kLatency}) + kLoop;
+  }
+
+  void try_tile(PackedTile& tile) {
+    if (tile.vectors * tile.copies + std::min(tile.vectors, tile.copies) + 2 > p_.registers) return;
+    const auto lane_axis = static_cast<std::size_t>(tile.lane_axis);
+    const std::int64_t width = p_.lanes * tile.vectors;
+    const std::int64_t blocks = (p_.outputs[lane_axis] + width - 1) / width;
+    const std::int64_t count = tile.copy_axis < 0 ? 1 : p_.outputs[static_cast<std::size_t>(tile.copy_axis)];
+    const double stored = static_cast<double>(tile.vectors) *
+                          (p_.stores_along[lane_axis] ? 1 : kStoredElement * static_cast<double>(p_.lanes));
+    const std::int64_t whole = count / tile.copies, left = count % tile.copies;
+    const double steps =
+        static_cast<double>(whole) * step(tile, tile.copies) + static_cast<double>(left) * step(tile, 1);
+    const double all = static_cast<double>(blocks) * (p_.terms * steps + static_cast<double>(count) * stored);
+    tile.cycles = all / (p_.terms * static_cast<double>(count) * static_cast<double>(p_.outputs[lane_axis])) *
+                  static_cast<double>(p_.lanes);
+    if (best_.lane_axis < 0 || tile.cycles < best_.cycles * 0.999) best_ = tile;
+  }
+
+  const PackedProblem& p_;
+  PackedTile best_;
+};
+
+}  // namespace
+
+PackedTile packed_tile(const PackedProblem& problem, std::int64_t most_vectors) {
+  return Search(problem).run(most_vectors);
+}
+
+}  // namespace strata

@@ -1,0 +1,43 @@
+// packed_tile(): chooses the register tile of a reduction whose loads are packed: copied to scratch memory (STAGE), so
+// that lanes are neighbours there and no load has a condition. Internal to codegen/.
+//
+// A tile has `vectors` vectors of lanes along one output axis and `copies` copies along another one. One step of the
+// reduction makes vectors * copies multiply-adds, of which two start in a cycle, and loads each of its operands: a
+// vector where the operand moves along the lanes, else one element that is broadcast. The tile with the fewest cycles
+// for all outputs wins; what a size leaves over is counted.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace strata {
+
+/// A load inside of the reduction, by axis.
+struct PackedLoad {
+  std::vector<bool> moves;       ///< whether the load depends on the axis
+  std::vector<bool> contiguous;  ///< whether elements along the axis are neighbours once they are packed
+  std::vector<bool> unaligned;   ///< whether vectors along the axis begin anywhere: half of them cross cache lines
+};
+
+/// The input of packed_tile().
+struct PackedProblem {
+  std::vector<std::int64_t>
+      outputs;                     ///< the sizes of the output axes; 0: unknown, the axis gets neither lanes nor copies
+  std::vector<bool> stores_along;  ///< by output axis: whether all stores are contiguous along it
+  double terms = 1;                ///< the number of elements that are combined into one
+  std::vector<PackedLoad> loads;
+  std::int64_t lanes = 1, registers = 16;  ///< lanes of a vector register; vector registers
+};
+
+/// The result of packed_tile().
+struct PackedTile {
+  int lane_axis = -1, copy_axis = -1;  ///< output axes; lane_axis -1: there is no tile, copy_axis -1: one copy
+  std::int64_t vectors = 1, copies = 1;
+  double cycles = 0;  ///< for each multiply-add of a vector; at least 0.5
+};
+
+/// The tile with the fewest cycles whose accumulators and operands fit into the registers.
+/// @param most_vectors the most vectors along the lanes
+PackedTile packed_tile(const PackedProblem& problem, std::int64_t most_vectors = 4);
+
+}  // namespace strata
