@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace strata {
 
@@ -40,8 +41,9 @@ std::optional<AccessMap> of_memory(const View& top, const std::vector<std::int64
   std::vector<std::size_t> order;
   for (std::size_t d = 0; d < strides.size(); ++d)
     if (strides[d] != 0) order.push_back(d);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return std::abs(strides[a]) < std::abs(strides[b]); });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(std::abs(strides[a]), a) < std::pair(std::abs(strides[b]), b);
+  });
   struct Group {
     std::int64_t unit, reach;  // the smallest stride; the largest address difference
     std::vector<std::size_t> dims;

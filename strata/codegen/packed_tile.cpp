@@ -10,9 +10,9 @@ constexpr double kLatency = 4;          // cycles from a multiply-add to the nex
 constexpr double kLoop = 1;             // cycles of the loop around a step
 constexpr double kStoredElement = 1.5;  // cycles to take an element out of a vector and store it
 
-class Search {
+class PackedSearch {
  public:
-  explicit Search(const PackedProblem& problem) : p_(problem) {}
+  explicit PackedSearch(const PackedProblem& problem) : p_(problem) {}
 
   PackedTile run(std::int64_t most_vectors) {
     for (std::size_t lane_axis = 0; lane_axis < p_.outputs.size(); ++lane_axis) {
@@ -76,7 +76,7 @@ class Search {
 }  // namespace
 
 PackedTile packed_tile(const PackedProblem& problem, std::int64_t most_vectors) {
-  return Search(problem).run(most_vectors);
+  return PackedSearch(problem).run(most_vectors);
 }
 
 }  // namespace strata
