@@ -38,6 +38,6 @@ struct PackedTile {
 
 /// The tile with the fewest cycles whose accumulators and operands fit into the registers.
 /// @param most_vectors the most vectors along the lanes
-PackedTile packed_tile(const PackedProblem& problem, std::int64_t most_vectors = 4);
+PackedTile packed_tile(const PackedProblem& problem, std::int64_t most_vectors);
 
 }  // namespace strata

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "strata/codegen/bounds.h"
 #include "strata/codegen/packed_tile.h"
 
 namespace strata {
@@ -142,21 +143,23 @@ class Packing {
     for (const std::size_t axis : around) {
       std::vector<Opt> tried = out;
       for (const std::size_t k : rows) tried.push_back({Opt::Kind::STAGE, axis, plain_.accesses[k].slot, 0, {}});
-      const std::optional<std::int64_t> bytes = staged_bytes(tried, rows);
+      const std::optional<std::int64_t> bytes = staged_bytes(tried, panels.size(), rows.size());
       if (!bytes) continue;
       best = tried;
       if (*bytes <= kPackedRows) break;
     }
     return best;
   }
-  /// The bytes of scratch memory of the loads `of` with the Opts; nothing where these are not legal.
-  std::optional<std::int64_t> staged_bytes(std::span<const Opt> opts, const std::vector<std::size_t>& of) const {
+  /// The bytes of the tiles number first, ..., first + count - 1 of the first nest; nothing where the Opts are not
+  /// legal or an access cannot be proven.
+  std::optional<std::int64_t> staged_bytes(std::span<const Opt> opts, std::size_t first, std::size_t count) const {
     KernelAxes tried = axes_;
     try {
       tried.apply(opts);
       const Lowered made = lower(kernel_, tried, target_);
+      prove_bounds(made);
       std::int64_t out = 0;
-      for (std::size_t k = made.staged.size() - std::min(of.size(), made.staged.size()); k < made.staged.size(); ++k) {
+      for (std::size_t k = first; k < std::min(first + count, made.staged.size()); ++k) {
         const UOp local = made.staged[k].local;
         out += std::get<Local>(local.arg()).size * static_cast<std::int64_t>(local.dtype().itemsize());
       }

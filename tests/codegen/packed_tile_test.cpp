@@ -24,7 +24,7 @@ PackedProblem convolution(std::int64_t channels, std::int64_t rows, std::int64_t
 }
 
 TEST(PackedTile, FillsTheRegisters) {
-  const PackedTile tile = packed_tile(convolution(64, 56, 56, 576));
+  const PackedTile tile = packed_tile(convolution(64, 56, 56, 576), 4);
   EXPECT_EQ(tile.lane_axis, 0);
   EXPECT_EQ(tile.copy_axis, 2);
   EXPECT_EQ(tile.vectors, 2);
@@ -36,18 +36,18 @@ TEST(PackedTile, AFewRegistersAreNotExceeded) {
   PackedProblem p = convolution(64, 56, 56, 576);
   p.registers = 16;
   p.lanes = 8;
-  const PackedTile tile = packed_tile(p);
+  const PackedTile tile = packed_tile(p, 4);
   EXPECT_LE(tile.vectors * tile.copies + std::min(tile.vectors, tile.copies) + 2, 16);
   EXPECT_GE(tile.vectors * tile.copies, 8);  // the latency of a multiply-add is hidden
 }
 
 TEST(PackedTile, ShortReductionsKeepTheirStoresInRows) {
-  EXPECT_EQ(packed_tile(convolution(32, 224, 224, 27)).lane_axis, 2);
-  EXPECT_EQ(packed_tile(convolution(64, 56, 56, 576)).lane_axis, 0);
+  EXPECT_EQ(packed_tile(convolution(32, 224, 224, 27), 4).lane_axis, 2);
+  EXPECT_EQ(packed_tile(convolution(64, 56, 56, 576), 4).lane_axis, 0);
 }
 
 TEST(PackedTile, StridedColumnsHaveNoLanes) {
-  EXPECT_EQ(packed_tile(convolution(64, 112, 112, 147, true)).lane_axis, 0);
+  EXPECT_EQ(packed_tile(convolution(64, 112, 112, 147, true), 4).lane_axis, 0);
 }
 
 TEST(PackedTile, FewerVectorsWhereMoreAreNotAllowed) {
@@ -59,7 +59,7 @@ TEST(PackedTile, FewerVectorsWhereMoreAreNotAllowed) {
 TEST(PackedTile, UnknownSizesHaveNoTile) {
   PackedProblem p = convolution(64, 56, 56, 576);
   p.outputs = {0, 0, 0};
-  EXPECT_EQ(packed_tile(p).lane_axis, -1);
+  EXPECT_EQ(packed_tile(p, 4).lane_axis, -1);
 }
 
 }  // namespace
