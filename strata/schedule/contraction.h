@@ -16,6 +16,8 @@ double elements(const LazyNode& n);
 /// The number of elements that the reduction `n` combines into one.
 double reduced_count(const LazyNode& n);
 
+/// How often a reduction may read an element without being a contraction.
+constexpr double kMostReads = 8;
 /// How often reductions read their elements. Nodes are noted sources first; a node that is not noted is memory.
 class ElementsRead {
  public:
@@ -29,8 +31,6 @@ class ElementsRead {
   double of(const LazyNode& n) const;
   std::unordered_map<const LazyNode*, double> read_;  // an upper bound: a source of several nodes counts several times
 };
-/// How often a reduction may read an element without being a contraction.
-constexpr double kMostReads = 8;
 /// True iff a reduction of the kernel, a SINK, is a contraction.
 bool has_contraction(const LazyOp& kernel);
 

@@ -65,4 +65,3 @@ def test_gradients_of_random_convolutions(device, count):
         case = random_case(seed)
         for got, expected in zip(gradients(case, device), gradients(case, "INTERP")):
             assert (got == expected).all(), f"seed {seed}: {case[0].shape} {case[1].shape} {case[2]}"
-
