@@ -97,10 +97,10 @@ class Choice {
 
   // --- how accesses move ---
 
-  std::vector<Stride> strides_of(const Access& a) const {
-    std::vector<Stride> out(axes_.axes().size());
+  std::vector<AxisStride> strides_of(const Access& a) const {
+    std::vector<AxisStride> out(axes_.axes().size());
     for (const auto& [v, axis] : counters_) {
-      Stride& stride = out[axis];
+      AxisStride& stride = out[axis];
       const Expr moved = substitute(a.index, {{v, v + 1}}) - a.index;
       stride.is_linear = moved.is_constant();
       if (stride.is_linear) stride.by = moved.value();
@@ -111,7 +111,7 @@ class Choice {
     return out;
   }
   bool depends(std::size_t access, std::size_t axis) const {
-    const Stride& s = strides_[access][axis];
+    const AxisStride& s = strides_[access][axis];
     return !s.is_linear || s.by != 0 || s.guarded;
   }
 
@@ -168,7 +168,7 @@ class Choice {
       if (run->is_one_somewhere && !(run->size == Int(1))) return false;
     if (first.size == Int(1) || second.size == Int(1)) return true;
     for (const auto& strides : strides_) {
-      const Stride &outer = strides[a], &inner = strides[b];
+      const AxisStride &outer = strides[a], &inner = strides[b];
       std::int64_t whole = 0;
       if (outer.guarded || inner.guarded || !outer.is_linear || !inner.is_linear) return false;
       if (!try_mul(inner.by, second.size.value(), whole) || whole != outer.by) return false;
@@ -206,7 +206,7 @@ class Choice {
       int score = gain;
       bool stores_fit = true;
       for (std::size_t k = 0; k < strides_.size(); ++k) {
-        const Stride& s = strides_[k][a];
+        const AxisStride& s = strides_[k][a];
         if (plain_.accesses[k].is_store) stores_fit = stores_fit && s.is_linear && s.by == 1;
         if (!is_scattered(s))
           score += s.by == 1 ? 2 : 1;
@@ -226,7 +226,7 @@ class Choice {
     const double operations = cost_of(kernel_).operations / elements;
     return static_cast<int>(std::min(operations / kWorthGathering, 1e6));
   }
-  static bool is_scattered(const Stride& s) { return !s.is_linear || s.by < -1 || s.by > 1; }
+  static bool is_scattered(const AxisStride& s) { return !s.is_linear || s.by < -1 || s.by > 1; }
   /// For an access `k` that is scattered along axis `a`: the output axis along which it is contiguous, so that tiles
   /// over both axes use whole cache lines. -1 for none.
   int crossed_axis(std::size_t k, std::size_t a) const {
@@ -261,7 +261,7 @@ class Choice {
     if (along == 0 || size(axis) < along) return -1;
     bool some = false;
     for (std::size_t k = 0; k < strides_.size(); ++k) {
-      const Stride& s = strides_[k][axis];
+      const AxisStride& s = strides_[k][axis];
       if (plain_.accesses[k].is_store) continue;
       if (!s.is_linear || (s.by != 0 && s.by != 1)) return -1;
       some = some || s.by == 1;
@@ -278,7 +278,7 @@ class Choice {
   /// matrix product.
   bool reuses_along(int axis) const {
     for (std::size_t k = 0; k < strides_.size(); ++k) {
-      const Stride& s = strides_[k][static_cast<std::size_t>(axis)];
+      const AxisStride& s = strides_[k][static_cast<std::size_t>(axis)];
       if (!plain_.accesses[k].is_store && s.is_linear && s.by == 1 && in_reduction(k)) return true;
     }
     return false;
@@ -381,7 +381,7 @@ class Choice {
   }
   TileAccess tile_access(std::size_t access) const {
     TileAccess out;
-    for (const Stride& s : strides_[access])
+    for (const AxisStride& s : strides_[access])
       out.along.push_back(!s.is_linear || s.by < 0 || s.by > 1 || s.guarded ? TileAccess::Along::scattered
                           : s.by == 1                                       ? TileAccess::Along::contiguous
                                                                             : TileAccess::Along::stays);
@@ -487,7 +487,7 @@ class Choice {
     int slot = -1;
     for (std::size_t k = 0; k < strides_.size(); ++k) {
       const Access& a = plain_.accesses[k];
-      const Stride &along = strides_[k][axis], &down = strides_[k][group.first + group.count - 1];
+      const AxisStride &along = strides_[k][axis], &down = strides_[k][group.first + group.count - 1];
       const auto width = static_cast<std::int64_t>(dtype_of(a).itemsize());
       const bool is_far = along.by == 1 && std::abs(down.by) * width >= kFarApart;
       const bool lies_across = is_scattered(along) && down.by == 1;
@@ -579,8 +579,8 @@ class Choice {
   std::vector<std::size_t>
       main_;  // by axis: the segment that Opts transform (the one without conditions after cutting)
   std::vector<std::pair<Variable, std::size_t>>
-      counters_;                              // the counters of plain_, with the current numbers of their axes
-  std::vector<std::vector<Stride>> strides_;  // by access, by axis
+      counters_;                                  // the counters of plain_, with the current numbers of their axes
+  std::vector<std::vector<AxisStride>> strides_;  // by access, by axis
   std::size_t widest_ = 1;
   std::vector<Opt> opts_;
 };

@@ -18,7 +18,7 @@ constexpr std::int64_t kMostVectors = 4;       // most vectors of a packed tile 
 class Packing {
  public:
   Packing(const LazyOp& kernel, const KernelAxes& axes, const Lowered& plain,
-          std::span<const std::vector<Stride>> strides, std::int64_t lanes, const Target& target)
+          std::span<const std::vector<AxisStride>> strides, std::int64_t lanes, const Target& target)
       : kernel_(kernel), axes_(axes), plain_(plain), strides_(strides), lanes_(lanes), target_(target) {}
 
   std::vector<Opt> run() const {
@@ -54,7 +54,7 @@ class Packing {
     return n.is_number() ? n.value() : 0;
   }
   bool depends(std::size_t access, std::size_t axis) const {
-    const Stride& s = strides_[access][axis];
+    const AxisStride& s = strides_[access][axis];
     return !s.is_linear || s.by != 0 || s.guarded;
   }
   bool in_reduction(std::size_t access) const {
@@ -172,7 +172,7 @@ class Packing {
   const LazyOp& kernel_;
   const KernelAxes& axes_;
   const Lowered& plain_;
-  std::span<const std::vector<Stride>> strides_;
+  std::span<const std::vector<AxisStride>> strides_;
   std::int64_t lanes_;
   const Target& target_;
 };
@@ -180,7 +180,7 @@ class Packing {
 }  // namespace
 
 std::vector<Opt> packed_windows(const LazyOp& kernel, const KernelAxes& axes, const Lowered& plain,
-                                std::span<const std::vector<Stride>> strides, std::int64_t lanes,
+                                std::span<const std::vector<AxisStride>> strides, std::int64_t lanes,
                                 const Target& target) {
   return Packing(kernel, axes, plain, strides, lanes, target).run();
 }

@@ -13,7 +13,7 @@
 namespace strata {
 
 /// How one access moves along one axis.
-struct Stride {
+struct AxisStride {
   bool is_linear = true;
   std::int64_t by = 0;   ///< elements per iteration, if linear
   bool guarded = false;  ///< whether its condition depends on the axis
@@ -25,6 +25,7 @@ struct Stride {
 ///   access of `plain`, by axis  @param lanes of the vectors of all its dtypes
 /// @pre `axes` has one group of reductions, whose order is free
 std::vector<Opt> packed_windows(const LazyOp& kernel, const KernelAxes& axes, const Lowered& plain,
-                                std::span<const std::vector<Stride>> strides, std::int64_t lanes, const Target& target);
+                                std::span<const std::vector<AxisStride>> strides, std::int64_t lanes,
+                                const Target& target);
 
 }  // namespace strata

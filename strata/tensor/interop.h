@@ -192,7 +192,7 @@ template <class Map>
 Map to_map(const Tensor& x) {
   using Parameters = detail::MapParameters<Map>;
   using Matrix = typename Parameters::Matrix;
-  using Stride = typename Parameters::Stride;
+  using MapStride = typename Parameters::Stride;
   using T = typename Matrix::Scalar;
   static_assert(std::is_const_v<Matrix>, "a tensor's elements are for reading: Map<const Matrix>");
   constexpr std::int64_t rows = Matrix::RowsAtCompileTime, columns = Matrix::ColsAtCompileTime;
@@ -200,14 +200,14 @@ Map to_map(const Tensor& x) {
   const detail::MatrixLayout matrix = detail::matrix_layout(memory.layout(), rows == 1, rows, columns);
   const detail::MapStrides strides = detail::map_strides(
       matrix, Matrix::IsRowMajor,
-      {static_cast<int>(Stride::OuterStrideAtCompileTime), static_cast<int>(Stride::InnerStrideAtCompileTime)});
+      {static_cast<int>(MapStride::OuterStrideAtCompileTime), static_cast<int>(MapStride::InnerStrideAtCompileTime)});
   const T* const first = memory.storage().data() + memory.offset();
   constexpr int alignment = Parameters::alignment > 0 ? Parameters::alignment : 1;
   STRATA_CHECK(reinterpret_cast<std::uintptr_t>(first) % alignment == 0, domain,
                "[to_map] the elements are not aligned to ", alignment, " bytes");
-  using Size = decltype(Stride().inner());
+  using Size = decltype(MapStride().inner());
   return Map(first, static_cast<Size>(matrix.rows), static_cast<Size>(matrix.columns),
-             detail::eigen_strides<Stride>(strides));
+             detail::eigen_strides<MapStride>(strides));
 }
 template <class Map>
 void to_map(Tensor&& x) = delete;  // the memory would go with the tensor
