@@ -10,6 +10,7 @@
 #include "strata/codegen/instances.h"
 #include "strata/codegen/linearize.h"
 #include "strata/codegen/split_reduce.h"
+#include "strata/graph/absorb.h"
 
 namespace strata {
 
@@ -113,11 +114,11 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
   Kernel out{kernel_name(ast), ast, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   out.contract = target.contract;
   Passes passes(out);
-  out.opts = passes.run("opts", [&] { return opts ? *std::move(opts) : heuristic_opts(ast, target); });
+  LazyOp rest = passes.run("absorb", [&] { return absorb_movement(ast); });
+  out.opts = passes.run("opts", [&] { return opts ? *std::move(opts) : heuristic_opts(rest, target); });
   std::vector<Opt> loops = out.opts;
-  LazyOp rest = ast;
   if (!loops.empty() && loops[0].kind == Opt::Kind::SPLITREDUCE)
-    rest = passes.run("split", [&] { return split(out, ast, loops, target, record); });
+    rest = passes.run("split", [&] { return split(out, rest, loops, target, record); });
   KernelAxes axes(rest);
   axes.apply(loops);
   out.axes = axes.text();

@@ -191,10 +191,14 @@ class Lowering {
       std::vector<UOp> around;
       const std::vector<OutsideCoordinate> outside = outside_of(stage, axes_, axes, nest, around);
       const Tile tile = plan_tile(n, stage.slot, axes_, axes, outside,
-                                  vector_lanes(out_.buffers[static_cast<std::size_t>(stage.slot)].dtype), what);
+                                  vector_lanes(out_.buffers[static_cast<std::size_t>(stage.slot)].dtype),
+                                  target_.scratch_bytes, what);
       const IndexedNode key{tile.load, {tile.base, 1, false}};
       auto it = tiles_.find(key);
       if (it == tiles_.end() || !(it->second.tile.extent == tile.extent) || it->second.around != around) {
+        scratch_bytes_ += tile.size() * static_cast<std::int64_t>(tile.load->dtype.itemsize());
+        STRATA_CHECK(scratch_bytes_ <= target_.scratch_bytes, domain, what, "with this tile the kernel has ",
+                     scratch_bytes_, " bytes of scratch memory, more than ", target_.scratch_bytes);
         it = tiles_.insert_or_assign(key, Staged{tile, fill(tile, around), around}).first;
         done_.clear();  // values made from another tile belong to the loops of that tile
         nests_.begin_apart();
@@ -563,6 +567,7 @@ class Lowering {
   std::size_t store_ = 0;  // the store that is being lowered
   std::unordered_map<IndexedNode, UOp, HashIndexedNode> done_;
   std::unordered_map<IndexedNode, Staged, HashIndexedNode> tiles_;  // by load and base
+  std::int64_t scratch_bytes_ = 0;                                  // of all tiles
   std::unordered_map<const LazyNode*, Staged> staged_;              // by LOAD, for the current nest
   std::unordered_map<const LazyNode*, ShapeTracker> simple_;
 };

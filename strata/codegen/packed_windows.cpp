@@ -73,10 +73,14 @@ class Packing {
         reach += static_cast<double>(other) * static_cast<double>(size(a) - 1);
     return by != 0 && size(axis) > 1 && reach >= static_cast<double>(by);
   }
+  /// True iff the load has conditions, reads windows that overlap, or is contiguous along no axis.
   bool reads_windows(std::size_t access) const {
-    for (std::size_t a = 0; a < strides_[access].size(); ++a)
+    bool is_contiguous = false;
+    for (std::size_t a = 0; a < strides_[access].size(); ++a) {
       if (strides_[access][a].guarded || overlaps(access, a)) return true;
-    return false;
+      is_contiguous = is_contiguous || (size(a) > 1 && std::abs(strides_[access][a].by) == 1);
+    }
+    return !is_contiguous;
   }
   PackedLoad packed_load(std::size_t access) const {
     PackedLoad out;

@@ -15,8 +15,8 @@ namespace {
 
 class TileWalk {
  public:
-  TileWalk(int slot, const KernelAxes& axes, std::int64_t lanes, const std::string& what)
-      : slot_(slot), axes_(axes), lanes_(lanes), what_(what) {}
+  TileWalk(int slot, const KernelAxes& axes, std::int64_t lanes, std::int64_t most_bytes, const std::string& what)
+      : slot_(slot), axes_(axes), lanes_(lanes), most_bytes_(most_bytes), what_(what) {}
 
   Tile run(const LazyNode& store, std::span<const std::size_t> of, std::span<const OutsideCoordinate> idxs) {
     std::vector<Expr> at(store.shape.size(), Expr(0));
@@ -31,12 +31,13 @@ class TileWalk {
       values.push_back(value);
     }
     set_dims(at, {}, of, values, axes_);
-    open_.push_back({store.src[0].node(), {at, 1, false}});
+    open_.push_back({store.src[0].node(), {at, 1, false}, false});
     while (!open_.empty()) {
-      const auto [node, coordinates] = std::move(open_.back());
+      const Open next = std::move(open_.back());
       open_.pop_back();
-      visit(*node, coordinates);
+      visit(next);
     }
+    choose();
     STRATA_CHECK(load_ != nullptr, domain, what_, "buffer ", slot_, " is not loaded for this store");
     return tile();
   }
@@ -48,12 +49,21 @@ class TileWalk {
     return v;
   }
 
-  void visit(const LazyNode& n, const Coordinates& at) {
-    if (n.op == Ops::LOAD) return note(n, at);
+  /// A node to visit, at its coordinates.
+  struct Open {
+    const LazyNode* node;
+    Coordinates at;
+    bool in_reduction;
+  };
+
+  void visit(const Open& open) {
+    const LazyNode& n = *open.node;
+    const Coordinates& at = open.at;
+    if (n.op == Ops::LOAD) return note(open);
     if (n.src.empty()) return;
     if (!reaches(n)) return;
     if (is_movement(n.op)) {
-      open_.push_back({n.src[0].node(), moved(n, at, movement_of(n).simplify())});
+      open_.push_back({n.src[0].node(), moved(n, at, movement_of(n).simplify()), open.in_reduction});
       return;
     }
     Coordinates below = at;
@@ -75,7 +85,7 @@ class TileWalk {
     for (const LazyOp& s : n.src) {
       STRATA_CHECK(n.op != Ops::GATHER || s == n.src[1] || !reaches(*s.node()), domain, what_, "buffer ", slot_,
                    " is loaded at a computed index");
-      open_.push_back({s.node(), below});
+      open_.push_back({s.node(), below, open.in_reduction || is_reduce(n.op)});
     }
   }
 
@@ -102,8 +112,19 @@ class TileWalk {
     return out;
   }
 
-  void note(const LazyNode& n, const Coordinates& at) {
-    if (std::get<BufferArg>(n.arg).slot != slot_) return;
+  void note(const Open& open) {
+    if (std::get<BufferArg>(open.node->arg).slot == slot_) loads_.push_back(open);
+  }
+  /// Chooses the load to stage: the one in a reduction, where there is one; others read memory then.
+  void choose() {
+    const bool some = std::any_of(loads_.begin(), loads_.end(), [](const Open& o) { return o.in_reduction; });
+    for (const Open& open : loads_)
+      if (open.in_reduction == some) stage(*open.node, open.at);
+    for (const Open& open : loads_)
+      STRATA_CHECK(open.in_reduction == some || open.node != load_, domain, what_, "buffer ", slot_,
+                   " is loaded at more than one index");
+  }
+  void stage(const LazyNode& n, const Coordinates& at) {
     STRATA_CHECK(at.valid.constant() && *at.valid.constant() != 0, domain, what_, "buffer ", slot_,
                  " is loaded under the condition ", at.valid.render());
     const std::vector<Expr> found = map_of(n).at(at.idxs);
@@ -130,7 +151,7 @@ class TileWalk {
                      domain, what_, "buffer ", slot_, " is loaded at ", at.render(),
                      ", which is not the sum of a base and a tile");
       const Facts facts = t.facts(Effort::exact);
-      STRATA_CHECK(facts.min >= 0 && facts.max < kMostStagedBytes, domain, what_, "buffer ", slot_, " is loaded at ",
+      STRATA_CHECK(facts.min >= 0 && facts.max < most_bytes_, domain, what_, "buffer ", slot_, " is loaded at ",
                    at.render(), ", which is not the sum of a base and a tile");
       out.unit.push_back(std::max<std::int64_t>(unit_of(t), 1));
       out.extent.push_back(facts.max / out.unit.back() + 1);
@@ -140,8 +161,8 @@ class TileWalk {
     }
     const std::int64_t size = lay_out(out, has_lanes);
     const auto bytes = size * static_cast<std::int64_t>(load_->dtype.itemsize());
-    STRATA_CHECK(bytes <= kMostStagedBytes, domain, what_, "a tile of ", render(out.extent),
-                 " elements is larger than ", kMostStagedBytes, " bytes");
+    STRATA_CHECK(bytes <= most_bytes_, domain, what_, "a tile of ", render(out.extent), " elements is larger than ",
+                 most_bytes_, " bytes");
     return out;
   }
 
@@ -155,7 +176,7 @@ class TileWalk {
     return out;
   }
   /// Sets the order of the dimensions in scratch memory: those along the lanes are innermost. Returns the number of
-  /// elements, at most kMostStagedBytes + 1.
+  /// elements, at most most_bytes_ + 1.
   std::int64_t lay_out(Tile& tile, const std::vector<bool>& has_lanes) const {
     std::vector<std::size_t> order(tile.extent.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -171,16 +192,16 @@ class TileWalk {
     std::int64_t place = 1;
     for (std::size_t k = order.size(); k-- > 0;) {
       tile.stride[order[k]] = place;
-      place = std::min(place * tile.extent[order[k]], kMostStagedBytes + 1);
+      place = std::min(place * tile.extent[order[k]], most_bytes_ + 1);
     }
     return place;
   }
 
   int slot_;
   const KernelAxes& axes_;
-  std::int64_t lanes_;
+  std::int64_t lanes_, most_bytes_;
   const std::string& what_;
-  std::vector<std::pair<const LazyNode*, Coordinates>> open_;
+  std::vector<Open> open_, loads_;
   Substitution inside_;  // maps each variable of the tile to 0
   std::vector<Expr> lane_variables_;
   std::unordered_map<const LazyNode*, bool> reaches_;
@@ -243,8 +264,9 @@ std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& 
 }
 
 Tile plan_tile(const LazyNode& store, int slot, const KernelAxes& axes, std::span<const std::size_t> of,
-               std::span<const OutsideCoordinate> idxs, std::int64_t lanes, const std::string& what) {
-  return TileWalk(slot, axes, lanes, what).run(store, of, idxs);
+               std::span<const OutsideCoordinate> idxs, std::int64_t lanes, std::int64_t most_bytes,
+               const std::string& what) {
+  return TileWalk(slot, axes, lanes, most_bytes, what).run(store, of, idxs);
 }
 
 }  // namespace strata

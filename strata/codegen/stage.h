@@ -48,14 +48,12 @@ std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& 
 /// @param lanes of the vectors that fill the tile: the extent along stride 1 is rounded up to a multiple of it, if it
 /// is
 ///   more than half of it
-/// @param what the beginning of messages
-/// @throws Error (domain) where the buffer is not loaded, is loaded at more than one index, below a PAD or at a
-///   computed index; where the index is not a base plus a tile of numeric extents; where the tile exceeds
-///   kMostStagedBytes
+/// @param most_bytes of the tile  @param what the beginning of messages
+/// @throws Error (domain) where the buffer is not loaded, is loaded at more than one index (inside of reductions, if
+///   it is loaded there), below a PAD or at a computed index; where the index is not a base plus a tile of numeric
+///   extents; where the tile exceeds `most_bytes`
 Tile plan_tile(const LazyNode& store, int slot, const KernelAxes& axes, std::span<const std::size_t> of,
-               std::span<const OutsideCoordinate> idxs, std::int64_t lanes, const std::string& what);
-
-/// The most bytes of a tile: 1 MiB.
-inline constexpr std::int64_t kMostStagedBytes = std::int64_t{1} << 20;
+               std::span<const OutsideCoordinate> idxs, std::int64_t lanes, std::int64_t most_bytes,
+               const std::string& what);
 
 }  // namespace strata

@@ -1,7 +1,5 @@
 #include "strata/schedule/contraction.h"
 
-#include <algorithm>
-
 #include "strata/schedule/recompute.h"
 
 namespace strata {
@@ -28,19 +26,21 @@ double ElementsRead::of(const LazyNode& n) const {
   const auto it = read_.find(&n);
   return it != read_.end() ? it->second : elements(n);
 }
-bool ElementsRead::is_contraction(const LazyNode& n) const {
+ReductionKind ElementsRead::kind_of(const LazyNode& n) const {
+  if (reduced_count(n) < kMemoryCost) return ReductionKind::brief;
   const LazyNode& source = *n.src[0].node();
   const double read = of(source);
-  return read > 0 && reduced_count(n) >= kMemoryCost && elements(source) > kMostReads * read;
+  return read > 0 && elements(source) > kMostReads * read ? ReductionKind::contraction : ReductionKind::plain;
 }
 
-bool has_contraction(const LazyOp& kernel) {
+ReductionKind reductions_of(const LazyOp& kernel) {
   ElementsRead reads;
+  ReductionKind out = ReductionKind::brief;
   for (const LazyNode* n : postorder(kernel)) {
-    if (is_reduce(n->op) && reads.is_contraction(*n)) return true;
+    if (is_reduce(n->op)) out = std::max(out, reads.kind_of(*n));
     reads.note(*n);
   }
-  return false;
+  return out;
 }
 
 }  // namespace strata

@@ -1,8 +1,10 @@
 // Contractions: reductions that read each of their elements many times, such as products of matrices and convolutions.
 // A contraction is fast if its kernel has a register tile for it, and two contractions in one kernel cannot have one
-// each. Internal to schedule/.
+// each; nor has the tile of a contraction a place for another long reduction beside it. Internal to schedule/.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <unordered_map>
 
 #include "strata/graph/lazy_op.h"
@@ -18,20 +20,26 @@ double reduced_count(const LazyNode& n);
 
 /// How often a reduction may read an element without being a contraction.
 constexpr double kMostReads = 8;
+/// The kinds of reductions: `brief` ones combine fewer than kMemoryCost elements into one, `contraction` ones combine
+/// more than kMostReads times as many elements as they read (elements of memory and of reductions, at least one).
+enum class ReductionKind : std::uint8_t { brief, plain, contraction };
+/// True iff a kernel may compute both reductions, neither of which is computed of the other.
+inline bool can_share_kernel(ReductionKind a, ReductionKind b) {
+  return std::max(a, b) != ReductionKind::contraction || std::min(a, b) == ReductionKind::brief;
+}
+
 /// How often reductions read their elements. Nodes are noted sources first; a node that is not noted is memory.
 class ElementsRead {
  public:
   void note(const LazyNode& n, bool is_memory = false);
-  /// True iff the reduction `n` combines at least kMemoryCost elements into one, and combines more than kMostReads
-  /// times as many elements as it reads: elements of memory and of reductions, at least one. @pre sources of n are
-  /// noted
-  bool is_contraction(const LazyNode& n) const;
+  /// The kind of the reduction `n`. @pre sources of n are noted
+  ReductionKind kind_of(const LazyNode& n) const;
 
  private:
   double of(const LazyNode& n) const;
   std::unordered_map<const LazyNode*, double> read_;  // an upper bound: a source of several nodes counts several times
 };
-/// True iff a reduction of the kernel, a SINK, is a contraction.
-bool has_contraction(const LazyOp& kernel);
+/// The last kind, in the order of ReductionKind, among the reductions of a kernel, a SINK; `brief` without reductions.
+ReductionKind reductions_of(const LazyOp& kernel);
 
 }  // namespace strata

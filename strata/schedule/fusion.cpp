@@ -41,8 +41,8 @@ struct FusionGroup {
   AxisSet outputs = 0;            // the output axes
   std::vector<AxisSet> rows;  // for each reduction that does not depend on all output axes: those on which it depends
   std::size_t nodes = 0;
-  bool is_part = false;  // the kernel computes a part of a CONCAT
-  bool has_contraction = false;
+  bool is_part = false;                             // the kernel computes a part of a CONCAT
+  ReductionKind reductions = ReductionKind::brief;  // the last kind among them
 };
 
 /// A use of a node by a kernel: the axes on which each dimension of the node depends, and the axes whose loops are
@@ -223,7 +223,7 @@ class Fusing {
     if (n.src.empty()) return Boundary::none;  // constants are part of each kernel that uses them
     if (is_forced(n)) return Boundary::contiguous;
     if (recomputed_.contains(&n)) return Boundary::repeated;
-    if (is_movement(n.op)) return info.overflows ? Boundary::shared : Boundary::none;
+    if (is_movement(n.op) || is_annotation(n.op)) return info.overflows ? Boundary::shared : Boundary::none;
     if (!options_.fuse) return Boundary::shared;
     if (info.overflows) return Boundary::shared;
     if (is_cheap_constant(n, info.cost)) return Boundary::none;
@@ -233,7 +233,7 @@ class Fusing {
       const FusionGroup& group = groups_[at.group];
       if (group.nodes >= options_.most_nodes) return Boundary::large;
       if (is_reduce(n.op) && !fits(n, at, group)) return Boundary::unaligned;
-      if (is_second_contraction(n, group)) return Boundary::contraction;
+      if (is_second_contraction(n, at, group)) return Boundary::contraction;
       if (!is_reduce(n.op) && info.cost * (repetitions(n, at, group) - 1) > kMemoryCost) return Boundary::repeated;
     }
     const bool differently = is_reduce(n.op) && std::any_of(info.uses.begin(), info.uses.end(),
@@ -241,8 +241,12 @@ class Fusing {
     return differently ? Boundary::unaligned : Boundary::none;
   }
 
-  bool is_second_contraction(const LazyNode& n, const FusionGroup& group) const {
-    return group.has_contraction && is_reduce(n.op) && reads_.is_contraction(n);
+  /// True iff the kernel has a contraction and another one, or another long reduction that is outside of its loops.
+  bool is_second_contraction(const LazyNode& n, const Use& at, const FusionGroup& group) const {
+    if (!is_reduce(n.op)) return false;
+    const ReductionKind kind = reads_.kind_of(n);
+    if (std::min(kind, group.reductions) == ReductionKind::contraction) return true;
+    return (at.scope & ~group.outputs) == 0 && !can_share_kernel(kind, group.reductions);
   }
 
   static std::size_t owners(const Info& info) {
@@ -385,7 +389,7 @@ class Fusing {
         std::count_if(info.uses.begin(), info.uses.end(), [&](const Use& a) { return a.group == at->group; }) == 1;
     const FusionGroup& group = groups_[at->group];
     if (!is_alone || group.nodes >= options_.most_nodes || !(group.root->shape == n.shape) ||
-        is_second_contraction(n, group) || (group.is_part && info.uses.size() > 1) ||
+        is_second_contraction(n, *at, group) || (group.is_part && info.uses.size() > 1) ||
         (info.uses.size() > 1 && is_reduce(n.op) && !fits(n, *at, group)))
       return std::nullopt;
     if (!std::equal(at->dims.begin(), at->dims.end(), group.dims.begin(), group.dims.end())) return std::nullopt;
@@ -437,7 +441,7 @@ class Fusing {
   }
   void enter_reduction(const LazyNode& n, Use& at) {
     FusionGroup& group = groups_[at.group];
-    group.has_contraction = group.has_contraction || reads_.is_contraction(n);
+    group.reductions = std::max(group.reductions, reads_.kind_of(n));
     const AxisSet depends = at.depends();
     if ((group.outputs & ~depends) != 0) group.rows.push_back(depends);
     Info& info = info_.at(&n);

@@ -47,31 +47,32 @@ class Joining {
     find_levels();
     std::vector<std::vector<std::size_t>> groups;
     std::map<std::tuple<std::size_t, std::string, const LazyNode*>, std::size_t> leader;
-    std::vector<std::size_t> nodes;  // by group
-    std::vector<Values> values;      // by group
-    std::vector<bool> contracts;     // by group: whether a contraction is among its reductions
+    std::vector<std::size_t> nodes;    // by group
+    std::vector<Values> values;        // by group
+    std::vector<ReductionKind> kinds;  // by group
     for (std::size_t k = 0; k < items_.size(); ++k) {
       const ScheduleItem& item = items_[k];
       std::optional<std::size_t> group;
       const std::size_t size = postorder(item.ast).size();
-      const bool may_join = joins(item), has_one = may_join && has_contraction(item.ast);
+      const bool may_join = joins(item);
+      const ReductionKind kind = may_join ? reductions_of(item.ast) : ReductionKind::brief;
       const std::string shape = may_join ? render(item.ast.src(0).shape()) : std::string();
       if (may_join)
         for (const LazyOp& input : item.inputs)
           if (const auto it = leader.find({level_[k], shape, input.node()});
-              it != leader.end() && nodes[it->second] + size <= most_ && !(has_one && contracts[it->second]) &&
+              it != leader.end() && nodes[it->second] + size <= most_ && can_share_kernel(kind, kinds[it->second]) &&
               agree(values[it->second], item.values)) {
             group = it->second;
             break;
           }
       if (!group) {
         group = groups.size();
-        groups.emplace_back(), nodes.push_back(0), values.emplace_back(), contracts.push_back(false);
+        groups.emplace_back(), nodes.push_back(0), values.emplace_back(), kinds.push_back(kind);
       }
       groups[*group].push_back(k);
       add_values(values[*group], item.values);
       nodes[*group] += size;
-      contracts[*group] = contracts[*group] || has_one;
+      kinds[*group] = std::max(kinds[*group], kind);
       if (may_join)
         for (const LazyOp& input : item.inputs) leader.try_emplace({level_[k], shape, input.node()}, *group);
     }

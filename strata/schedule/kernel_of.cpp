@@ -4,20 +4,12 @@
 
 #include <algorithm>
 
+#include "strata/graph/absorb.h"
 #include "strata/graph/rebuild.h"
 
 namespace strata {
 
 namespace {
-
-/// The movement op `n` on a leaf, absorbed into the leaf's ShapeTracker.
-LazyOp moved_leaf(const LazyNode& n, const LazyOp& leaf) {
-  if (const auto* buffer = std::get_if<BufferArg>(&leaf.arg()))
-    return LazyOp::load(buffer->slot, leaf.dtype(), moved_as(n, buffer->st), buffer->size);
-  if (const auto* constant = std::get_if<ConstArg>(&leaf.arg()))
-    return LazyOp::constant(constant->value, moved_as(n, constant->st));
-  return leaf;
-}
 
 class KernelOf {
  public:
@@ -57,9 +49,8 @@ class KernelOf {
 
   LazyOp made(const LazyOp& n, const std::vector<LazyOp>& sources) const {
     if (n.op() == Ops::CONTIGUOUS || is_annotation(n.op())) return sources[0];
-    if (is_movement(n.op()) && sources[0].src().empty() && sources[0].op() != Ops::IOTA)
-      return moved_leaf(*n.node(), sources[0]);
-    return n.with_sources(sources);
+    const bool is_absorbed = !sources.empty() && moves_leaf(n, sources[0]);
+    return is_absorbed ? moved_leaf(n, sources[0]) : n.with_sources(sources);
   }
   /// A LOAD of a new input slot; input slots follow the output slots.
   LazyOp input(const LazyOp& n) {

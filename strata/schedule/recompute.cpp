@@ -103,7 +103,7 @@ class Recomputation {
   }
   bool is_expensive(std::size_t k, double cost) const {
     const LazyNode& n = *placed_[k].node;
-    return is_pointwise(n.op) && up_[k].top == k && !is_cheap_constant(n, cost) &&
+    return is_elementwise(n.op) && up_[k].top == k && !is_cheap_constant(n, cost) &&
            cost * (placed_[k].times - 1) > kMemoryCost;
   }
   /// True iff the top of the chain should be materialized in place of reduction k: its memory is not larger, and the
@@ -132,13 +132,14 @@ class Recomputation {
         passes(source, user) && up.state != Up::State::none && (is_first || advance_to_common(up.next, user));
     up.state = goes_on ? Up::State::one : Up::State::none;
   }
-  /// True iff memory of `user` could replace memory of `source`: an elementwise op (or movement that leads to one)
-  /// computed as often.
+  /// True iff memory of `user` could replace memory of `source`: an elementwise op (or a movement op or annotation that
+  /// leads to one) computed as often.
   bool passes(std::size_t source, std::size_t user) const {
     const PlacedNode& u = placed_[user];
     if (u.is_materialized || u.times < kAsOften * placed_[source].times) return false;
-    if (is_pointwise(u.node->op)) return true;
-    return is_movement(u.node->op) && u.node->op != Ops::EXPAND && up_[user].top != user;
+    if (is_elementwise(u.node->op)) return true;
+    const bool leads_on = is_movement(u.node->op) || is_annotation(u.node->op);
+    return leads_on && u.node->op != Ops::EXPAND && up_[user].top != user;
   }
   /// Sets `a` to the nearest node that the chains of a and b have in common. False if there is none within kMostSteps.
   bool advance_to_common(std::size_t& a, std::size_t b) const {

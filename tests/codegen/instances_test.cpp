@@ -76,7 +76,7 @@ TEST(Instances, ATurnIsAnInstance) {
 TEST(Instances, PassesAreNamed) {
   std::string passes;
   for (const auto& [name, seconds] : instance_kernel("a: f32[4]; c = a*2", "PARALLEL 0").times) passes += name + " ";
-  EXPECT_EQ(passes, "opts lower bounds linearize instances verify ");
+  EXPECT_EQ(passes, "absorb opts lower bounds linearize instances verify ");
 }
 
 TEST(Instances, WithoutAParallelLoopTheListStays) {

@@ -36,7 +36,7 @@ TEST(Kernel, HoldsWhatADeviceNeeds) {
     passes.push_back(name);
     EXPECT_GE(seconds, 0);
   }
-  EXPECT_EQ(passes, (std::vector<std::string>{"opts", "lower", "bounds", "linearize", "verify"}));
+  EXPECT_EQ(passes, (std::vector<std::string>{"absorb", "opts", "lower", "bounds", "linearize", "verify"}));
 }
 
 TEST(Kernel, AllVariablesAreThereOfSizesAloneToo) {

@@ -77,11 +77,42 @@ TEST(Schedule, AKernelHasAtMostOneContraction) {
   EXPECT_EQ(kernels({matmul(x, v), exp(matmul(x, v))}), 1U);   // the one product is stored beside
   EXPECT_EQ(kernels({sum(x, 1) + sum(x * x, 1)}), 1U);         // reductions that read each element once
   EXPECT_EQ(kernels({sum(x, 1) + sum(matmul(x, v), 1)}), 2U);  // a product is not inside of another reduction
-  EXPECT_EQ(kernels({matmul(x, v) + like(sum(x, 1), memory({32, 32}))}), 1U);  // one, and a reduction of rows
+  EXPECT_EQ(kernels({matmul(x, v) + like(sum(x, 1), memory({32, 32}))}), 2U);  // nor beside a sum of rows
   const LazyOp a = memory({8, 32}), b = memory({32, 8}), c = memory({32, 8});
   EXPECT_EQ(kernels({matmul(a, b) + matmul(a, c)}), 1U);  // so small that each element is read four times
   const LazyOp s = memory({32, 16}), t = memory({16, 32}), u = memory({16, 32});
   EXPECT_EQ(kernels({matmul(s, t) + matmul(s, u)}), 1U);  // sums of 16 cost less than memory
+}
+
+TEST(Schedule, ALongReductionIsNotBesideAContraction) {
+  // Each element of the second matrix is read four times: no contraction, though as long as the other product.
+  const LazyOp x = memory({4, 512}), v = memory({512, 32}), a = memory({32, 64}), b = memory({64, 32});
+  const LazyOp thin = matmul(x, v), wide = matmul(a, b).shrink({{0, 4}, {0, 32}});
+  EXPECT_EQ(kernels({thin}), 1U);
+  for (const LazyOp& both : {thin + wide, wide + thin}) EXPECT_EQ(kernels({both}), 2U);
+}
+
+/// Windows of 3 along each row of x, which is padded: (rows, columns, 3). Neighbours share two of three columns.
+LazyOp windows(const LazyOp& x) {
+  const Int rows = x.shape()[0], columns = x.shape()[1];
+  const LazyOp padded = x.pad({{0, 0}, {1, 1}});
+  return padded.reshape({rows, 1, columns + 2})
+      .expand({rows, 4, columns + 2})
+      .reshape({rows, (columns + 2) * 4})
+      .shrink({{0, rows}, {0, (columns + 3) * 3}})
+      .reshape({rows, 3, columns + 3})
+      .shrink({{0, rows}, {0, 3}, {0, columns}})
+      .permute({0, 2, 1});
+}
+
+TEST(Schedule, WindowsOfExpensiveElementsAreNotMemory) {
+  const LazyOp x = memory({64, 64}), expensive = exp(exp(x));
+  for (const LazyOp& w : {windows(expensive), windows(expensive).tracked()}) {
+    const std::vector<ScheduleItem> items = scheduled({sum(w * w, 2)});
+    ASSERT_EQ(items.size(), 2U);
+    EXPECT_EQ(items[0].outputs[0], expensive);
+    EXPECT_EQ(items[0].why, Boundary::repeated);
+  }
 }
 
 TEST(Schedule, ContractionsOfWhatIsComputed) {
