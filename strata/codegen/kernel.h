@@ -56,9 +56,9 @@ struct KernelRecord {
   std::vector<KernelRecord> before;  ///< the records of Kernel::before
 };
 
-/// Compiles `ast`, a SINK. The passes are: absorb (absorb_movement(); Kernel::ast keeps the movement ops), opts (`opts`,
-/// or heuristic_opts()), split (if the first Opt is SPLITREDUCE), lower, bounds, linearize, instances (if the target
-/// launches instances), verify. @param record if not null, is filled
+/// Compiles `ast`, a SINK. The passes are: absorb (absorb_movement(); Kernel::ast keeps the movement ops), opts
+/// (`opts`, or heuristic_opts()), split (if the first Opt is SPLITREDUCE), lower, bounds, linearize, instances (if the
+/// target launches instances), verify. @param record if not null, is filled
 /// @throws Error as the passes: (domain) for an illegal Opt, an access that is not proven, or a kernel that lower()
 ///   refuses; (shape, overflow)
 Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std::vector<Opt>> opts = std::nullopt,
