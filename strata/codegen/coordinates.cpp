@@ -82,6 +82,17 @@ Coordinates moved(const LazyNode& n, Coordinates at, const ShapeTracker& simple)
   }
 }
 
+std::vector<Expr> substituted(std::vector<Expr> of, const Substitution& map) {
+  if (!map.empty())
+    for (Expr& e : of) e = substitute(e, map);
+  return of;
+}
+
+bool has_no_terms(const LazyNode& n) {
+  const Ints& shape = n.src[0].shape();
+  return std::any_of(shape.begin(), shape.end(), [](const Int& size) { return size == Int(0); });
+}
+
 const ShapeTracker& no_tracker() {
   static const ShapeTracker& none =
       *new ShapeTracker(ShapeTracker::from_shape({}));  // never destroyed: threads may outlive it

@@ -51,6 +51,12 @@ Coordinates moved(const LazyNode& n, Coordinates at, const ShapeTracker& simple)
 void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> positions, std::span<const std::size_t> of,
               std::span<const Expr> at, const KernelAxes& axes);
 
+/// `of` with the variables of `map` replaced.
+std::vector<Expr> substituted(std::vector<Expr> of, const Substitution& map);
+
+/// True iff the reduction `n` combines no elements: its operand has a size of 0.
+bool has_no_terms(const LazyNode& n);
+
 /// A ShapeTracker without dimensions: the `simple` of moved() for ops that do not use it.
 const ShapeTracker& no_tracker();
 

@@ -232,6 +232,10 @@ class Linearizing {
       }
     }
     memory_edges();
+    // Accumulators change in the order in which lower() made them, copies along the lanes fastest.
+    for (auto& [loop, reductions] : ends_)
+      std::sort(reductions.begin(), reductions.end(),
+                [&](std::size_t a, std::size_t b) { return nodes_[a].num() < nodes_[b].num(); });
   }
   std::vector<std::size_t>& items_of(std::size_t block) { return items_[block == kRoot ? loops_.size() : block]; }
 

@@ -3,14 +3,20 @@
 #include "strata/codegen/lower.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "strata/base/interrupt.h"
+#include "strata/codegen/access_uops.h"
 #include "strata/codegen/coordinates.h"
+#include "strata/codegen/fill.h"
 #include "strata/codegen/gather_indices.h"
 #include "strata/codegen/index_uops.h"
 #include "strata/codegen/legal.h"
 #include "strata/codegen/nests.h"
+#include "strata/codegen/scattered.h"
 #include "strata/codegen/stage.h"
 #include "strata/codegen/sums.h"
 #include "strata/codegen/variables.h"
@@ -22,12 +28,6 @@ namespace strata {
 
 namespace {
 
-std::vector<Expr> substituted(std::vector<Expr> of, const Substitution& map) {
-  if (!map.empty())
-    for (Expr& e : of) e = substitute(e, map);
-  return of;
-}
-
 class Lowering {
  public:
   Lowering(const LazyOp& kernel, const KernelAxes& axes, const Target& target)
@@ -38,16 +38,20 @@ class Lowering {
         index_(out_.graph,
                {[this](const Variable& v) { return value_of(v); }, [this](const Variable& v) { return depth_of(v); }}),
         nests_(
-            axes, out_, index_, [this](const Variable& v) { return parameter(v); }, sum_orders(kernel, axes, target)) {
+            axes, out_, index_, [this](const Variable& v) { return parameter(v); }, sum_orders(kernel, axes, target)),
+        accesses_(out_, ops_, index_, nests_),
+        fill_(
+            out_, target_, ops_, nests_, accesses_,
+            [this](const LazyNode& n, const ShapeTracker& st, const Coordinates& at) { return load_from(n, st, at); }) {
     out_.buffers = buffers_of(kernel);
     out_.variables = kernel_variables(kernel);
     check_order(kernel, axes, target);
   }
 
   Lowered run() && {
-    for (const LazyOp& s : kernel_.src()) {
-      store(*s.node());
-      ++store_;
+    for (std::size_t k = 0; k < kernel_.src().size(); ++k) {
+      accesses_.begin_store(k);
+      store(*kernel_.src(k).node());
     }
     check_memory(out_);
     return std::move(out_);
@@ -97,6 +101,7 @@ class Lowering {
         set_dims(idxs, {}, axes, chosen, axes_);
         store_at(n, idxs, inside(axes, chosen), nest);
       }
+      store_scattered(std::get<BufferArg>(n.arg), nest);
     }
   }
 
@@ -120,14 +125,6 @@ class Lowering {
     return all_of(conditions);
   }
 
-  /// Appends an Access; the LOADs or STOREs that are made next belong to it. `around`: expressions with the counters of
-  /// loops that the access is pinned to.
-  void note_access(int slot, bool is_store, const Expr& index, const Expr& valid, const Int& size,
-                   std::vector<Expr> around) {
-    around.push_back(index);
-    around.push_back(valid);
-    out_.accesses.push_back({slot, is_store, index, valid, size, nests_.ranges_of(around), store_, {}});
-  }
   /// The additional condition of an access to a buffer with a GUARD: that the index is in bounds, unless that can be
   /// proven.
   Expr kept_inside(const BufferArg& arg, const IndexExprs& at, std::vector<Expr> around) const {
@@ -143,33 +140,43 @@ class Lowering {
     at.valid = at.valid && guard && kept_inside(arg, {at.index, at.valid && guard}, nest.coordinates());
     if (at.valid.constant() == 0) return;
     UOp value = lower({n.src[0].node(), {idxs, at.valid, false}});
-    note_access(arg.slot, true, at.index, at.valid, arg.size, nest.coordinates());
     const UOp pointer = global(arg.slot, n.src[0].dtype());
     const Lanes* lanes = nest.lanes;
-    if (lanes == nullptr) return put(pointer, at, value, nest, nullptr);
-    value = ops_.widened(value, lanes->count);
-    const auto stride = stride_along(at.index, *lanes);
+    if (lanes != nullptr) value = ops_.widened(value, lanes->count);
+    const auto stride = lanes != nullptr ? stride_along(at.index, *lanes) : 1;
+    if (stride != 1 && stride != -1) return scattered_.push_back({at, value});
+    accesses_.note(arg.slot, true, at, arg.size, nest.coordinates());
+    if (lanes == nullptr) return accesses_.store(pointer, at, value, nest.loops, nullptr);
     const bool streamed = axes_.streams(arg.slot);
-    if (stride == 1) return put(pointer, at, value, nest, lanes, streamed);
+    if (stride == 1) return accesses_.store(pointer, at, value, nest.loops, lanes, streamed);
     // Reversed as loads are, so that a load and a store of the same elements have the same index.
-    if (stride == -1) return put(pointer, mirrored(at, *lanes), ops_.reversed(value), nest, lanes, streamed);
-    for (int k = 0; k < lanes->count; ++k) {
-      const Substitution lane = {{lanes->variable, k}};
-      const IndexExprs one{substitute(at.index, lane), substitute(at.valid, lane)};
-      put(pointer, one, out_.graph.lane(value, k), nest, nullptr);
-    }
+    accesses_.store(pointer, mirrored(at, *lanes), ops_.reversed(value), nest.loops, lanes, streamed);
   }
-  void put(UOp pointer, const IndexExprs& at, UOp value, const Nest& nest, const Lanes* lanes, bool streamed = false) {
-    if (at.valid.constant() == 0) return;
-    const Expr first = lanes == nullptr ? at.index : substitute(at.index, {{lanes->variable, 0}});
-    std::vector<UOp> sources = {pointer, index_.integer(first), value};
-    if (!at.valid.constant()) sources.push_back(index_.condition(at.valid, lanes));
-    UOpArg past_caches;
-    if (streamed && at.valid.constant())
-      if (const auto bytes = whole_bytes(first, value.dtype())) past_caches = *bytes;
-    const UOp store = out_.graph.add(UOps::STORE, dtypes::none, sources, past_caches, false);
-    out_.accesses.back().uops.push_back(store);
-    out_.stores.push_back({store, nest.loops});
+  /// The scattered stores of a nest, run by run: each lane is stored along the run, as vectors where the run is long.
+  void store_scattered(const BufferArg& arg, const Nest& nest) {
+    const std::vector<ScatteredStore> stores = std::exchange(scattered_, {});
+    for (const std::vector<std::size_t>& run :
+         runs_of(stores, stores.empty() ? 1 : static_cast<std::size_t>(nest.lanes->count))) {
+      std::vector<UOp> columns;
+      for (const std::size_t k : run) {
+        const IndexExprs& at = stores[k].at;
+        accesses_.note(arg.slot, true, at, arg.size, nest.coordinates());
+        columns.push_back(stores[k].value);
+      }
+      std::optional<Transposed> turned;
+      if (target_.shuffles && Transposed::pays(columns)) turned.emplace(out_.graph, columns);
+      const UOp pointer = global(arg.slot, columns[0].dtype().scalar());
+      for (int lane = 0; lane < nest.lanes->count; ++lane)
+        for (std::size_t first = 0, count = 1; first < run.size(); first += count) {
+          count = turned ? std::bit_floor(run.size() - first) : 1;
+          const Substitution chosen = {{nest.lanes->variable, lane}};
+          const IndexExprs& at = stores[run[first]].at;
+          accesses_.store(pointer, {substitute(at.index, chosen), substitute(at.valid, chosen)},
+                          turned ? turned->row(static_cast<std::size_t>(lane), first, count)
+                                 : out_.graph.lane(columns[first], lane),
+                          nest.loops, nullptr);
+        }
+    }
   }
 
   // --- scratch memory ---
@@ -191,7 +198,7 @@ class Lowering {
       std::vector<UOp> around;
       const std::vector<OutsideCoordinate> outside = outside_of(stage, axes_, axes, nest, around);
       const Tile tile = plan_tile(n, stage.slot, axes_, axes, outside,
-                                  vector_lanes(out_.buffers[static_cast<std::size_t>(stage.slot)].dtype),
+                                  fill_.vector_lanes(out_.buffers[static_cast<std::size_t>(stage.slot)].dtype),
                                   target_.scratch_bytes, what);
       const IndexedNode key{tile.load, {tile.base, 1, false}};
       auto it = tiles_.find(key);
@@ -199,7 +206,7 @@ class Lowering {
         scratch_bytes_ += tile.size() * static_cast<std::int64_t>(tile.load->dtype.itemsize());
         STRATA_CHECK(scratch_bytes_ <= target_.scratch_bytes, domain, what, "with this tile the kernel has ",
                      scratch_bytes_, " bytes of scratch memory, more than ", target_.scratch_bytes);
-        it = tiles_.insert_or_assign(key, Staged{tile, fill(tile, around), around}).first;
+        it = tiles_.insert_or_assign(key, Staged{tile, filled(tile, around), around}).first;
         done_.clear();  // values made from another tile belong to the loops of that tile
         nests_.begin_apart();
       }
@@ -207,49 +214,10 @@ class Lowering {
     }
   }
 
-  /// The lanes of the vectors that fill scratch memory.
-  std::int64_t vector_lanes(DType dtype) const {
-    return std::max<std::int64_t>(target_.vector_bytes / static_cast<std::int64_t>(dtype.itemsize()), 1);
-  }
-
-  /// Makes the scratch memory of `tile`, and the loops (inside of `around`) that fill it.
-  UOp fill(const Tile& tile, const std::vector<UOp>& around) {
-    const std::string name = name_beside(out_.variables, detail::message("temp", out_.staged.size()));
-    const DType dtype = tile.load->dtype;
-    const UOp local = out_.graph.add(UOps::DEFINE_LOCAL, dtype.pointer(), {}, Local{name, tile.size()});
-    out_.staged.push_back({local, around});
-    const std::int64_t most = vector_lanes(dtype);
-    Nest nest;
-    nest.loops = around;
-    Coordinates at{tile.base, 1, false};
-    Expr address = 0;
-    for (std::size_t d = 0; d < tile.extent.size(); ++d) {
-      const bool in_lanes = d == tile.inner && most > 1 && tile.extent[d] % most == 0;
-      const std::int64_t trip_count = in_lanes ? tile.extent[d] / most : tile.extent[d];
-      Expr t = 0;
-      if (trip_count > 1) {
-        const Variable v = nests_.counter(detail::message(name, "/", d), trip_count, 200,
-                                          nest.loops.empty() ? UOp() : nest.loops.back());
-        nest.loops.push_back(nests_.loop_of(v));
-        t = in_lanes ? v * most : Expr(v);
-      }
-      if (in_lanes) {
-        nest.lanes = nests_.lanes(detail::message("lane_", name), static_cast<int>(most));
-        t += nest.lanes->variable;
-      }
-      at.idxs[d] += t * tile.unit[d];
-      address += t * tile.stride[d];
-    }
-    const ShapeTracker& source = tile.map.source;
-    std::vector<Expr> inside;
-    for (std::size_t d = 0; d < at.idxs.size(); ++d)
-      inside.push_back(at.idxs[d] < source.shape()[d].expr());  // a tile may reach beyond the shape of a padded axis
-    at.valid = all_of(inside);
-    UOp value = load_from(*tile.load, source, at);
-    if (nest.lanes != nullptr) value = ops_.widened(value, nest.lanes->count);
-    note_access(-1, true, address, 1, tile.size(), {});
-    put(local, {address, 1}, value, nest, nest.lanes);
-    return local;
+  UOp filled(const Tile& tile, const std::vector<UOp>& around) {
+    const auto& arg = std::get<BufferArg>(tile.load->arg);
+    const bool may_turn = !axes_.guards(arg.slot) && pin_loops_.empty() && arg.size.is_number();
+    return fill_.fill(tile, name_beside(out_.variables, detail::message("temp", out_.staged.size())), around, may_turn);
   }
 
   /// A load of a staged buffer, from its scratch memory.
@@ -260,8 +228,8 @@ class Lowering {
     Expr valid = 1;
     if (address.vmin() < 0 || address.vmax() >= staged.tile.size()) valid = k.at.valid;
     address = simplify_under(address, valid);
-    note_access(-1, false, address, valid, staged.tile.size(), {});
-    return get_all(staged.local, {address, valid}, k.node->dtype);
+    accesses_.note(-1, false, {address, valid}, staged.tile.size(), {});
+    return accesses_.load(staged.local, {address, valid}, k.node->dtype);
   }
 
   // --- values ---
@@ -433,9 +401,9 @@ class Lowering {
     if (valid.constant() == 0) return out_.graph.constant(n.dtype, 0);
     const Expr index = valid.constant() ? at.index : simplify_under(at.index, valid);
     const bool pinned = !pin_loops_.empty() && !arg.size.is_number();
-    note_access(arg.slot, false, index, valid, arg.size, pinned ? pin_at_ : std::vector<Expr>());
+    accesses_.note(arg.slot, false, {index, valid}, arg.size, pinned ? pin_at_ : std::vector<Expr>());
     const std::size_t before = out_.graph.size();
-    const UOp value = get_all(global(arg.slot, n.dtype), {index, valid}, n.dtype, !pinned);
+    const UOp value = accesses_.load(global(arg.slot, n.dtype), {index, valid}, n.dtype, !pinned);
     for (std::size_t u = before; pinned && u < out_.graph.size(); ++u)
       if (out_.graph[u].op() == UOps::LOAD) out_.pinned.push_back({out_.graph[u], pin_loops_});
     return value;
@@ -447,34 +415,6 @@ class Lowering {
     if (nests_.lanes_of(where.valid, where.valid) == nullptr || nests_.lanes_of(at.index, at.valid) != nullptr)
       return false;
     return at.index.vmin() >= 0 && at.index.vmax() < arg.size.value();
-  }
-  /// Loads at an index that may depend on lanes: one vector load where the lanes are contiguous, else a load per lane.
-  UOp get_all(UOp pointer, const IndexExprs& at, DType dtype, bool cachable = true) {
-    const Lanes* lanes = nests_.lanes_of(at.index, at.valid);
-    const auto stride = lanes == nullptr ? 1 : stride_along(at.index, *lanes);
-    if (stride == 1) return get(pointer, at, dtype, lanes, cachable);
-    if (stride == -1)
-      return ops_.reversed(ops_.widened(get(pointer, mirrored(at, *lanes), dtype, lanes, cachable), lanes->count));
-    std::vector<UOp> each;
-    for (int j = 0; j < lanes->count; ++j) {
-      const Substitution lane = {{lanes->variable, j}};
-      const IndexExprs one{substitute(at.index, lane), substitute(at.valid, lane)};
-      each.push_back(get(pointer, one, dtype, nullptr, cachable));
-    }
-    return out_.graph.add(UOps::VECTORIZE, dtype.vec(lanes->count), each);
-  }
-  UOp get(UOp pointer, const IndexExprs& at, DType dtype, const Lanes* lanes, bool cachable) {
-    if (at.valid.constant() == 0) return out_.graph.constant(dtype, 0);
-    const Expr first = lanes == nullptr ? at.index : substitute(at.index, {{lanes->variable, 0}});
-    const DType whole = lanes == nullptr ? dtype : dtype.vec(lanes->count);
-    std::vector<UOp> sources = {pointer, index_.integer(first)};
-    if (!at.valid.constant()) {
-      sources.push_back(index_.condition(at.valid, lanes));
-      sources.push_back(out_.graph.constant(whole, 0));
-    }
-    const UOp made = out_.graph.add(UOps::LOAD, whole, sources, {}, cachable);
-    out_.accesses.back().uops.push_back(made);
-    return made;
   }
 
   // --- movement ---
@@ -496,12 +436,6 @@ class Lowering {
     return nests_.of_group(axes_.group_of(k.node), around, apart);
   }
 
-  static bool is_empty(const LazyNode& n) {
-    for (const Int& size : n.src[0].shape())
-      if (size == Int(0)) return true;
-    return false;
-  }
-
   /// A term of a reduction: the operand at one unrolled coordinate, and the condition under which it counts (padded
   /// axes, tails).
   struct Body {
@@ -511,7 +445,7 @@ class Lowering {
   std::vector<Body> bodies(const IndexedNode& k) {
     const LazyNode& n = *k.node;
     std::vector<Body> out;
-    if (is_empty(n)) return out;
+    if (has_no_terms(n)) return out;
     const Axes& reduced = std::get<Axes>(n.arg);
     const ReduceGroup& group = axes_.group_of(k.node);
     std::vector<std::size_t> axes;
@@ -550,7 +484,7 @@ class Lowering {
     const LazyNode& n = *k.node;
     const UOp identity = out_.graph.constant(identity_of(n.op, accumulator_of(n.op, n.dtype)));
     UOp total = identity;
-    if (!is_empty(n)) total = summed(out_.graph, ops_, n.op, identity, nests_of(k), guarded(k, values, identity));
+    if (!has_no_terms(n)) total = summed(out_.graph, ops_, n.op, identity, nests_of(k), guarded(k, values, identity));
     return out_.graph.cast(total, n.dtype.vec(total.dtype().lanes()));
   }
 
@@ -561,13 +495,15 @@ class Lowering {
   LaneOps ops_;
   IndexUOps index_;
   Nests nests_;
+  AccessUOps accesses_;
+  TileFill fill_;
   GatherIndices gather_indices_;
   std::vector<UOp> pin_loops_;  // the loops of pin(); empty: loads are not pinned
   std::vector<Expr> pin_at_;
-  std::size_t store_ = 0;  // the store that is being lowered
   std::unordered_map<IndexedNode, UOp, HashIndexedNode> done_;
   std::unordered_map<IndexedNode, Staged, HashIndexedNode> tiles_;  // by load and base
   std::int64_t scratch_bytes_ = 0;                                  // of all tiles
+  std::vector<ScatteredStore> scattered_;                           // of the current nest
   std::unordered_map<const LazyNode*, Staged> staged_;              // by LOAD, for the current nest
   std::unordered_map<const LazyNode*, ShapeTracker> simple_;
 };

@@ -30,6 +30,8 @@ struct Target {
   /// A reassociated sum keeps the error bound of ir/sum_order.h. False: one accumulator per loop nest, for analysis
   /// only.
   bool bounded = true;
+  /// The backend shuffles vectors in registers: lanes of two vectors become one vector in one or two instructions.
+  bool shuffles = false;
   /// The most bytes of scratch memory (STAGE) of a kernel, all tiles together: they are on the stack.
   std::int64_t scratch_bytes = std::int64_t{3} << 18;
   bool instances = false;  ///< the iterations of the parallel loop are instances of a launch (SPECIAL)

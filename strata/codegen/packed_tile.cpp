@@ -1,20 +1,21 @@
 #include "strata/codegen/packed_tile.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace strata {
 
 namespace {
 
-constexpr double kLatency = 4;          // cycles from a multiply-add to the next one of the same accumulator
-constexpr double kLoop = 1;             // cycles of the loop around a step
-constexpr double kStoredElement = 1.5;  // cycles to take an element out of a vector and store it
+constexpr double kLatency = 4;  // cycles from a multiply-add to the next one of the same accumulator
+constexpr double kLoop = 1;     // cycles of the loop around a step
 
 class PackedSearch {
  public:
   explicit PackedSearch(const PackedProblem& problem) : p_(problem) {}
 
-  PackedTile run(std::int64_t most_vectors) {
+  std::vector<PackedTile> run(std::int64_t most_vectors) {
     for (std::size_t lane_axis = 0; lane_axis < p_.outputs.size(); ++lane_axis) {
       if (p_.outputs[lane_axis] < 1) continue;
       for (std::int64_t vectors = 1; vectors <= most_vectors; ++vectors) {
@@ -32,7 +33,15 @@ class PackedSearch {
         }
       }
     }
-    return best_;
+    // Of equally many cycles, the tile that was tried first: fewer vectors, and copies along an inner axis.
+    std::vector<std::size_t> order(tiles_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(tiles_[a].cycles, a) < std::pair(tiles_[b].cycles, b);
+    });
+    std::vector<PackedTile> out;
+    for (const std::size_t k : order) out.push_back(tiles_[k]);
+    return out;
   }
 
  private:
@@ -59,23 +68,23 @@ class PackedSearch {
     const std::int64_t blocks = (p_.outputs[lane_axis] + width - 1) / width;
     const std::int64_t count = tile.copy_axis < 0 ? 1 : p_.outputs[static_cast<std::size_t>(tile.copy_axis)];
     const double stored = static_cast<double>(tile.vectors) *
-                          (p_.stores_along[lane_axis] ? 1 : kStoredElement * static_cast<double>(p_.lanes));
+                          (p_.stores_along[lane_axis] ? 1 : p_.across * static_cast<double>(p_.lanes));
     const std::int64_t whole = count / tile.copies, left = count % tile.copies;
     const double steps =
         static_cast<double>(whole) * step(tile, tile.copies) + static_cast<double>(left) * step(tile, 1);
     const double all = static_cast<double>(blocks) * (p_.terms * steps + static_cast<double>(count) * stored);
     tile.cycles = all / (p_.terms * static_cast<double>(count) * static_cast<double>(p_.outputs[lane_axis])) *
                   static_cast<double>(p_.lanes);
-    if (best_.lane_axis < 0 || tile.cycles < best_.cycles * 0.999) best_ = tile;
+    tiles_.push_back(tile);
   }
 
   const PackedProblem& p_;
-  PackedTile best_;
+  std::vector<PackedTile> tiles_;
 };
 
 }  // namespace
 
-PackedTile packed_tile(const PackedProblem& problem, std::int64_t most_vectors) {
+std::vector<PackedTile> packed_tiles(const PackedProblem& problem, std::int64_t most_vectors) {
   return PackedSearch(problem).run(most_vectors);
 }
 

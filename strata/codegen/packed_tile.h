@@ -1,10 +1,10 @@
-// packed_tile(): chooses the register tile of a reduction whose loads are packed: copied to scratch memory (STAGE), so
+// packed_tiles(): the register tiles of a reduction whose loads are packed: copied to scratch memory (STAGE), so
 // that lanes are neighbours there and no load has a condition. Internal to codegen/.
 //
 // A tile has `vectors` vectors of lanes along one output axis and `copies` copies along another one. One step of the
 // reduction makes vectors * copies multiply-adds, of which two start in a cycle, and loads each of its operands: a
-// vector where the operand moves along the lanes, else one element that is broadcast. The tile with the fewest cycles
-// for all outputs wins; what a size leaves over is counted.
+// vector where the operand moves along the lanes, else one element that is broadcast. What a size leaves over is
+// counted.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct PackedLoad {
   std::vector<bool> unaligned;   ///< whether vectors along the axis begin anywhere: half of them cross cache lines
 };
 
-/// The input of packed_tile().
+/// The input of packed_tiles().
 struct PackedProblem {
   std::vector<std::int64_t>
       outputs;                     ///< the sizes of the output axes; 0: unknown, the axis gets neither lanes nor copies
@@ -27,17 +27,18 @@ struct PackedProblem {
   double terms = 1;                ///< the number of elements that are combined into one
   std::vector<PackedLoad> loads;
   std::int64_t lanes = 1, registers = 16;  ///< lanes of a vector register; vector registers
+  double across = 1.5;  ///< cycles to store an element of a vector whose lanes are not neighbours in memory
 };
 
-/// The result of packed_tile().
+/// A tile of packed_tiles().
 struct PackedTile {
   int lane_axis = -1, copy_axis = -1;  ///< output axes; lane_axis -1: there is no tile, copy_axis -1: one copy
   std::int64_t vectors = 1, copies = 1;
   double cycles = 0;  ///< for each multiply-add of a vector; at least 0.5
 };
 
-/// The tile with the fewest cycles whose accumulators and operands fit into the registers.
+/// All tiles whose accumulators and operands fit into the registers, those with the fewest cycles first.
 /// @param most_vectors the most vectors along the lanes
-PackedTile packed_tile(const PackedProblem& problem, std::int64_t most_vectors);
+std::vector<PackedTile> packed_tiles(const PackedProblem& problem, std::int64_t most_vectors);
 
 }  // namespace strata

@@ -1,8 +1,10 @@
 #include "strata/codegen/packed_windows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
-#include <optional>
+#include <numeric>
+#include <utility>
 
 #include "strata/codegen/bounds.h"
 #include "strata/codegen/packed_tile.h"
@@ -11,9 +13,16 @@ namespace strata {
 
 namespace {
 
-constexpr double kWorthPacking = 8;            // fewest multiplications for each element of a packed load
-constexpr std::int64_t kPackedRows = 1 << 16;  // most bytes of packed windows, which are read again and again: L1
-constexpr std::int64_t kMostVectors = 4;       // most vectors of a packed tile along the lanes
+constexpr double kWorthPacking = 8;       // fewest multiplications for each element of a packed load
+constexpr std::int64_t kMostVectors = 4;  // most vectors of a packed tile along the lanes
+constexpr std::size_t kMostTried = 12;    // most plans that are lowered
+
+// Cycles, measured on x86-64.
+constexpr double kAcross = 1.5, kTurned = 0.5;  // to store an element of a vector that lies across: alone, turned over
+constexpr double kCopiedRow = 3, kCopiedVector = 4, kCopiedElement = 2.5;  // to pack windows: a row, its vectors; else
+constexpr double kPanelTurned = 0.4, kPanelElement = 2;  // to pack an element of a panel: turned over, or alone
+/// How much slower a step of the reduction is with so many bytes of packed windows: they leave L1, then a part of L2.
+double slowdown(double bytes) { return bytes <= 1 << 16 ? 1 : bytes <= 1 << 19 ? 1.1 : 1.25; }
 
 class Packing {
  public:
@@ -39,12 +48,16 @@ class Packing {
       problem.stores_along.push_back(along);
     }
     for (const std::size_t k : loads) problem.loads.push_back(packed_load(k));
-    for (std::int64_t most = kMostVectors; most > 0;) {
-      const PackedTile tile = packed_tile(problem, most);
-      if (tile.lane_axis < 0 || tile.copy_axis < 0) return {};
-      if (std::vector<Opt> chosen = packing(tile, loads); !chosen.empty()) return chosen;
-      most = tile.vectors - 1;
-    }
+    problem.across = target_.shuffles ? kTurned : kAcross;
+    std::vector<Plan> plans;
+    for (const PackedTile& tile : packed_tiles(problem, kMostVectors))
+      if (tile.copy_axis >= 0) add_plans(tile, problem, loads, plans);
+    std::sort(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) {
+      return std::pair(a.cycles, a.number) < std::pair(b.cycles, b.number);
+    });
+    if (plans.size() > kMostTried) plans.resize(kMostTried);
+    for (const Plan& plan : plans)
+      if (std::vector<Opt> chosen = opts_of(plan); is_legal(chosen)) return chosen;
     return {};
   }
 
@@ -114,62 +127,145 @@ class Packing {
     }
     return has_windows ? loads : std::vector<std::size_t>();
   }
-  /// The Opts for a tile: its loops are innermost. A load that moves along the lanes alone is packed outside of all
-  /// loops but those over the lanes; the others in the outermost loop in which they take at most kPackedRows bytes.
-  /// Empty where a load cannot be staged.
-  std::vector<Opt> packing(const PackedTile& tile, const std::vector<std::size_t>& loads) const {
+  /// A tile, and where its loads are packed. Its loops are innermost. A load that moves along the lanes alone (a panel)
+  /// is packed outside of all loops but those over the lanes, windows (rows) inside of the loop over one axis more.
+  struct Plan {
+    PackedTile tile;
+    std::vector<std::size_t> order;         // of the loops over outputs
+    std::vector<std::size_t> panels, rows;  // loads
+    std::size_t at = 0;                     // the axis inside of which rows are packed
+    double cycles = 0;                      // of the whole kernel
+    std::size_t number = 0;                 // of the plan: plans of equally many cycles keep their order
+  };
+
+  void add_plans(const PackedTile& tile, const PackedProblem& problem, const std::vector<std::size_t>& loads,
+                 std::vector<Plan>& plans) const {
     const auto lane_axis = static_cast<std::size_t>(tile.lane_axis),
                copy_axis = static_cast<std::size_t>(tile.copy_axis);
-    std::vector<Opt> out;
-    const std::int64_t width = tile.vectors * lanes_, n = size(lane_axis);
-    if (n % width != 0) out.push_back({Opt::Kind::PADTO, lane_axis, width, 0, {}});
-    out.push_back({Opt::Kind::LANES, lane_axis, lanes_, 0, {}});
-    if (tile.vectors > 1) out.push_back({Opt::Kind::UPCAST, lane_axis, tile.vectors, 0, {}});
-    if (tile.copies > 1) out.push_back({Opt::Kind::UPCAST, copy_axis, tile.copies, 0, {}});
-    std::vector<std::size_t> panels, rows;
+    Plan plan;
+    plan.tile = tile;
     for (const std::size_t k : loads) {
       const bool is_panel = depends(k, lane_axis) && !depends(k, copy_axis) && !reads_windows(k);
       if (is_panel && !(strides_[k][lane_axis].by == 1))
-        panels.push_back(k);
+        plan.panels.push_back(k);
       else if (reads_windows(k))
-        rows.push_back(k);
+        plan.rows.push_back(k);
     }
-    Opt order{Opt::Kind::REORDER, 0, 0, 0, {}};
-    if (!panels.empty()) order.order.push_back(lane_axis);
+    if (!plan.panels.empty()) plan.order.push_back(lane_axis);
     for (std::size_t a = 0; a < axes_.outputs(); ++a)
-      if (a != lane_axis && a != copy_axis) order.order.push_back(a);
-    const std::vector<std::size_t> around = order.order;
-    order.order.push_back(copy_axis);
-    if (panels.empty()) order.order.push_back(lane_axis);
-    if (order.order != axes_.order()) out.push_back(order);
-    for (const std::size_t k : panels) out.push_back({Opt::Kind::STAGE, lane_axis, plain_.accesses[k].slot, 0, {}});
-    std::vector<Opt> best;
+      if (a != lane_axis && a != copy_axis) plan.order.push_back(a);
+    const std::vector<std::size_t> around = plan.order;
+    plan.order.push_back(copy_axis);
+    if (plan.panels.empty()) plan.order.push_back(lane_axis);
+    double multiplications = problem.terms / static_cast<double>(lanes_);
+    for (const std::int64_t n : problem.outputs) multiplications *= static_cast<double>(n);
     for (const std::size_t axis : around) {
-      std::vector<Opt> tried = out;
-      for (const std::size_t k : rows) tried.push_back({Opt::Kind::STAGE, axis, plain_.accesses[k].slot, 0, {}});
-      const std::optional<std::int64_t> bytes = staged_bytes(tried, panels.size(), rows.size());
-      if (!bytes) continue;
-      best = tried;
-      if (*bytes <= kPackedRows) break;
+      plan.at = axis;
+      double bytes = 0;
+      const double copies = panel_cycles(plan) + row_cycles(plan, bytes);
+      plan.cycles = tile.cycles * multiplications * slowdown(bytes) + copies;
+      plan.number = plans.size();
+      plans.push_back(plan);
     }
-    return best;
   }
-  /// The bytes of the tiles number first, ..., first + count - 1 of the first nest; nothing where the Opts are not
-  /// legal or an access cannot be proven.
-  std::optional<std::int64_t> staged_bytes(std::span<const Opt> opts, std::size_t first, std::size_t count) const {
+
+  /// The trip count of the loop over an output axis, around the tile.
+  double trips(const PackedTile& tile, std::size_t axis) const {
+    const std::int64_t inside = axis == static_cast<std::size_t>(tile.lane_axis)   ? tile.vectors * lanes_
+                                : axis == static_cast<std::size_t>(tile.copy_axis) ? tile.copies
+                                                                                   : 1;
+    return static_cast<double>((size(axis) + inside - 1) / inside);
+  }
+  double panel_cycles(const Plan& plan) const {
+    double out = 0;
+    const auto lane_axis = static_cast<std::size_t>(plan.tile.lane_axis);
+    for (const std::size_t k : plan.panels) {
+      double elements = trips(plan.tile, lane_axis) * static_cast<double>(plan.tile.vectors * lanes_), run = 1;
+      for (std::size_t a = axes_.outputs(); a < axes_.axes().size(); ++a)
+        if (depends(k, a)) elements *= static_cast<double>(size(a));
+      // The run of neighbours along the reduction: from the innermost axis outwards.
+      for (std::size_t a = axes_.axes().size(); a-- > axes_.outputs();)
+        if (static_cast<double>(strides_[k][a].by) == run) run *= static_cast<double>(size(a));
+      out += elements * (target_.shuffles && run >= static_cast<double>(lanes_) ? kPanelTurned : kPanelElement);
+    }
+    return out;
+  }
+  double row_cycles(const Plan& plan, double& bytes) const {
+    double out = 0;
+    for (const std::size_t k : plan.rows) {
+      std::vector<double> counts;  // of iterations inside of the loop
+      for (std::size_t a = 0; a < axes_.axes().size(); ++a) counts.push_back(static_cast<double>(size(a)));
+      double times = 1;
+      for (const std::size_t a : plan.order) {
+        times *= trips(plan.tile, a);
+        counts[a] =
+            a == static_cast<std::size_t>(plan.tile.lane_axis) ? static_cast<double>(plan.tile.vectors * lanes_) : 1;
+        if (a == plan.at) break;
+      }
+      const Region region = region_of(k, counts);
+      const Access& access = plain_.accesses[k];
+      bytes +=
+          region.elements * static_cast<double>(plain_.buffers[static_cast<std::size_t>(access.slot)].dtype.itemsize());
+      const double vectors = std::ceil(region.run / static_cast<double>(lanes_));
+      out += times * (region.run > 1 ? region.elements / region.run * (kCopiedRow + kCopiedVector * vectors)
+                                     : region.elements * kCopiedElement);
+    }
+    return out;
+  }
+  /// The elements that a load reads in so many iterations of each axis, each counted once; `run`: those of a row of
+  /// neighbours.
+  struct Region {
+    double elements = 1, run = 1;
+  };
+  Region region_of(std::size_t access, const std::vector<double>& counts) const {
+    std::vector<std::pair<std::int64_t, double>> steps;  // by stride
+    for (std::size_t a = 0; a < counts.size(); ++a)
+      if (const std::int64_t by = std::abs(strides_[access][a].by); by != 0 && counts[a] > 1)
+        steps.emplace_back(by, counts[a]);
+    std::sort(steps.begin(), steps.end());
+    Region out;
+    for (std::size_t k = 0; k < steps.size();) {
+      const bool is_first = k == 0;
+      std::int64_t unit = steps[k].first;
+      double reach = 0;
+      // Axes whose steps are within the reach of smaller ones share a dimension.
+      for (const std::size_t begin = k; k < steps.size(); ++k) {
+        const auto by = static_cast<double>(steps[k].first);
+        if (k > begin && by > reach) break;
+        unit = std::gcd(unit, steps[k].first);
+        reach += by * (steps[k].second - 1);
+      }
+      const double count = reach / static_cast<double>(unit) + 1;
+      out.elements *= count;
+      if (is_first && unit == 1) out.run = count;
+    }
+    return out;
+  }
+
+  std::vector<Opt> opts_of(const Plan& plan) const {
+    const auto lane_axis = static_cast<std::size_t>(plan.tile.lane_axis),
+               copy_axis = static_cast<std::size_t>(plan.tile.copy_axis);
+    std::vector<Opt> out;
+    const std::int64_t width = plan.tile.vectors * lanes_;
+    if (size(lane_axis) % width != 0) out.push_back({Opt::Kind::PADTO, lane_axis, width, 0, {}});
+    out.push_back({Opt::Kind::LANES, lane_axis, lanes_, 0, {}});
+    if (plan.tile.vectors > 1) out.push_back({Opt::Kind::UPCAST, lane_axis, plan.tile.vectors, 0, {}});
+    if (plan.tile.copies > 1) out.push_back({Opt::Kind::UPCAST, copy_axis, plan.tile.copies, 0, {}});
+    if (plan.order != axes_.order()) out.push_back({Opt::Kind::REORDER, 0, 0, 0, plan.order});
+    for (const std::size_t k : plan.panels)
+      out.push_back({Opt::Kind::STAGE, lane_axis, plain_.accesses[k].slot, 0, {}});
+    for (const std::size_t k : plan.rows) out.push_back({Opt::Kind::STAGE, plan.at, plain_.accesses[k].slot, 0, {}});
+    return out;
+  }
+  /// True iff the Opts are legal and all accesses can be proven.
+  bool is_legal(std::span<const Opt> opts) const {
     KernelAxes tried = axes_;
     try {
       tried.apply(opts);
-      const Lowered made = lower(kernel_, tried, target_);
-      prove_bounds(made);
-      std::int64_t out = 0;
-      for (std::size_t k = first; k < std::min(first + count, made.staged.size()); ++k) {
-        const UOp local = made.staged[k].local;
-        out += std::get<Local>(local.arg()).size * static_cast<std::int64_t>(local.dtype().itemsize());
-      }
-      return out;
+      prove_bounds(lower(kernel_, tried, target_));
+      return true;
     } catch (const Error&) {
-      return std::nullopt;
+      return false;
     }
   }
 

@@ -82,7 +82,12 @@ class LlvmDevice final : public Device {
     return made;
   }
 
-  Target target_ = host_target();
+  static Target shuffling() {
+    Target out = host_target();
+    out.shuffles = true;
+    return out;
+  }
+  Target target_ = shuffling();
 };
 
 }  // namespace

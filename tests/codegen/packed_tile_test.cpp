@@ -23,6 +23,14 @@ PackedProblem convolution(std::int64_t channels, std::int64_t rows, std::int64_t
   return out;
 }
 
+/// The first of packed_tiles(); without tiles one without axes.
+PackedTile packed_tile(const PackedProblem& problem, std::int64_t most_vectors) {
+  const std::vector<PackedTile> tiles = packed_tiles(problem, most_vectors);
+  EXPECT_TRUE(std::is_sorted(tiles.begin(), tiles.end(),
+                             [](const PackedTile& a, const PackedTile& b) { return a.cycles < b.cycles; }));
+  return tiles.empty() ? PackedTile() : tiles[0];
+}
+
 TEST(PackedTile, FillsTheRegisters) {
   const PackedTile tile = packed_tile(convolution(64, 56, 56, 576), 4);
   EXPECT_EQ(tile.lane_axis, 0);

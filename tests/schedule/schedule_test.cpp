@@ -107,7 +107,7 @@ LazyOp windows(const LazyOp& x) {
 
 TEST(Schedule, WindowsOfExpensiveElementsAreNotMemory) {
   const LazyOp x = memory({64, 64}), expensive = exp(exp(x));
-  for (const LazyOp& w : {windows(expensive), windows(expensive).tracked()}) {
+  for (const LazyOp& w : {windows(expensive), windows(expensive).tracked({})}) {
     const std::vector<ScheduleItem> items = scheduled({sum(w * w, 2)});
     ASSERT_EQ(items.size(), 2U);
     EXPECT_EQ(items[0].outputs[0], expensive);

@@ -29,7 +29,7 @@ TEST(CliKernel, Sections) {
       << all.out;
   for (const char* part :
        {"\naxes\n0 output 2: loop 2\n1 output 4: loop 4\nopts: none\n", "\nuops\n   0 UOps.",
-        "\nsource\nvoid E_2_4(float* restrict data0, ", "\nasm\n", "\nproof\n3 accesses proven", "\npasses\nopts  "})
+        "\nsource\nvoid E_2_4(float* restrict data0, ", "\nasm\n", "\nproof\n3 accesses proven", "\npasses\nabsorb  "})
     EXPECT_TRUE(has(all.out, part)) << part << all.out;
   const std::string some = run({"kernel", kAdd, "--device", "NULL"}).out;
   EXPECT_TRUE(has(some, "\naxes\n") && has(some, "\nuops\n") && has(some, "\nproof\n")) << some;
