@@ -14,6 +14,8 @@ UOp AccessUOps::load(UOp pointer, const IndexExprs& at, DType dtype, bool cachab
   if (stride == 1) return load_whole(pointer, at, dtype, lanes, cachable);
   if (stride == -1)
     return ops_.reversed(ops_.widened(load_whole(pointer, mirrored(at, *lanes), dtype, lanes, cachable), lanes->count));
+  if (shuffles_ && stride && *stride >= 2 && *stride <= kMostStride && nests_.lanes_of(at.valid, at.valid) == nullptr)
+    return load_strided(pointer, at, dtype, *lanes, *stride, cachable);
   std::vector<UOp> each;
   for (int j = 0; j < lanes->count; ++j) {
     const Substitution lane = {{lanes->variable, j}};
@@ -21,6 +23,29 @@ UOp AccessUOps::load(UOp pointer, const IndexExprs& at, DType dtype, bool cachab
     each.push_back(load_whole(pointer, one, dtype, nullptr, cachable));
   }
   return out_.graph.add(UOps::VECTORIZE, dtype.vec(lanes->count), each);
+}
+
+/// Vector v holds the elements from v * (count - 1) on, counted from that of the first lane: the last one ends with the
+/// element of the last lane, so that no element beyond is loaded.
+UOp AccessUOps::load_strided(UOp pointer, const IndexExprs& at, DType dtype, const Lanes& lanes, std::int64_t stride,
+                             bool cachable) {
+  const Expr first = substitute(at.index, {{lanes.variable, 0}});
+  const int count = lanes.count;
+  UOp out;
+  for (int v = 0; v < stride; ++v) {
+    const int begin = v * (count - 1);
+    const UOp part = load_whole(pointer, {first + begin + lanes.variable, at.valid}, dtype, &lanes, cachable);
+    std::vector<UOp> chosen;
+    for (int j = 0; j < count; ++j) {
+      const std::int64_t from = j * stride - begin;
+      const bool is_here = from >= 0 && from < count && (v == 0 || j * stride > begin);
+      const UOp source = is_here || v == 0 ? part : out;
+      const std::int64_t lane = is_here ? from : v == 0 ? 0 : j;
+      chosen.push_back(out_.graph.add(UOps::GEP, dtype, {source}, lane));
+    }
+    out = out_.graph.add(UOps::VECTORIZE, dtype.vec(count), chosen);
+  }
+  return out;
 }
 
 UOp AccessUOps::load_whole(UOp pointer, const IndexExprs& at, DType dtype, const Lanes* lanes, bool cachable) {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "strata/codegen/nests.h"
+#include "strata/codegen/access_uops.h"
 #include "strata/codegen/packed_windows.h"
 #include "strata/codegen/register_tile.h"
 #include "strata/codegen/rows.h"
@@ -197,7 +197,7 @@ class Choice {
   // --- vectors ---
 
   /// The output axis to vectorize: all stores are contiguous along it, and its score (contiguous loads +2, constant
-  /// ones +1, scattered ones -2, plus arithmetic()) is the largest positive one. -1 for none.
+  /// ones +1, those chosen from vectors 0, scattered ones -2, plus arithmetic()) is the largest positive one. -1: none.
   int output_lanes() const {
     const int gain = arithmetic();
     int best = -1, best_score = 0;
@@ -210,7 +210,7 @@ class Choice {
         if (plain_.accesses[k].is_store) stores_fit = stores_fit && s.is_linear && s.by == 1;
         if (!is_scattered(s))
           score += s.by == 1 ? 2 : 1;
-        else if (crossed_axis(k, a) < 0)
+        else if (!(target_.shuffles && s.is_linear && s.by > 1 && s.by <= kMostStride) && crossed_axis(k, a) < 0)
           score -= 2;
       }
       if (stores_fit && score > best_score) best = static_cast<int>(a), best_score = score;

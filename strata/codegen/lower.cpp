@@ -39,7 +39,7 @@ class Lowering {
                {[this](const Variable& v) { return value_of(v); }, [this](const Variable& v) { return depth_of(v); }}),
         nests_(
             axes, out_, index_, [this](const Variable& v) { return parameter(v); }, sum_orders(kernel, axes, target)),
-        accesses_(out_, ops_, index_, nests_),
+        accesses_(out_, ops_, index_, nests_, target_.shuffles),
         fill_(
             out_, target_, ops_, nests_, accesses_,
             [this](const LazyNode& n, const ShapeTracker& st, const Coordinates& at) { return load_from(n, st, at); }) {

@@ -19,7 +19,7 @@ double elements(const LazyNode& n);
 double reduced_count(const LazyNode& n);
 
 /// How often a reduction may read an element without being a contraction.
-constexpr double kMostReads = 8;
+constexpr double kMostReads = 3;
 /// The kinds of reductions: `brief` ones combine fewer than kMemoryCost elements into one, `contraction` ones combine
 /// more than kMostReads times as many elements as they read (elements of memory and of reductions, at least one).
 enum class ReductionKind : std::uint8_t { brief, plain, contraction };
