@@ -274,8 +274,7 @@ class Choice {
       if (depends(access, group.first + k)) return true;
     return false;
   }
-  /// True iff a load inside of the reduction is contiguous along the output axis: vectors of outputs pay, as in a
-  /// matrix product.
+  /// True iff a load inside of the reduction is contiguous along the output axis: vectors of outputs pay.
   bool reuses_along(int axis) const {
     for (std::size_t k = 0; k < strides_.size(); ++k) {
       const AxisStride& s = strides_[k][static_cast<std::size_t>(axis)];
@@ -339,7 +338,8 @@ class Choice {
   /// Packs the loads of a convolution (packed_windows.h). False where that does not pay.
   bool pack_windows() {
     if (lanes() < 2 || axes_.groups().size() != 1 || keeps_order(0)) return false;
-    const std::vector<Opt> chosen = packed_windows(kernel_, axes_, plain_, strides_, lanes(), target_);
+    const bool across = output_lanes() < 0 || !can_stage(output_lanes());
+    const std::vector<Opt> chosen = packed_windows(kernel_, axes_, plain_, strides_, lanes(), target_, across);
     axes_.apply(chosen);
     opts_.insert(opts_.end(), chosen.begin(), chosen.end());
     return !chosen.empty();

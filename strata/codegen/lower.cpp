@@ -197,20 +197,20 @@ class Lowering {
                    what, "buffer ", stage.slot, " has a symbolic size, and loops may have no iteration");
       std::vector<UOp> around;
       const std::vector<OutsideCoordinate> outside = outside_of(stage, axes_, axes, nest, around);
-      const Tile tile = plan_tile(n, stage.slot, axes_, axes, outside,
-                                  fill_.vector_lanes(out_.buffers[static_cast<std::size_t>(stage.slot)].dtype),
-                                  target_.scratch_bytes, what);
-      const IndexedNode key{tile.load, {tile.base, 1, false}};
-      auto it = tiles_.find(key);
-      if (it == tiles_.end() || !(it->second.tile.extent == tile.extent) || it->second.around != around) {
-        scratch_bytes_ += tile.size() * static_cast<std::int64_t>(tile.load->dtype.itemsize());
-        STRATA_CHECK(scratch_bytes_ <= target_.scratch_bytes, domain, what, "with this tile the kernel has ",
-                     scratch_bytes_, " bytes of scratch memory, more than ", target_.scratch_bytes);
-        it = tiles_.insert_or_assign(key, Staged{tile, filled(tile, around), around}).first;
-        done_.clear();  // values made from another tile belong to the loops of that tile
-        nests_.begin_apart();
+      const std::int64_t lanes = fill_.vector_lanes(out_.buffers[static_cast<std::size_t>(stage.slot)].dtype);
+      for (const Tile& tile : plan_tiles(n, stage.slot, axes_, axes, outside, lanes, target_.scratch_bytes, what)) {
+        const IndexedNode key{tile.load, {tile.base, 1, false}};
+        auto it = tiles_.find(key);
+        if (it == tiles_.end() || !(it->second.tile.extent == tile.extent) || it->second.around != around) {
+          scratch_bytes_ += tile.size() * static_cast<std::int64_t>(tile.load->dtype.itemsize());
+          STRATA_CHECK(scratch_bytes_ <= target_.scratch_bytes, domain, what, "with this tile the kernel has ",
+                       scratch_bytes_, " bytes of scratch memory, more than ", target_.scratch_bytes);
+          it = tiles_.insert_or_assign(key, Staged{tile, filled(tile, around), around}).first;
+          done_.clear();  // values made from another tile belong to the loops of that tile
+          nests_.begin_apart();
+        }
+        staged_.emplace(tile.load, it->second);
       }
-      staged_.emplace(tile.load, it->second);
     }
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -21,6 +22,10 @@ constexpr std::size_t kMostTried = 12;    // most plans that are lowered
 constexpr double kAcross = 1.5, kTurned = 0.5;  // to store an element of a vector that lies across: alone, turned over
 constexpr double kCopiedRow = 3, kCopiedVector = 4, kCopiedElement = 2.5;  // to pack windows: a row, its vectors; else
 constexpr double kPanelTurned = 0.4, kPanelElement = 2;  // to pack an element of a panel: turned over, or alone
+constexpr double kDotStep = 0.55, kDotEnd = 12.8;   // lanes on the reduction: a vector of it; the sum over the lanes
+constexpr double kDotCopies = 4;                    // rows of a tile with lanes on the reduction
+constexpr double kL2 = 1 << 20, kL3 = 1 << 24;      // bytes that stay in a cache
+constexpr double kL3Bytes = 27, kMemoryBytes = 11;  // bytes of L3, of memory, in a cycle
 /// How much slower a step of the reduction is with so many bytes of packed windows: they leave L1, then a part of L2.
 double slowdown(double bytes) { return bytes <= 1 << 16 ? 1 : bytes <= 1 << 19 ? 1.1 : 1.25; }
 
@@ -30,9 +35,11 @@ class Packing {
           std::span<const std::vector<AxisStride>> strides, std::int64_t lanes, const Target& target)
       : kernel_(kernel), axes_(axes), plain_(plain), strides_(strides), lanes_(lanes), target_(target) {}
 
-  std::vector<Opt> run() const {
+  /// @param across whether a matrix that lies across may be packed
+  std::vector<Opt> run(bool across) const {
     const std::vector<std::size_t> loads = loads_to_pack();
-    if (loads.empty()) return {};
+    const bool has_windows = std::any_of(loads.begin(), loads.end(), [&](std::size_t k) { return reads_windows(k); });
+    if (loads.empty() || (!has_windows && !(across && lies_across(loads)))) return {};
     PackedProblem problem;
     problem.lanes = lanes_;
     problem.registers = target_.vector_registers;
@@ -56,8 +63,11 @@ class Packing {
       return std::pair(a.cycles, a.number) < std::pair(b.cycles, b.number);
     });
     if (plans.size() > kMostTried) plans.resize(kMostTried);
-    for (const Plan& plan : plans)
+    const double most = has_windows ? std::numeric_limits<double>::infinity() : dot_cycles(problem, loads);
+    for (const Plan& plan : plans) {
+      if (plan.cycles > most) break;
       if (std::vector<Opt> chosen = opts_of(plan); is_legal(chosen)) return chosen;
+    }
     return {};
   }
 
@@ -110,7 +120,6 @@ class Packing {
     for (std::size_t a = 0; a < axes_.axes().size(); ++a)
       if (size(a) < 1) return {};
     std::vector<std::size_t> loads;
-    bool has_windows = false;
     double terms = 1, all = 1;
     for (std::size_t a = 0; a < axes_.axes().size(); ++a)
       (a < axes_.outputs() ? all : terms) *= static_cast<double>(size(a));
@@ -122,10 +131,52 @@ class Packing {
         if (depends(k, a) && !(a >= axes_.outputs() && overlaps(k, a))) read *= static_cast<double>(size(a));
       }
       if (terms * all < kWorthPacking * read) return {};
-      has_windows = has_windows || reads_windows(k);
       loads.push_back(k);
     }
-    return has_windows ? loads : std::vector<std::size_t>();
+    return loads;
+  }
+  /// The cycles of the kernel with lanes along the innermost axis of the reduction; infinity where a load is not
+  /// contiguous there.
+  double dot_cycles(const PackedProblem& problem, const std::vector<std::size_t>& loads) const {
+    const std::size_t inner = axes_.axes().size() - 1;
+    for (const std::size_t k : loads)
+      if (std::abs(strides_[k][inner].by) > 1) return std::numeric_limits<double>::infinity();
+    double outputs = 1;
+    for (const std::int64_t n : problem.outputs) outputs *= static_cast<double>(n);
+    const auto terms = static_cast<double>(size(inner));
+    const double vectors = std::floor(terms / static_cast<double>(lanes_));
+    const double steps = vectors + (terms - vectors * static_cast<double>(lanes_));  // what is left over is alone
+    double out = outputs * problem.terms / terms * (steps * kDotStep + kDotEnd);
+    for (const std::size_t k : loads) {
+      double times = 1;  // that an element is used: a tile of kDotCopies outputs reads it once
+      for (std::size_t a = 0; a < axes_.outputs(); ++a)
+        if (!depends(k, a)) times *= static_cast<double>(size(a));
+      out += memory_cycles(k, std::max(times / kDotCopies, 1.0));
+    }
+    return out;
+  }
+  /// To read the buffer of a load so many times, where it does not stay in L2.
+  double memory_cycles(std::size_t access, double times) const {
+    const auto bytes = static_cast<double>(buffer_bytes(access));
+    return bytes <= kL2 ? 0 : bytes * times / (bytes <= kL3 ? kL3Bytes : kMemoryBytes);
+  }
+  std::int64_t item_bytes(std::size_t access) const {
+    return static_cast<std::int64_t>(
+        plain_.buffers[static_cast<std::size_t>(plain_.accesses[access].slot)].dtype.itemsize());
+  }
+  std::int64_t buffer_bytes(std::size_t access) const {
+    return plain_.buffers[static_cast<std::size_t>(plain_.accesses[access].slot)].size.vmax() * item_bytes(access);
+  }
+  /// True iff each axis along which stores are contiguous has a load whose elements lie apart there, as A @ B^T has.
+  bool lies_across(const std::vector<std::size_t>& loads) const {
+    for (std::size_t a = 0; a < axes_.outputs(); ++a) {
+      bool is_free = size(a) >= lanes_;
+      for (std::size_t k = 0; k < strides_.size(); ++k)
+        if (plain_.accesses[k].is_store) is_free = is_free && strides_[k][a].by == 1;
+      for (const std::size_t k : loads) is_free = is_free && std::abs(strides_[k][a].by) <= 1;
+      if (is_free) return false;
+    }
+    return true;
   }
   /// A tile, and where its loads are packed. Its loops are innermost. A load that moves along the lanes alone (a panel)
   /// is packed outside of all loops but those over the lanes, windows (rows) inside of the loop over one axis more.
@@ -163,12 +214,30 @@ class Packing {
       plan.at = axis;
       double bytes = 0;
       const double copies = panel_cycles(plan) + row_cycles(plan, bytes);
-      plan.cycles = tile.cycles * multiplications * slowdown(bytes) + copies;
+      plan.cycles = tile.cycles * multiplications * slowdown(bytes) * conflicts(plan, loads) + copies;
+      for (const std::size_t k : loads) {
+        const bool is_panel = std::find(plan.panels.begin(), plan.panels.end(), k) != plan.panels.end();
+        plan.cycles += memory_cycles(k, is_panel || depends(k, lane_axis) ? 1 : trips(tile, lane_axis));
+      }
       plan.number = plans.size();
       plans.push_back(plan);
     }
   }
 
+  /// How much slower a step is where loads that are not packed read many rows that lie a multiple of 4 KB apart: these
+  /// share a set of L1, and are read from further away in each step.
+  double conflicts(const Plan& plan, const std::vector<std::size_t>& loads) const {
+    double out = 1;
+    const auto copy_axis = static_cast<std::size_t>(plan.tile.copy_axis);
+    for (const std::size_t k : loads) {
+      const bool is_packed = std::find(plan.panels.begin(), plan.panels.end(), k) != plan.panels.end() ||
+                             std::find(plan.rows.begin(), plan.rows.end(), k) != plan.rows.end();
+      const std::int64_t apart = strides_[k][copy_axis].by * item_bytes(k);
+      if (is_packed || apart == 0 || apart % 4096 != 0 || plan.tile.copies <= 8) continue;
+      out = std::max(out, static_cast<double>(buffer_bytes(k)) > kL2 ? 3.0 : 1.2);
+    }
+    return out;
+  }
   /// The trip count of the loop over an output axis, around the tile.
   double trips(const PackedTile& tile, std::size_t axis) const {
     const std::int64_t inside = axis == static_cast<std::size_t>(tile.lane_axis)   ? tile.vectors * lanes_
@@ -203,9 +272,7 @@ class Packing {
         if (a == plan.at) break;
       }
       const Region region = region_of(k, counts);
-      const Access& access = plain_.accesses[k];
-      bytes +=
-          region.elements * static_cast<double>(plain_.buffers[static_cast<std::size_t>(access.slot)].dtype.itemsize());
+      bytes += region.elements * static_cast<double>(item_bytes(k));
       const double vectors = std::ceil(region.run / static_cast<double>(lanes_));
       out += times * (region.run > 1 ? region.elements / region.run * (kCopiedRow + kCopiedVector * vectors)
                                      : region.elements * kCopiedElement);
@@ -252,9 +319,15 @@ class Packing {
     if (plan.tile.vectors > 1) out.push_back({Opt::Kind::UPCAST, lane_axis, plan.tile.vectors, 0, {}});
     if (plan.tile.copies > 1) out.push_back({Opt::Kind::UPCAST, copy_axis, plan.tile.copies, 0, {}});
     if (plan.order != axes_.order()) out.push_back({Opt::Kind::REORDER, 0, 0, 0, plan.order});
-    for (const std::size_t k : plan.panels)
-      out.push_back({Opt::Kind::STAGE, lane_axis, plain_.accesses[k].slot, 0, {}});
-    for (const std::size_t k : plan.rows) out.push_back({Opt::Kind::STAGE, plan.at, plain_.accesses[k].slot, 0, {}});
+    std::vector<int> staged;  // a buffer with several loads is staged once, for all of them
+    const auto stage = [&](std::size_t axis, std::size_t load) {
+      const int slot = plain_.accesses[load].slot;
+      if (std::find(staged.begin(), staged.end(), slot) != staged.end()) return;
+      staged.push_back(slot);
+      out.push_back({Opt::Kind::STAGE, axis, slot, 0, {}});
+    };
+    for (const std::size_t k : plan.panels) stage(lane_axis, k);
+    for (const std::size_t k : plan.rows) stage(plan.at, k);
     return out;
   }
   /// True iff the Opts are legal and all accesses can be proven.
@@ -281,8 +354,8 @@ class Packing {
 
 std::vector<Opt> packed_windows(const LazyOp& kernel, const KernelAxes& axes, const Lowered& plain,
                                 std::span<const std::vector<AxisStride>> strides, std::int64_t lanes,
-                                const Target& target) {
-  return Packing(kernel, axes, plain, strides, lanes, target).run();
+                                const Target& target, bool across) {
+  return Packing(kernel, axes, plain, strides, lanes, target).run(across);
 }
 
 }  // namespace strata

@@ -1,4 +1,4 @@
-// plan_tile(): the walk from a store to the load of the staged buffer. Coordinates inside of the stage are variables,
+// plan_tiles(): the walk from a store to the load of the staged buffer. Coordinates inside of the stage are variables,
 // whose ranges give the extent of the tile.
 
 #include "strata/codegen/stage.h"
@@ -18,7 +18,8 @@ class TileWalk {
   TileWalk(int slot, const KernelAxes& axes, std::int64_t lanes, std::int64_t most_bytes, const std::string& what)
       : slot_(slot), axes_(axes), lanes_(lanes), most_bytes_(most_bytes), what_(what) {}
 
-  Tile run(const LazyNode& store, std::span<const std::size_t> of, std::span<const OutsideCoordinate> idxs) {
+  std::vector<Tile> run(const LazyNode& store, std::span<const std::size_t> of,
+                        std::span<const OutsideCoordinate> idxs) {
     std::vector<Expr> at(store.shape.size(), Expr(0));
     std::vector<Expr> values;
     for (std::size_t k = 0; k < of.size(); ++k) {
@@ -38,8 +39,10 @@ class TileWalk {
       visit(next);
     }
     choose();
-    STRATA_CHECK(load_ != nullptr, domain, what_, "buffer ", slot_, " is not loaded for this store");
-    return tile();
+    STRATA_CHECK(!staged_.empty(), domain, what_, "buffer ", slot_, " is not loaded for this store");
+    std::vector<Tile> out;
+    for (const Staged& s : staged_) out.push_back(tile(s));
+    return out;
   }
 
  private:
@@ -115,34 +118,40 @@ class TileWalk {
   void note(const Open& open) {
     if (std::get<BufferArg>(open.node->arg).slot == slot_) loads_.push_back(open);
   }
-  /// Chooses the load to stage: the one in a reduction, where there is one; others read memory then.
+  /// A load that is staged.
+  struct Staged {
+    const LazyNode* load;
+    AccessMap map;
+    std::vector<Expr> at;  ///< the index of the map's source
+  };
+  /// Chooses the loads to stage: those in reductions, where there are some; others read memory then.
   void choose() {
     const bool some = std::any_of(loads_.begin(), loads_.end(), [](const Open& o) { return o.in_reduction; });
     for (const Open& open : loads_)
       if (open.in_reduction == some) stage(*open.node, open.at);
     for (const Open& open : loads_)
-      STRATA_CHECK(open.in_reduction == some || open.node != load_, domain, what_, "buffer ", slot_,
+      STRATA_CHECK(open.in_reduction == some || find(*open.node) == nullptr, domain, what_, "buffer ", slot_,
                    " is loaded at more than one index");
+  }
+  const Staged* find(const LazyNode& load) const {
+    const auto it = std::find_if(staged_.begin(), staged_.end(), [&](const Staged& s) { return s.load == &load; });
+    return it == staged_.end() ? nullptr : &*it;
   }
   void stage(const LazyNode& n, const Coordinates& at) {
     STRATA_CHECK(at.valid.constant() && *at.valid.constant() != 0, domain, what_, "buffer ", slot_,
                  " is loaded under the condition ", at.valid.render());
-    const std::vector<Expr> found = map_of(n).at(at.idxs);
-    const bool is_same =
-        load_ == nullptr || (load_ == &n && std::equal(found_.begin(), found_.end(), found.begin(), found.end(), same));
-    STRATA_CHECK(is_same, domain, what_, "buffer ", slot_, " is loaded at more than one index");
-    load_ = &n;
-    found_ = found;
-  }
-  const AccessMap& map_of(const LazyNode& n) {
-    if (!map_) map_ = access_map(std::get<BufferArg>(n.arg).st.simplify());
-    return *map_;
+    const Staged* known = find(n);
+    AccessMap map = known != nullptr ? known->map : access_map(std::get<BufferArg>(n.arg).st.simplify());
+    std::vector<Expr> found = map.at(at.idxs);
+    if (known == nullptr) return staged_.push_back({&n, std::move(map), std::move(found)});
+    STRATA_CHECK(std::equal(known->at.begin(), known->at.end(), found.begin(), found.end(), same), domain, what_,
+                 "buffer ", slot_, " is loaded at more than one index");
   }
 
-  Tile tile() const {
-    Tile out{load_, *map_, {}, {}, {}, {}, 0};
+  Tile tile(const Staged& staged) const {
+    Tile out{staged.load, staged.map, {}, {}, {}, {}, 0};
     std::vector<bool> has_lanes;
-    for (const Expr& at : found_) {
+    for (const Expr& at : staged.at) {
       out.base.push_back(substitute(at, inside_));
       const Expr t = at - out.base.back();
       const std::vector<Variable> of = variables(t);
@@ -160,7 +169,7 @@ class TileWalk {
       }));
     }
     const std::int64_t size = lay_out(out, has_lanes);
-    const auto bytes = size * static_cast<std::int64_t>(load_->dtype.itemsize());
+    const auto bytes = size * static_cast<std::int64_t>(staged.load->dtype.itemsize());
     STRATA_CHECK(bytes <= most_bytes_, domain, what_, "a tile of ", render(out.extent), " elements is larger than ",
                  most_bytes_, " bytes");
     return out;
@@ -205,9 +214,7 @@ class TileWalk {
   Substitution inside_;  // maps each variable of the tile to 0
   std::vector<Expr> lane_variables_;
   std::unordered_map<const LazyNode*, bool> reaches_;
-  const LazyNode* load_ = nullptr;
-  std::optional<AccessMap> map_;  // of load_
-  std::vector<Expr> found_;       // the index of its source
+  std::vector<Staged> staged_;
 };
 
 }  // namespace
@@ -263,9 +270,9 @@ std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& 
   return out;
 }
 
-Tile plan_tile(const LazyNode& store, int slot, const KernelAxes& axes, std::span<const std::size_t> of,
-               std::span<const OutsideCoordinate> idxs, std::int64_t lanes, std::int64_t most_bytes,
-               const std::string& what) {
+std::vector<Tile> plan_tiles(const LazyNode& store, int slot, const KernelAxes& axes, std::span<const std::size_t> of,
+                             std::span<const OutsideCoordinate> idxs, std::int64_t lanes, std::int64_t most_bytes,
+                             const std::string& what) {
   return TileWalk(slot, axes, lanes, most_bytes, what).run(store, of, idxs);
 }
 

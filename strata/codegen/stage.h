@@ -1,4 +1,4 @@
-// Staging (the Opt STAGE): plan_tile() computes which tile of a buffer a store needs inside of a loop, and the layout
+// Staging (the Opt STAGE): plan_tiles() computes which tile of a buffer a store needs inside of a loop, and the layout
 // of that tile in scratch memory. Internal to codegen/.
 #pragma once
 
@@ -43,17 +43,16 @@ bool loads_buffer(const LazyNode& store, int slot);
 std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& axes, std::span<const std::size_t> of,
                                           const Nest& nest, std::vector<UOp>& around);
 
-/// The tile of buffer `slot` that `store` needs at `idxs`, one coordinate for each axis of `of`. All loops of
-/// reductions are inside.
-/// @param lanes of the vectors that fill the tile: the extent along stride 1 is rounded up to a multiple of it, if it
-/// is
+/// The tiles of buffer `slot` that `store` needs at `idxs`, one coordinate for each axis of `of`: a tile for each LOAD
+/// inside of reductions, or for each LOAD where none is. All loops of reductions are inside.
+/// @param lanes of the vectors that fill a tile: the extent along stride 1 is rounded up to a multiple of it, if it is
 ///   more than half of it
-/// @param most_bytes of the tile  @param what the beginning of messages
-/// @throws Error (domain) where the buffer is not loaded, is loaded at more than one index (inside of reductions, if
-///   it is loaded there), below a PAD or at a computed index; where the index is not a base plus a tile of numeric
-///   extents; where the tile exceeds `most_bytes`
-Tile plan_tile(const LazyNode& store, int slot, const KernelAxes& axes, std::span<const std::size_t> of,
-               std::span<const OutsideCoordinate> idxs, std::int64_t lanes, std::int64_t most_bytes,
-               const std::string& what);
+/// @param most_bytes of a tile  @param what the beginning of messages
+/// @throws Error (domain) where the buffer is not loaded; where a LOAD is needed at more than one index, below a PAD or
+///   at a computed index; where the index is not a base plus a tile of numeric extents; where a tile exceeds
+///   `most_bytes`
+std::vector<Tile> plan_tiles(const LazyNode& store, int slot, const KernelAxes& axes, std::span<const std::size_t> of,
+                             std::span<const OutsideCoordinate> idxs, std::int64_t lanes, std::int64_t most_bytes,
+                             const std::string& what);
 
 }  // namespace strata
