@@ -20,6 +20,17 @@ Target wide() {
   out.vector_registers = 32;
   return out;
 }
+Target shuffling() {
+  Target out = wide();
+  out.shuffles = true;
+  return out;
+}
+/// (m, k) by the transposed of (n, k)
+LazyOp linear(std::int64_t m, std::int64_t k, std::int64_t n) {
+  const LazyOp x = input(1, {m, k}).reshape({m, 1, k}).expand({m, n, k});
+  const LazyOp w = input(2, {n, k}).reshape({1, n, k}).expand({m, n, k});
+  return kernel(LazyOp::reduce(Ops::SUM, x * w, {2}));
+}
 bool has_kind(std::span<const Opt> opts, Opt::Kind kind) {
   return std::any_of(opts.begin(), opts.end(), [&](const Opt& o) { return o.kind == kind; });
 }
@@ -98,11 +109,6 @@ TEST(Heuristic, ALargeMatrixIsReadOnceForFewRows) {
 
 // A product with a matrix that lies across: its columns are copied as rows, where enough outputs use them.
 TEST(Heuristic, AMatrixThatLiesAcrossIsTurnedOnce) {
-  const auto linear = [](std::int64_t m, std::int64_t k, std::int64_t n) {
-    const LazyOp x = input(1, {m, k}).reshape({m, 1, k}).expand({m, n, k});
-    const LazyOp w = input(2, {n, k}).reshape({1, n, k}).expand({m, n, k});
-    return kernel(LazyOp::reduce(Ops::SUM, x * w, {2}));
-  };
   for (const Target& target : {wide(), wide().deterministic()}) {
     const std::vector<Opt> opts = heuristic_opts(linear(128, 64, 96), target);
     const Opt* stage = find(opts, Opt::Kind::STAGE);
@@ -133,26 +139,68 @@ TEST(Heuristic, ConvolutionsPackTheirLoads) {
   // Few outputs that use an element: the rows of the image are read where they are.
   EXPECT_FALSE(staged(heuristic_opts(convolution({1, 30, 30}, 1, 1, {2, 2, 1}), target), 1));
 }
-// The elements of a convolution are those of the kernel without Opts.
-TEST(Heuristic, PackedConvolutionsAreExact) {
-  for (const auto& [out, size, padding] : {std::tuple{40, 9, 1}, {3, 12, 2}, {33, 7, 0}}) {
-    const LazyOp k = convolution({5, size, size}, out, padding, {3, 1, 1});
-    std::vector<std::vector<float>> buffers;
-    for (const BufferUse& use : buffers_of(k)) {
-      buffers.emplace_back(static_cast<std::size_t>(use.size.value()));
-      for (std::size_t e = 0; e < buffers.back().size(); ++e) buffers.back()[e] = static_cast<float>(e * 7 % 11) - 5;
-    }
-    std::vector<Opt> packed = heuristic_opts(k, wide());
-    std::erase_if(packed, [](const Opt& o) { return o.kind == Opt::Kind::PARALLEL; });
-    std::vector<std::vector<float>> results;
-    for (const std::vector<Opt>& opts : {packed, std::vector<Opt>()}) {
-      std::vector<Memory> memory;
-      for (std::vector<float>& b : buffers) memory.push_back({b.data(), static_cast<std::int64_t>(b.size())});
-      interpret(compile_kernel(k, wide(), opts).uops, memory);
-      results.push_back(buffers[0]);
-    }
-    EXPECT_EQ(results[0], results[1]) << out << " " << size << " " << padding;
+/// The kernel with the Opts that are chosen gives what it gives without Opts, on small whole numbers.
+void expect_exact(const LazyOp& k, const Target& target) {
+  std::vector<std::vector<float>> buffers;
+  for (const BufferUse& use : buffers_of(k)) {
+    buffers.emplace_back(static_cast<std::size_t>(use.size.value()));
+    for (std::size_t e = 0; e < buffers.back().size(); ++e) buffers.back()[e] = static_cast<float>(e * 7 % 11) - 5;
   }
+  std::vector<Opt> chosen = heuristic_opts(k, target);
+  std::erase_if(chosen, [](const Opt& o) { return o.kind == Opt::Kind::PARALLEL; });
+  std::vector<std::vector<float>> results;
+  for (const std::vector<Opt>& opts : {chosen, std::vector<Opt>()}) {
+    std::vector<Memory> memory;
+    for (std::vector<float>& b : buffers) memory.push_back({b.data(), static_cast<std::int64_t>(b.size())});
+    interpret(compile_kernel(k, target, opts).uops, memory);
+    results.push_back(buffers[0]);
+  }
+  EXPECT_EQ(results[0], results[1]) << text_of(chosen);
+}
+
+TEST(Heuristic, PackedConvolutionsAreExact) {
+  for (const auto& [out, size, padding] : {std::tuple{40, 9, 1}, {3, 12, 2}, {33, 7, 0}, {64, 19, 1}})
+    for (const std::int64_t step : {1, 2})
+      for (const Target& target : {wide(), shuffling()})
+        expect_exact(convolution({5, size, size}, out, padding, {3, step, 1}), target);
+}
+
+TEST(Heuristic, PackedProductsAreExact) {
+  for (const auto& [m, n, k] : {std::tuple{16, 33, 35}, {17, 40, 64}, {3, 5, 7}, {48, 16, 100}})
+    for (const Target& target : {wide(), shuffling()}) expect_exact(linear(m, k, n), target);
+  EXPECT_TRUE(has_kind(heuristic_opts(linear(32, 64, 256), shuffling()), Opt::Kind::STAGE));
+}
+
+// Two loads of one buffer in reductions have a tile each; loads outside of reductions are not staged.
+TEST(Heuristic, ABufferThatIsLoadedSeveralTimes) {
+  const LazyOp c = input(2, {64, 16});
+  const LazyOp squares = LazyOp::reduce(Ops::SUM, c * c, {1}).reshape({1, 64}).expand({100, 64});
+  const LazyOp x = input(1, {100, 16}).reshape({100, 1, 16}).expand({100, 64, 16});
+  const LazyOp y = c.reshape({1, 64, 16}).expand({100, 64, 16});
+  const LazyOp both = input(1, {48, 64}).reshape({48, 1, 64}).expand({48, 48, 64});
+  const LazyOp self = LazyOp::reduce(Ops::SUM, both * both.permute({1, 0, 2}), {2});
+  const ops::Window w{3, 1, 1};
+  const LazyOp residual =
+      convolution({20, 14, 14}, 20, 1, w).src(0).src(0).reshape({20, 14, 14}) + input(1, {20, 14, 14});
+  for (const Target& target : {wide(), shuffling()}) {
+    expect_exact(kernel(squares + LazyOp::reduce(Ops::SUM, x * y, {2}).reshape({100, 64})), target);
+    expect_exact(kernel(self), target);
+    expect_exact(kernel(residual), target);
+    EXPECT_TRUE(has_kind(heuristic_opts(kernel(residual), target), Opt::Kind::STAGE));
+  }
+}
+
+// Maxima of windows two steps apart: lanes are chosen from whole vectors, and the last one ends with the buffer.
+TEST(Heuristic, StridedLanesAreChosenFromVectors) {
+  for (const std::int64_t step : {2, 3, 4, 5}) {
+    const std::int64_t count = 40, size = (count - 1) * step + 1;
+    const LazyOp x = LazyOp::load(1, dtypes::float32, plain({size}).stride({step}));
+    expect_exact(kernel(x * x), shuffling());
+  }
+  const LazyOp pool = convolution({8, 40, 40}, 1, 1, {3, 2, 1}).src(0).src(0).src(0).src(0);
+  EXPECT_NE(find(heuristic_opts(kernel(LazyOp::reduce(Ops::REDUCE_MAX, pool, {4, 5})), shuffling()), Opt::Kind::LANES),
+            nullptr);
+  expect_exact(kernel(LazyOp::reduce(Ops::REDUCE_MAX, pool, {4, 5})), shuffling());
 }
 
 TEST(Heuristic, SumsOfRowsAreVectorsOnlyWhereTheOrderIsFree) {

@@ -163,7 +163,9 @@ class Trial {
     Target target;
     if (is_deterministic_) target = target.deterministic();
     target.vector_bytes = vector_bytes_;
+    target.vector_registers = vector_bytes_ == 64 ? 32 : 16;
     target.instances = has_instances;
+    target.shuffles = !has_instances && plan_seed_ % 2 == 0;
     return target;
   }
   void make_list() { list_ = compiled(target_of(false)); }
