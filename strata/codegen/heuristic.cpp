@@ -589,12 +589,4 @@ class Choice {
 
 std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target) { return Choice(kernel, target).opts(); }
 
-std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target) {
-  const std::optional<Opt> split = worthwhile_split(kernel, target);
-  if (!split) return loop_opts(kernel, target);
-  std::vector<Opt> out = loop_opts(split_reduction(kernel, *split, target).rest, target);
-  out.insert(out.begin(), *split);
-  return out;
-}
-
 }  // namespace strata

@@ -196,15 +196,25 @@ class Packing {
     Plan plan;
     plan.tile = tile;
     for (const std::size_t k : loads) {
-      const bool is_panel = depends(k, lane_axis) && !depends(k, copy_axis) && !reads_windows(k);
-      if (is_panel && !(strides_[k][lane_axis].by == 1))
+      const bool is_window = reads_windows(k), lies_across = std::abs(strides_[k][lane_axis].by) > 1;
+      if (!is_window && lies_across && !depends(k, copy_axis))
         plan.panels.push_back(k);
-      else if (reads_windows(k))
+      else if (is_window || lies_across)
         plan.rows.push_back(k);
     }
-    if (!plan.panels.empty()) plan.order.push_back(lane_axis);
+    // A panel is another one in each iteration of the axes that all panels depend on: their loops are around.
+    const auto is_other = [&](std::size_t a) { return a != lane_axis && a != copy_axis; };
+    const auto is_outside = [&](std::size_t a) {
+      return is_other(a) &&
+             std::all_of(plan.panels.begin(), plan.panels.end(), [&](std::size_t k) { return depends(k, a); });
+    };
+    if (!plan.panels.empty()) {
+      for (std::size_t a = 0; a < axes_.outputs(); ++a)
+        if (is_outside(a)) plan.order.push_back(a);
+      plan.order.push_back(lane_axis);
+    }
     for (std::size_t a = 0; a < axes_.outputs(); ++a)
-      if (a != lane_axis && a != copy_axis) plan.order.push_back(a);
+      if (is_other(a) && (plan.panels.empty() || !is_outside(a))) plan.order.push_back(a);
     const std::vector<std::size_t> around = plan.order;
     plan.order.push_back(copy_axis);
     if (plan.panels.empty()) plan.order.push_back(lane_axis);
@@ -250,8 +260,8 @@ class Packing {
     const auto lane_axis = static_cast<std::size_t>(plan.tile.lane_axis);
     for (const std::size_t k : plan.panels) {
       double elements = trips(plan.tile, lane_axis) * static_cast<double>(plan.tile.vectors * lanes_), run = 1;
-      for (std::size_t a = axes_.outputs(); a < axes_.axes().size(); ++a)
-        if (depends(k, a)) elements *= static_cast<double>(size(a));
+      for (std::size_t a = 0; a < axes_.axes().size(); ++a)
+        if (a != lane_axis && depends(k, a)) elements *= static_cast<double>(size(a));
       // The run of neighbours along the reduction: from the innermost axis outwards.
       for (std::size_t a = axes_.axes().size(); a-- > axes_.outputs();)
         if (static_cast<double>(strides_[k][a].by) == run) run *= static_cast<double>(size(a));

@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t kParts = 64;       // the number of parts for threads
 constexpr std::int64_t kLongPart = 1024;  // elements; longer parts are multiples of kWholeVectors
 constexpr std::int64_t kWholeVectors = 64;
+constexpr std::int64_t kTermsOfAPart = 256;  // fewest terms that pay for a partial result in memory
 
 /// part_lengths() (ir/sum_order.h) for a reduce axis of a kernel.
 std::vector<std::int64_t> lengths_in_order(const KernelAxes& axes, std::size_t axis) {
@@ -198,6 +199,31 @@ std::optional<Opt> worthwhile_split(const LazyOp& kernel, const Target& target) 
     if (parts > 1) return Opt{Opt::Kind::SPLITREDUCE, a, parts, 0, {}};
   }
   return std::nullopt;
+}
+
+std::vector<Opt> splits_to_pack(const LazyOp& kernel, const Target& target) {
+  const KernelAxes axes(kernel);
+  if (axes.groups().size() != 1 || target.instances) return {};
+  if (sum_orders(kernel, axes, target)[0] == SumOrder::defined) return {};
+  std::int64_t outputs = 1, terms = 1;
+  for (std::size_t a = 0; a < axes.axes().size(); ++a) {
+    const Int& size = axes.axes()[a].size;
+    std::int64_t& product = a < axes.outputs() ? outputs : terms;
+    if (!size.is_number() || size.value() < 1 || !try_mul(product, size.value(), product)) return {};
+  }
+  std::int64_t bytes = 0;  // of a vector of outputs for each term: a row of a panel
+  if (!try_mul(terms, target.vector_bytes, bytes) || bytes <= target.scratch_bytes / 4) return {};
+  std::vector<Opt> out;
+  for (std::size_t a = axes.outputs(); a < axes.axes().size(); ++a) {
+    const std::int64_t size = axes.axes()[a].size.value();
+    for (std::int64_t parts = 2; parts <= size / 2; parts = parts * 2) {
+      // A partial result is worth kTermsOfAPart terms at least.
+      if (size % parts != 0 || bytes / parts > target.scratch_bytes / 4 || terms / parts < kTermsOfAPart) continue;
+      out.push_back({Opt::Kind::SPLITREDUCE, a, parts, 0, {}});
+      break;
+    }
+  }
+  return out;
 }
 
 std::vector<std::int64_t> parts_in_order(const KernelAxes& axes, std::size_t axis) {

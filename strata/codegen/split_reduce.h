@@ -31,6 +31,11 @@ SplitReduction split_reduction(const LazyOp& kernel, const Opt& opt, const Targe
 /// for others.
 std::optional<Opt> worthwhile_split(const LazyOp& kernel, const Target& target);
 
+/// SPLITREDUCEs for a kernel with one reduction and many outputs whose operands are read so often that packing them
+/// (STAGE) pays, but of which a panel of one vector of outputs exceeds a quarter of the target's scratch memory: the
+/// fewest parts first. Empty where partial results would take more memory than the operands are worth.
+std::vector<Opt> splits_to_pack(const LazyOp& kernel, const Target& target);
+
 /// The numbers of parts, ascending, into which a reduce axis can be split while its sums keep the order of
 /// ir/sum_order.h; may be empty.
 std::vector<std::int64_t> parts_in_order(const KernelAxes& axes, std::size_t axis);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "strata/codegen/kernel.h"
+#include "strata/codegen/split_reduce.h"
 #include "strata/ir/uop.h"
 
 #include "tests/codegen/kernels.h"
@@ -188,6 +189,24 @@ TEST(Heuristic, ABufferThatIsLoadedSeveralTimes) {
     expect_exact(kernel(residual), target);
     EXPECT_TRUE(has_kind(heuristic_opts(kernel(residual), target), Opt::Kind::STAGE));
   }
+}
+
+// The gradient of a convolution's weights: its long reduction is split, so that its panels fit.
+TEST(Heuristic, LongReductionsAreSplitToBePacked) {
+  const auto gradient = [](std::int64_t images, std::int64_t pixels) {
+    const Ints shape = {images, 64, 64, pixels};
+    const LazyOp dy = input(1, {images, 64, pixels}).reshape({images, 64, 1, pixels}).expand(shape);
+    const LazyOp x = input(2, {images, 64, pixels}).reshape({images, 1, 64, pixels}).expand(shape);
+    return kernel(LazyOp::reduce(Ops::SUM, dy * x, {0, 3}));
+  };
+  for (const Target& target : {wide(), shuffling()}) {
+    const std::vector<Opt> opts = heuristic_opts(gradient(64, 196), target);
+    EXPECT_EQ(opts[0].kind, Opt::Kind::SPLITREDUCE) << text_of(opts);
+    EXPECT_FALSE(has_kind(heuristic_opts(gradient(8, 100), target), Opt::Kind::SPLITREDUCE));
+  }
+  Target order = shuffling().deterministic();
+  EXPECT_FALSE(has_kind(heuristic_opts(gradient(64, 196), order), Opt::Kind::SPLITREDUCE));
+  EXPECT_TRUE(splits_to_pack(kernel(LazyOp::reduce(Ops::SUM, input(1, {64, 64}), {1})), wide()).empty());
 }
 
 // Maxima of windows two steps apart: lanes are chosen from whole vectors, and the last one ends with the buffer.

@@ -1,0 +1,37 @@
+// heuristic_opts(): whether a reduction is split, for threads or so that its loads can be packed.
+
+#include <algorithm>
+
+#include "strata/codegen/heuristic.h"
+#include "strata/codegen/split_reduce.h"
+
+namespace strata {
+
+namespace {
+
+bool packs(const std::vector<Opt>& opts) {
+  return std::any_of(opts.begin(), opts.end(), [](const Opt& o) { return o.kind == Opt::Kind::STAGE; });
+}
+
+std::vector<Opt> with_split(const LazyOp& kernel, const Opt& split, const Target& target) {
+  std::vector<Opt> out = loop_opts(split_reduction(kernel, split, target).rest, target);
+  out.insert(out.begin(), split);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target) {
+  if (const std::optional<Opt> split = worthwhile_split(kernel, target)) return with_split(kernel, *split, target);
+  std::vector<Opt> whole = loop_opts(kernel, target);
+  if (packs(whole)) return whole;
+  // The panels of a long reduction, such as the gradient of a convolution's weights, fit into scratch memory part by
+  // part.
+  for (const Opt& split : splits_to_pack(kernel, target)) {
+    const std::vector<LazyOp> first = split_reduction(kernel, split, target).first;
+    if (first.size() == 1 && packs(loop_opts(first[0], target))) return with_split(kernel, split, target);
+  }
+  return whole;
+}
+
+}  // namespace strata
