@@ -1,5 +1,8 @@
 """Whole workloads beside PyTorch, in one process, call by call in turn: the same network, parameters and inputs in both.
 
+A workload is a function of a library, the parameters (filled by the first library that is asked) and whether PyTorch
+freezes the network; it returns a function without arguments that computes once.
+
     /usr/bin/python3 bench/workloads.py --build DIR [--filter TEXT] [--threads N] [--turns N] [--json]
 
 DIR is a build folder with the module (build/release by default). PyTorch runs eager, and the forward passes traced and
@@ -196,24 +199,18 @@ class Library:
         if not parameters:
             generator = np.random.default_rng(7)
             for name, p in net.state_dict().items():
-                shape = tuple(p.shape)
-                if "num_batches" in name:
-                    continue
-                if name.endswith("running_var"):
-                    parameters[name] = np.ones(shape, "float32")
-                elif len(shape) < 2:
-                    parameters[name] = (np.full if "bn" in name and name.endswith("weight") else generator.normal)(
-                        *((shape, 1) if "bn" in name and name.endswith("weight") else (0, 0.02, shape))
-                    ).astype("float32")
-                else:
-                    fan = int(np.prod(shape[1:]))
-                    parameters[name] = generator.normal(0, (2 / fan) ** 0.5, shape).astype("float32")
-        state = {k: self.tensor(v.copy()) for k, v in parameters.items()}
-        if self.is_torch:
-            net.load_state_dict(state, strict=False)
-        else:
-            net.load_state_dict(state, **({"strict": False} if any("num_batches" in k for k in net.state_dict()) else {}))
+                parameters[name] = initial(name, tuple(p.shape), generator)
+        net.load_state_dict({k: self.tensor(v.copy()) for k, v in parameters.items()}, **({"strict": False} if self.is_torch else {}))
         return net
+
+
+def initial(name, shape, generator):
+    """Weights as He et al. draw them; norms that change little."""
+    if name.endswith("running_var") or ("bn" in name and name.endswith("weight")):
+        return np.ones(shape, "float32")
+    if len(shape) < 2:
+        return generator.normal(0, 0.02, shape).astype("float32")
+    return generator.normal(0, (2 / np.prod(shape[1:])) ** 0.5, shape).astype("float32")
 
 
 def forward(build, shape):
