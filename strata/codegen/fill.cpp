@@ -55,7 +55,8 @@ TileFill::Run TileFill::run_of(const Tile& tile) const {
   Run out;
   const std::int64_t lanes = vector_lanes(tile.load->dtype);
   const ShapeTracker& source = tile.map.source;
-  if (source.views().size() != 1 || source.views()[0].mask() || lanes < 4 || tile.extent[tile.inner] % lanes != 0)
+  if (source.views().size() != 1 || source.views()[0].mask() || lanes < 4 || lanes > Transposed::kMostTurned ||
+      tile.extent[tile.inner] % lanes != 0)
     return out;
   const View& view = source.views()[0];
   const auto stride_of = [&](std::size_t d) {

@@ -1,7 +1,11 @@
 // TileFill: the loops that fill scratch memory with a tile (stage.h). Internal to codegen/.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "strata/codegen/access_uops.h"

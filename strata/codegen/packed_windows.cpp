@@ -14,9 +14,10 @@ namespace strata {
 
 namespace {
 
-constexpr double kWorthPacking = 8;       // fewest multiplications for each element of a packed load
-constexpr std::int64_t kMostVectors = 4;  // most vectors of a packed tile along the lanes
-constexpr std::size_t kMostTried = 12;    // most plans that are lowered
+constexpr double kWorthPacking = 8;                        // fewest multiplications for each element of a packed load
+constexpr std::int64_t kMostVectors = 4;                   // most vectors of a packed tile along the lanes
+constexpr std::size_t kMostTried = 12;                     // most plans that are lowered
+constexpr std::int64_t kMostSize = std::int64_t{1} << 40;  // of an axis, and the largest stride: bytes fit into 64 bits
 
 // Cycles, measured on x86-64.
 constexpr double kAcross = 1.5, kTurned = 0.5;  // to store an element of a vector that lies across: alone, turned over
@@ -118,7 +119,7 @@ class Packing {
   std::vector<std::size_t> loads_to_pack() const {
     if (axes_.groups()[0].count == 0) return {};
     for (std::size_t a = 0; a < axes_.axes().size(); ++a)
-      if (size(a) < 1) return {};
+      if (size(a) < 1 || size(a) > kMostSize) return {};
     std::vector<std::size_t> loads;
     double terms = 1, all = 1;
     for (std::size_t a = 0; a < axes_.axes().size(); ++a)
@@ -127,7 +128,7 @@ class Packing {
       if (plain_.accesses[k].is_store || !in_reduction(k)) continue;
       double read = 1;
       for (std::size_t a = 0; a < axes_.axes().size(); ++a) {
-        if (!strides_[k][a].is_linear) return {};
+        if (!strides_[k][a].is_linear || std::abs(strides_[k][a].by) > kMostSize) return {};
         if (depends(k, a) && !(a >= axes_.outputs() && overlaps(k, a))) read *= static_cast<double>(size(a));
       }
       if (terms * all < kWorthPacking * read) return {};
@@ -157,15 +158,16 @@ class Packing {
   }
   /// To read the buffer of a load so many times, where it does not stay in L2.
   double memory_cycles(std::size_t access, double times) const {
-    const auto bytes = static_cast<double>(buffer_bytes(access));
+    const double bytes = buffer_bytes(access);
     return bytes <= kL2 ? 0 : bytes * times / (bytes <= kL3 ? kL3Bytes : kMemoryBytes);
   }
   std::int64_t item_bytes(std::size_t access) const {
     return static_cast<std::int64_t>(
         plain_.buffers[static_cast<std::size_t>(plain_.accesses[access].slot)].dtype.itemsize());
   }
-  std::int64_t buffer_bytes(std::size_t access) const {
-    return plain_.buffers[static_cast<std::size_t>(plain_.accesses[access].slot)].size.vmax() * item_bytes(access);
+  double buffer_bytes(std::size_t access) const {
+    const Int& elements = plain_.buffers[static_cast<std::size_t>(plain_.accesses[access].slot)].size;
+    return static_cast<double>(elements.vmax()) * static_cast<double>(item_bytes(access));
   }
   /// True iff each axis along which stores are contiguous has a load whose elements lie apart there, as A @ B^T has.
   bool lies_across(const std::vector<std::size_t>& loads) const {
@@ -244,7 +246,7 @@ class Packing {
                              std::find(plan.rows.begin(), plan.rows.end(), k) != plan.rows.end();
       const std::int64_t apart = strides_[k][copy_axis].by * item_bytes(k);
       if (is_packed || apart == 0 || apart % 4096 != 0 || plan.tile.copies <= 8) continue;
-      out = std::max(out, static_cast<double>(buffer_bytes(k)) > kL2 ? 3.0 : 1.2);
+      out = std::max(out, buffer_bytes(k) > kL2 ? 3.0 : 1.2);
     }
     return out;
   }

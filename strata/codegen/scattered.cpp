@@ -45,7 +45,8 @@ std::vector<std::vector<std::size_t>> runs_of(std::span<const ScatteredStore> st
 }
 
 bool Transposed::pays(std::span<const UOp> columns) {
-  return columns.size() >= 4 && std::has_single_bit(static_cast<unsigned>(columns[0].dtype().lanes()));
+  const int lanes = columns[0].dtype().lanes();
+  return columns.size() >= 4 && lanes <= kMostTurned && std::has_single_bit(static_cast<unsigned>(lanes));
 }
 
 Transposed::Transposed(UOpGraph& graph, std::span<const UOp> columns)

@@ -25,7 +25,10 @@ std::vector<std::vector<std::size_t>> runs_of(std::span<const ScatteredStore> st
 /// The rows of the matrix whose columns are vectors of a power of two of lanes.
 class Transposed {
  public:
-  /// True iff fewer instructions turn the columns over and store their rows than store each element: from 4 columns on.
+  /// The most lanes that are turned over where this is chosen: the number of UOps grows with their square.
+  static constexpr int kMostTurned = 16;
+  /// True iff fewer instructions turn the columns over and store their rows than store each element: from 4 columns on,
+  /// of at most kMostTurned lanes.
   static bool pays(std::span<const UOp> columns);
   /// Appends the shuffles. @pre 2 <= columns.size() <= lanes, all vectors have the same dtype
   Transposed(UOpGraph& graph, std::span<const UOp> columns);

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <vector>
 
-
 namespace strata::test {
 namespace {
 
