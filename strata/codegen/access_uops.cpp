@@ -14,7 +14,8 @@ UOp AccessUOps::load(UOp pointer, const IndexExprs& at, DType dtype, bool cachab
   if (stride == 1) return load_whole(pointer, at, dtype, lanes, cachable);
   if (stride == -1)
     return ops_.reversed(ops_.widened(load_whole(pointer, mirrored(at, *lanes), dtype, lanes, cachable), lanes->count));
-  if (shuffles_ && stride && *stride >= 2 && *stride <= kMostStride && nests_.lanes_of(at.valid, at.valid) == nullptr)
+  const bool is_short = stride && *stride >= 2 && *stride <= kMostStride;
+  if (shuffles_ && is_short && !is_written(pointer) && nests_.lanes_of(at.valid, at.valid) == nullptr)
     return load_strided(pointer, at, dtype, *lanes, *stride, cachable);
   std::vector<UOp> each;
   for (int j = 0; j < lanes->count; ++j) {
@@ -23,6 +24,12 @@ UOp AccessUOps::load(UOp pointer, const IndexExprs& at, DType dtype, bool cachab
     each.push_back(load_whole(pointer, one, dtype, nullptr, cachable));
   }
   return out_.graph.add(UOps::VECTORIZE, dtype.vec(lanes->count), each);
+}
+
+/// Whether stores to the memory have to wait for its loads, which linearize() finds by equal indices.
+bool AccessUOps::is_written(UOp pointer) const {
+  const auto* global = std::get_if<Global>(&pointer.arg());
+  return global != nullptr && out_.buffers[static_cast<std::size_t>(global->slot)].written;
 }
 
 /// Vector v holds the elements from v * (count - 1) on, counted from that of the first lane: the last one ends with the

@@ -22,7 +22,8 @@ class AccessUOps {
   /// belong to it. `around`: expressions with the counters of loops that the access is pinned to.
   void note(int slot, bool is_store, const IndexExprs& at, const Int& size, std::vector<Expr> around);
   /// Loads at an index that may depend on lanes: one vector load where the lanes are contiguous; as many vectors as the
-  /// stride, whose lanes are chosen by shuffles, where it is at most kMostStride; else a load per lane.
+  /// stride, whose lanes are chosen by shuffles, where it is at most kMostStride and the memory is not written; else a
+  /// load per lane.
   UOp load(UOp pointer, const IndexExprs& at, DType dtype, bool cachable = true);
   /// Stores `value` in the innermost of `loops`, where the index is a number for all lanes, or the lanes are contiguous
   /// (`lanes`). @param streamed whether a store of whole vectors goes past the caches
@@ -30,6 +31,7 @@ class AccessUOps {
              bool streamed = false);
 
  private:
+  bool is_written(UOp pointer) const;
   UOp load_strided(UOp pointer, const IndexExprs& at, DType dtype, const Lanes& lanes, std::int64_t stride,
                    bool cachable);
   UOp load_whole(UOp pointer, const IndexExprs& at, DType dtype, const Lanes* lanes, bool cachable);

@@ -164,7 +164,9 @@ class Lowering {
         columns.push_back(stores[k].value);
       }
       std::optional<Transposed> turned;
-      if (target_.shuffles && Transposed::pays(columns)) turned.emplace(out_.graph, columns);
+      // linearize() finds the loads that a store has to wait for by their index: of a run it has but the first one.
+      const bool is_read = out_.buffers[static_cast<std::size_t>(arg.slot)].read;
+      if (target_.shuffles && !is_read && Transposed::pays(columns)) turned.emplace(out_.graph, columns);
       const UOp pointer = global(arg.slot, columns[0].dtype().scalar());
       for (int lane = 0; lane < nest.lanes->count; ++lane)
         for (std::size_t first = 0, count = 1; first < run.size(); first += count) {

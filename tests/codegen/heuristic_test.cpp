@@ -140,23 +140,23 @@ TEST(Heuristic, ConvolutionsPackTheirLoads) {
   // Few outputs that use an element: the rows of the image are read where they are.
   EXPECT_FALSE(staged(heuristic_opts(convolution({1, 30, 30}, 1, 1, {2, 2, 1}), target), 1));
 }
-/// The kernel with the Opts that are chosen gives what it gives without Opts, on small whole numbers.
-void expect_exact(const LazyOp& k, const Target& target) {
+/// What the buffers hold after the kernel with the Opts: before, small whole numbers.
+std::vector<std::vector<float>> results(const LazyOp& k, const Target& target, const std::vector<Opt>& opts) {
   std::vector<std::vector<float>> buffers;
+  std::vector<Memory> memory;
   for (const BufferUse& use : buffers_of(k)) {
     buffers.emplace_back(static_cast<std::size_t>(use.size.value()));
     for (std::size_t e = 0; e < buffers.back().size(); ++e) buffers.back()[e] = static_cast<float>(e * 7 % 11) - 5;
   }
+  for (std::vector<float>& b : buffers) memory.push_back({b.data(), static_cast<std::int64_t>(b.size())});
+  interpret(compile_kernel(k, target, opts).uops, memory);
+  return buffers;
+}
+/// The kernel with the Opts that are chosen gives what it gives without Opts.
+void expect_exact(const LazyOp& k, const Target& target) {
   std::vector<Opt> chosen = heuristic_opts(k, target);
   std::erase_if(chosen, [](const Opt& o) { return o.kind == Opt::Kind::PARALLEL; });
-  std::vector<std::vector<float>> results;
-  for (const std::vector<Opt>& opts : {chosen, std::vector<Opt>()}) {
-    std::vector<Memory> memory;
-    for (std::vector<float>& b : buffers) memory.push_back({b.data(), static_cast<std::int64_t>(b.size())});
-    interpret(compile_kernel(k, target, opts).uops, memory);
-    results.push_back(buffers[0]);
-  }
-  EXPECT_EQ(results[0], results[1]) << text_of(chosen);
+  EXPECT_EQ(results(k, target, chosen), results(k, target, {})) << text_of(chosen);
 }
 
 TEST(Heuristic, PackedConvolutionsAreExact) {
@@ -188,6 +188,19 @@ TEST(Heuristic, ABufferThatIsLoadedSeveralTimes) {
     expect_exact(kernel(self), target);
     expect_exact(kernel(residual), target);
     EXPECT_TRUE(has_kind(heuristic_opts(kernel(residual), target), Opt::Kind::STAGE));
+  }
+}
+
+// Memory that one store reads and another one writes: each element is read before it is written, however it is loaded.
+TEST(Heuristic, StridedMemoryThatIsWritten) {
+  for (const std::int64_t step : {2, 3}) {
+    const ShapeTracker strided = plain({64 * step}).stride({step});
+    const LazyOp before = LazyOp::load(1, dtypes::float32, strided, 64 * step);
+    const LazyOp first = output(before * before), second = LazyOp::store(1, strided, input(2, {64}), 64 * step);
+    for (const Target& target : {wide(), shuffling()})
+      for (const LazyOp& k : {LazyOp::sink({first, second}), LazyOp::sink({second, first})})
+        for (const char* opts : {"LANES 0 16", "LANES 0 16, UPCAST 0 4", "UPCAST 0 4"})
+          EXPECT_EQ(results(k, target, parse_opts(opts)), results(k, target, {})) << opts;
   }
 }
 
