@@ -19,7 +19,7 @@ UOp TileFill::fill(const Tile& tile, const std::string& name, const std::vector<
 
 Expr TileFill::loop(const std::string& name, std::int64_t trip_count, std::vector<UOp>& loops) {
   if (trip_count == 1) return 0;
-  const Variable v = nests_.counter(name, trip_count, 200, loops.empty() ? UOp() : loops.back());
+  Variable v = nests_.counter(name, trip_count, 200, loops.empty() ? UOp() : loops.back());
   loops.push_back(nests_.loop_of(v));
   return v;
 }

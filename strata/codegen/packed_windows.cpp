@@ -255,7 +255,7 @@ class Packing {
     const std::int64_t inside = axis == static_cast<std::size_t>(tile.lane_axis)   ? tile.vectors * lanes_
                                 : axis == static_cast<std::size_t>(tile.copy_axis) ? tile.copies
                                                                                    : 1;
-    return static_cast<double>((size(axis) + inside - 1) / inside);
+    return std::ceil(static_cast<double>(size(axis)) / static_cast<double>(inside));
   }
   double panel_cycles(const Plan& plan) const {
     double out = 0;

@@ -42,12 +42,12 @@ std::vector<float> turned(const std::vector<float>& matrix, int columns, int lan
 TEST(Transposed, RowsOfColumns) {
   for (const int lanes : {2, 4, 8, 16, 32})
     for (int columns = 2; columns <= lanes; ++columns) {
-      std::vector<float> matrix(static_cast<std::size_t>(columns * lanes));
+      const auto wide = static_cast<std::size_t>(lanes), count = static_cast<std::size_t>(columns);
+      std::vector<float> matrix(wide * count);
       std::iota(matrix.begin(), matrix.end(), 1.0F);
       std::vector<float> expected(matrix.size());
-      for (int c = 0; c < columns; ++c)
-        for (int l = 0; l < lanes; ++l)
-          expected[static_cast<std::size_t>(l * columns + c)] = matrix[static_cast<std::size_t>(c * lanes + l)];
+      for (std::size_t c = 0; c < count; ++c)
+        for (std::size_t l = 0; l < wide; ++l) expected[l * count + c] = matrix[c * wide + l];
       EXPECT_EQ(turned(matrix, columns, lanes), expected) << columns << " columns of " << lanes;
     }
 }
