@@ -23,6 +23,7 @@ if __name__ == "__main__" and os.environ.get("WORKLOADS_READY") != "1":
     # gives the memory of large arrays back after each call, which costs PyTorch as much as the call.
     clean = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
     clean |= {"WORKLOADS_READY": "1", "MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "8589934592"}
+    clean.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.execve(sys.executable, [sys.executable, *sys.argv], clean)
 
 import numpy as np
@@ -376,6 +377,8 @@ def measure(name, make, libraries, options):
     times = {"strata": [], **{k: [] for k in peers}}
     for _ in range(options.turns):
         for label, call in [("strata", mine), *peers.items()]:
+            if options.threads > 1:
+                time.sleep(0.04)  # threads of the other library wait actively for a while
             times[label].append(seconds(call))
     middle = {k: statistics.median(v) for k, v in times.items()}
     best = min(peers, key=lambda k: middle[k])
