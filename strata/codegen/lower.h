@@ -35,11 +35,13 @@ struct Target {
   /// The most bytes of scratch memory (STAGE) of a kernel, all tiles together: they are on the stack.
   std::int64_t scratch_bytes = std::int64_t{3} << 18;
   bool instances = false;  ///< the iterations of the parallel loop are instances of a launch (SPECIAL)
-  /// For devices that launch instances: 16-byte vectors, as their languages have.
+  /// For devices that launch instances: 16-byte vectors, as their languages have, and as much scratch memory for each
+  /// instance as fits beside its accumulators (WGSL allows 8 KiB for the variables of a function).
   static Target of_instances() {
     Target out;
     out.vector_bytes = 16;
     out.instances = true;
+    out.scratch_bytes = 4096;
     return out;
   }
   /// The same target without transformations that change the bits of floats: kernels give the results of the

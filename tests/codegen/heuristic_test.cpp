@@ -166,6 +166,20 @@ TEST(Heuristic, PackedConvolutionsAreExact) {
         expect_exact(convolution({5, size, size}, out, padding, {3, step, 1}), target);
 }
 
+// Scratch memory of an instance is small: its tiles are, or there are none.
+TEST(Heuristic, InstancesHaveLittleScratchMemory) {
+  const Target target = Target::of_instances();
+  for (const std::int64_t channels : {1, 8, 64}) {
+    const LazyOp k = convolution({channels, 30, 30}, 64, 1, {3, 1, 1});
+    const Kernel made = compile_kernel(k, target);
+    std::int64_t bytes = 0;
+    for (const UOp u : made.uops)
+      if (u.op() == UOps::DEFINE_LOCAL)
+        bytes += std::get<Local>(u.arg()).size * static_cast<std::int64_t>(u.dtype().pointee().itemsize());
+    EXPECT_LE(bytes, target.scratch_bytes) << text_of(made.opts);
+  }
+}
+
 TEST(Heuristic, PackedProductsAreExact) {
   for (const auto& [m, n, k] : {std::tuple{16, 33, 35}, {17, 40, 64}, {3, 5, 7}, {48, 16, 100}})
     for (const Target& target : {wide(), shuffling()}) expect_exact(linear(m, k, n), target);

@@ -50,7 +50,7 @@ def gradients(case, device):
     return [leaf.grad.numpy() for leaf in leaves]
 
 
-@pytest.mark.parametrize("device, count", [("LLVM", 40), ("CLANG", 4)])
+@pytest.mark.parametrize("device, count", [("LLVM", 40), ("CLANG", 4), ("OPENCL", 6)])
 def test_random_convolutions(device, count):
     for seed in range(count):
         case = random_case(seed)
