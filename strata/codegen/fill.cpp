@@ -1,6 +1,7 @@
 #include "strata/codegen/fill.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "strata/codegen/scattered.h"
 
@@ -56,7 +57,7 @@ TileFill::Run TileFill::run_of(const Tile& tile) const {
   const std::int64_t lanes = vector_lanes(tile.load->dtype);
   const ShapeTracker& source = tile.map.source;
   if (source.views().size() != 1 || source.views()[0].mask() || lanes < 4 || lanes > Transposed::kMostTurned ||
-      tile.extent[tile.inner] % lanes != 0)
+      !std::has_single_bit(static_cast<std::uint64_t>(lanes)) || tile.extent[tile.inner] % lanes != 0)
     return out;
   const View& view = source.views()[0];
   const auto stride_of = [&](std::size_t d) {

@@ -205,11 +205,11 @@ std::vector<Opt> splits_to_pack(const LazyOp& kernel, const Target& target) {
   const KernelAxes axes(kernel);
   if (axes.groups().size() != 1 || target.instances) return {};
   if (sum_orders(kernel, axes, target)[0] == SumOrder::defined) return {};
-  std::int64_t outputs = 1, terms = 1;
+  std::int64_t terms = 1;
   for (std::size_t a = 0; a < axes.axes().size(); ++a) {
     const Int& size = axes.axes()[a].size;
-    std::int64_t& product = a < axes.outputs() ? outputs : terms;
-    if (!size.is_number() || size.value() < 1 || !try_mul(product, size.value(), product)) return {};
+    if (!size.is_number() || size.value() < 1) return {};
+    if (a >= axes.outputs() && !try_mul(terms, size.value(), terms)) return {};
   }
   std::int64_t bytes = 0;  // of a vector of outputs for each term: a row of a panel
   if (!try_mul(terms, target.vector_bytes, bytes) || bytes <= target.scratch_bytes / 4) return {};

@@ -31,9 +31,9 @@ SplitReduction split_reduction(const LazyOp& kernel, const Opt& opt, const Targe
 /// for others.
 std::optional<Opt> worthwhile_split(const LazyOp& kernel, const Target& target);
 
-/// SPLITREDUCEs for a kernel with one reduction and many outputs whose operands are read so often that packing them
-/// (STAGE) pays, but of which a panel of one vector of outputs exceeds a quarter of the target's scratch memory: the
-/// fewest parts first. Empty where partial results would take more memory than the operands are worth.
+/// SPLITREDUCEs for a kernel with one reduction that is so long that a panel of one vector of outputs (STAGE) exceeds a
+/// quarter of the target's scratch memory: for each reduced axis the fewest equal parts that fit, a power of two, of at
+/// least 256 terms each. Whether packing pays is not asked.
 std::vector<Opt> splits_to_pack(const LazyOp& kernel, const Target& target);
 
 /// The numbers of parts, ascending, into which a reduce axis can be split while its sums keep the order of
