@@ -22,14 +22,12 @@ int Polling::poll() noexcept {
   if (mine == nullptr) return 0;
   if (mine->is_stopped_.load(std::memory_order_relaxed)) return 1;
   if (!mine->is_asking_ || !InterruptCheck::is_active()) return 0;
-  bool goes_on = false;
-  std::packaged_task<void()> asking([&goes_on] {
+  try {
     check_interrupt();
-    goes_on = true;
-  });
-  asking();
-  if (goes_on) return 0;
-  mine->thrown_ = asking.get_future();
+    return 0;
+  } catch (...) {
+    mine->thrown_ = std::current_exception();
+  }
   mine->is_stopped_.store(true, std::memory_order_relaxed);
   return 1;
 }
