@@ -275,19 +275,29 @@ void KernelAxes::cut(const Opt& opt) {
                        Segment{opt.amount, {{PartKind::loop, rest}}});
 }
 
+std::size_t KernelAxes::outermost_loop(const std::vector<std::size_t>& order, std::size_t axis) const {
+  for (const std::size_t a : order) {
+    const std::vector<Segment>& segments = axes_[a].segments;
+    const bool is_loop = segments.size() != 1 || !(segments[0].parts[0].size == Int(1));
+    if (a == axis || is_loop) return a;
+  }
+  return axis;
+}
+
 void KernelAxes::make_parallel(const Opt& opt) {
   LoopAxis& axis = axis_of(opt);
   STRATA_CHECK(axis.group < 0, domain, "[", opt.text(), "] axis ", opt.axis, " is reduced");
   STRATA_CHECK(parallel_axis() < 0, domain, "[", opt.text(), "] axis ", parallel_axis(), " is parallel already");
-  STRATA_CHECK(order_[0] == opt.axis, domain, "[", opt.text(), "] the loop of axis ", order_[0],
+  const std::size_t outermost = outermost_loop(order_, opt.axis);
+  STRATA_CHECK(outermost == opt.axis, domain, "[", opt.text(), "] the loop of axis ", outermost,
                " is outside of the axis, and only the outermost axis can be parallel");
   for (const LazyOp& s : kernel_.src())
     for (std::size_t k = 0; k < axis.dims.size(); ++k)
       STRATA_CHECK(s.shape()[axis.dims[k]] == axis.sizes[k], domain, "[", opt.text(),
                    "] a store does not depend on the axis: every thread would make the store");
-  Part& outermost = axis.segments[opt.segment].parts.front();
-  STRATA_CHECK(outermost.kind == PartKind::loop, domain, "[", opt.text(), "] the outermost part is not a loop");
-  outermost.kind = PartKind::parallel;
+  Part& first = axis.segments[opt.segment].parts.front();
+  STRATA_CHECK(first.kind == PartKind::loop, domain, "[", opt.text(), "] the outermost part is not a loop");
+  first.kind = PartKind::parallel;
 }
 
 void KernelAxes::reorder(const Opt& opt) {
@@ -298,8 +308,11 @@ void KernelAxes::reorder(const Opt& opt) {
   STRATA_CHECK(is_permutation, domain, "[", opt.text(), "] the order is not a permutation of the ", outputs_,
                " output axes");
   const int parallel = parallel_axis();
-  STRATA_CHECK(parallel < 0 || opt.order[0] == static_cast<std::size_t>(parallel), domain, "[", opt.text(),
-               "] the parallel axis ", parallel, " stays outermost");
+  if (parallel >= 0) {
+    const auto axis = static_cast<std::size_t>(parallel);
+    STRATA_CHECK(outermost_loop(opt.order, axis) == axis, domain, "[", opt.text(), "] the parallel axis ", parallel,
+                 " stays outermost");
+  }
   order_ = opt.order;
 }
 
@@ -310,6 +323,11 @@ void KernelAxes::pad_to(const Opt& opt) {
   STRATA_CHECK(axis.segments.size() == 1 && axis.segments[0].parts.size() == 1 &&
                    axis.segments[0].parts[0].kind == PartKind::loop,
                domain, "[", opt.text(), "] the axis is cut or split already: pad an axis first");
+  // A loop of one iteration may be outside of the parallel loop; it would get more.
+  if (const int parallel = parallel_axis(); parallel >= 0)
+    STRATA_CHECK(std::find(order_.begin(), order_.end(), static_cast<std::size_t>(parallel)) <
+                     std::find(order_.begin(), order_.end(), opt.axis),
+                 domain, "[", opt.text(), "] the axis is outside of the parallel axis ", parallel);
   Part& loop = axis.segments[0].parts[0];
   loop.size = ceildiv(loop.size.expr(), opt.amount) * opt.amount;
   axis.padded = !(loop.size == axis.size);

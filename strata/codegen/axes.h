@@ -87,10 +87,10 @@ struct Opt {
     UPCAST,    ///< axis, n: unrolls n iterations of the innermost loop in registers; reductions get n accumulators
     UNROLL,    ///< axis, n: unrolls n iterations on a reduce axis, with one accumulator; on an output axis as UPCAST
     LANES,     ///< axis, n: vectorizes the innermost loop with n lanes; one axis of the outputs, and one of each group
-    PARALLEL,  ///< axis: distributes the outermost loop over threads. It is the first axis in order(), and each store
-               ///< depends on it
-    REORDER,   ///< a permutation of all output axes: the order of their loops, outermost first; a parallel axis stays
-               ///< first
+    PARALLEL,  ///< axis: distributes the outermost loop over threads. Axes before it in order() have outermost loops of
+               ///< one iteration, and each store depends on it
+    REORDER,   ///< a permutation of all output axes: the order of their loops, outermost first; a parallel loop stays
+               ///< outermost
     CUT,       ///< axis, at: cuts a segment of one loop in two, at the coordinate `at`
     STAGE,  ///< axis, buffer: inside of the outermost loop of the axis, first copies the elements that are loaded from
             ///< the buffer to scratch memory, in the order of their use
@@ -153,6 +153,8 @@ class KernelAxes {
   LoopAxis& axis_of(const Opt& opt);
   void split(const Opt& opt, PartKind kind);
   void cut(const Opt& opt);
+  /// The first axis in `order` whose outermost loop has more than one iteration, or `axis`, whichever comes first.
+  std::size_t outermost_loop(const std::vector<std::size_t>& order, std::size_t axis) const;
   void make_parallel(const Opt& opt);
   void reorder(const Opt& opt);
   void merge(std::span<const Opt> opts);

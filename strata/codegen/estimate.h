@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "strata/graph/lazy_op.h"
+#include "strata/codegen/kernel.h"
 
 namespace strata {
 
@@ -17,6 +17,17 @@ inline constexpr double kLongIteration = 0.05;
 inline double estimated_seconds(const KernelCost& cost) {
   constexpr double kOperations = 5e8, kBytes = 1e9;  // a second
   return cost.operations / kOperations + cost.bytes / kBytes;
+}
+
+/// cost_of(kernel.ast), with the operations counted a vector at a time if all accumulators of the kernel are vectors: a
+/// product of matrices takes a fraction of the time that its elements would take one by one.
+inline KernelCost vector_cost_of(const Kernel& kernel) {
+  KernelCost out = cost_of(kernel.ast);
+  int lanes = 0;  // the fewest of an accumulator
+  for (const UOp u : kernel.uops)
+    if (u.op() == UOps::DEFINE_ACC) lanes = lanes == 0 ? u.dtype().lanes() : std::min(lanes, u.dtype().lanes());
+  out.operations /= std::max(lanes, 1);
+  return out;
 }
 
 /// The number of iterations, at least 1, that take at most `seconds`, for a loop of `trip_count` iterations with the

@@ -7,6 +7,10 @@
 
 namespace strata {
 
+namespace {
+constexpr std::int64_t kRowVectors = 4;  // vectors of a row that are copied without a loop
+}  // namespace
+
 UOp TileFill::fill(const Tile& tile, const std::string& name, const std::vector<UOp>& around, bool may_turn) {
   const UOp local = out_.graph.add(UOps::DEFINE_LOCAL, tile.load->dtype.pointer(), {}, Local{name, tile.size()});
   out_.staged.push_back({local, around});
@@ -27,29 +31,35 @@ Expr TileFill::loop(const std::string& name, std::int64_t trip_count, std::vecto
 
 void TileFill::copy(const Tile& tile, const std::string& name, const std::vector<UOp>& around, UOp local) {
   const std::int64_t most = vector_lanes(tile.load->dtype);
+  const bool is_vector = most > 1 && tile.extent[tile.inner] % most == 0;
+  const std::int64_t vectors = tile.extent[tile.inner] / most;
+  // The few vectors of a row are not a loop: only those at its ends keep conditions on the index along the row.
+  const std::int64_t copies = is_vector && vectors <= kRowVectors ? vectors : 1;
   std::vector<UOp> loops = around;
-  const Lanes* lanes = nullptr;
-  Coordinates at{tile.base, 1, false};
+  const Lanes* lanes = is_vector ? nests_.lanes(detail::message("lane_", name), static_cast<int>(most)) : nullptr;
+  Coordinates first{tile.base, 1, false};
   Expr address = 0;
   for (std::size_t d = 0; d < tile.extent.size(); ++d) {
-    const bool in_lanes = d == tile.inner && most > 1 && tile.extent[d] % most == 0;
-    Expr t = loop(detail::message(name, "/", d), in_lanes ? tile.extent[d] / most : tile.extent[d], loops);
-    if (in_lanes) {
-      lanes = nests_.lanes(detail::message("lane_", name), static_cast<int>(most));
-      t = t * most + lanes->variable;
-    }
-    at.idxs[d] += t * tile.unit[d];
+    const bool in_lanes = d == tile.inner && is_vector;
+    Expr t = loop(detail::message(name, "/", d), in_lanes ? vectors / copies : tile.extent[d], loops);
+    if (in_lanes) t = t * most + lanes->variable;
+    first.idxs[d] += t * tile.unit[d];
     address += t * tile.stride[d];
   }
   const ShapeTracker& source = tile.map.source;
-  std::vector<Expr> inside;
-  for (std::size_t d = 0; d < at.idxs.size(); ++d)
-    inside.push_back(at.idxs[d] < source.shape()[d].expr());  // a tile may reach beyond the shape of a padded axis
-  at.valid = all_of(inside);
-  UOp value = load_(*tile.load, source, at);
-  if (lanes != nullptr) value = ops_.widened(value, lanes->count);
-  accesses_.note(-1, true, {address, 1}, tile.size(), {});
-  accesses_.store(local, {address, 1}, value, loops, lanes);
+  for (std::int64_t k = 0; k < copies; ++k) {
+    Coordinates at = first;
+    at.idxs[tile.inner] += k * most * tile.unit[tile.inner];
+    std::vector<Expr> inside;
+    for (std::size_t d = 0; d < at.idxs.size(); ++d)
+      inside.push_back(at.idxs[d] < source.shape()[d].expr());  // a tile may reach beyond the shape of a padded axis
+    at.valid = all_of(inside);
+    UOp value = load_(*tile.load, source, at);
+    if (lanes != nullptr) value = ops_.widened(value, lanes->count);
+    const Expr here = address + k * most * tile.stride[tile.inner];
+    accesses_.note(-1, true, {here, 1}, tile.size(), {});
+    accesses_.store(local, {here, 1}, value, loops, lanes);
+  }
 }
 
 TileFill::Run TileFill::run_of(const Tile& tile) const {

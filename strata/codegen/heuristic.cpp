@@ -549,6 +549,10 @@ class Choice {
         if (!(s.shape()[whole.dims[k]] == whole.sizes[k])) return false;
     return true;
   }
+  bool has_one_iteration(std::size_t axis) const {
+    const std::vector<Segment>& segments = axes_.axes()[axis].segments;
+    return segments.size() == 1 && segments[0].parts[0].size == Int(1);
+  }
   /// @param reorders whether an axis that is not the outermost one may become it
   void threads(bool reorders = true) {
     std::int64_t work = 1;
@@ -559,9 +563,9 @@ class Choice {
     if (work < kWorkForThreads) return;
     const std::vector<std::size_t> now = axes_.order();
     for (const std::size_t a : now) {
-      if (!can_be_parallel(a) && !reorders) return;
+      if (!can_be_parallel(a) && !reorders && !has_one_iteration(a)) return;
       if (!can_be_parallel(a)) continue;
-      if (a != now[0]) {
+      if (a != now[0] && reorders) {
         Opt order{Opt::Kind::REORDER, 0, 0, 0, {a}};
         for (const std::size_t b : now)
           if (b != a) order.order.push_back(b);

@@ -181,9 +181,12 @@ class Packing {
     return true;
   }
   /// A tile, and where its loads are packed. Its loops are innermost. A load that moves along the lanes alone (a panel)
-  /// is packed outside of all loops but those over the lanes, windows (rows) inside of the loop over one axis more.
+  /// is packed outside of all loops but those over the lanes, windows (rows) inside of the loop over one axis more. The
+  /// loop over `blocks` tiles along the lanes is the innermost one, so that the panels of these blocks are packed
+  /// together, and windows are packed once for all of them.
   struct Plan {
     PackedTile tile;
+    std::int64_t blocks = 1;
     std::vector<std::size_t> order;         // of the loops over outputs
     std::vector<std::size_t> panels, rows;  // loads
     std::size_t at = 0;                     // the axis inside of which rows are packed
@@ -222,17 +225,23 @@ class Packing {
     if (plan.panels.empty()) plan.order.push_back(lane_axis);
     double multiplications = problem.terms / static_cast<double>(lanes_);
     for (const std::int64_t n : problem.outputs) multiplications *= static_cast<double>(n);
-    for (const std::size_t axis : around) {
-      plan.at = axis;
-      double bytes = 0;
-      const double copies = panel_cycles(plan) + row_cycles(plan, bytes);
-      plan.cycles = tile.cycles * multiplications * slowdown(bytes) * conflicts(plan, loads) + copies;
-      for (const std::size_t k : loads) {
-        const bool is_panel = std::find(plan.panels.begin(), plan.panels.end(), k) != plan.panels.end();
-        plan.cycles += memory_cycles(k, is_panel || depends(k, lane_axis) ? 1 : trips(tile, lane_axis));
+    const auto tiles = static_cast<std::int64_t>(trips(tile, lane_axis));
+    for (plan.blocks = 1; plan.blocks <= tiles; ++plan.blocks) {
+      const bool is_useful = !plan.panels.empty() && !plan.rows.empty() && tiles % plan.blocks == 0;
+      if (plan.blocks > 1 && !is_useful) continue;
+      if (plan.blocks > 1 && panel_bytes(plan) > static_cast<double>(target_.scratch_bytes)) break;
+      for (const std::size_t axis : around) {
+        plan.at = axis;
+        double bytes = 0;
+        const double copies = panel_cycles(plan) + row_cycles(plan, bytes);
+        plan.cycles = tile.cycles * multiplications * slowdown(bytes) * conflicts(plan, loads) + copies;
+        for (const std::size_t k : loads) {
+          const bool is_panel = std::find(plan.panels.begin(), plan.panels.end(), k) != plan.panels.end();
+          plan.cycles += memory_cycles(k, is_panel || depends(k, lane_axis) ? 1 : trips(plan, lane_axis));
+        }
+        plan.number = plans.size();
+        plans.push_back(plan);
       }
-      plan.number = plans.size();
-      plans.push_back(plan);
     }
   }
 
@@ -250,7 +259,23 @@ class Packing {
     }
     return out;
   }
-  /// The trip count of the loop over an output axis, around the tile.
+  /// The bytes of the panels that are packed together.
+  double panel_bytes(const Plan& plan) const {
+    double out = 0;
+    for (const std::size_t k : plan.panels) {
+      auto elements = static_cast<double>(plan.blocks * plan.tile.vectors * lanes_);
+      for (std::size_t a = axes_.outputs(); a < axes_.axes().size(); ++a)
+        if (depends(k, a)) elements *= static_cast<double>(size(a));
+      out += elements * static_cast<double>(item_bytes(k));
+    }
+    return out;
+  }
+  /// The trip count of the outermost loop over an output axis.
+  double trips(const Plan& plan, std::size_t axis) const {
+    const bool has_blocks = axis == static_cast<std::size_t>(plan.tile.lane_axis);
+    return trips(plan.tile, axis) / static_cast<double>(has_blocks ? plan.blocks : 1);
+  }
+  /// The trip count of the loops over an output axis, around the tile.
   double trips(const PackedTile& tile, std::size_t axis) const {
     const std::int64_t inside = axis == static_cast<std::size_t>(tile.lane_axis)   ? tile.vectors * lanes_
                                 : axis == static_cast<std::size_t>(tile.copy_axis) ? tile.copies
@@ -278,9 +303,9 @@ class Packing {
       for (std::size_t a = 0; a < axes_.axes().size(); ++a) counts.push_back(static_cast<double>(size(a)));
       double times = 1;
       for (const std::size_t a : plan.order) {
-        times *= trips(plan.tile, a);
-        counts[a] =
-            a == static_cast<std::size_t>(plan.tile.lane_axis) ? static_cast<double>(plan.tile.vectors * lanes_) : 1;
+        times *= trips(plan, a);
+        const bool in_lanes = a == static_cast<std::size_t>(plan.tile.lane_axis);
+        counts[a] = in_lanes ? static_cast<double>(plan.blocks * plan.tile.vectors * lanes_) : 1;
         if (a == plan.at) break;
       }
       const Region region = region_of(k, counts);
@@ -329,6 +354,7 @@ class Packing {
     if (size(lane_axis) % width != 0) out.push_back({Opt::Kind::PADTO, lane_axis, width, 0, {}});
     out.push_back({Opt::Kind::LANES, lane_axis, lanes_, 0, {}});
     if (plan.tile.vectors > 1) out.push_back({Opt::Kind::UPCAST, lane_axis, plan.tile.vectors, 0, {}});
+    if (plan.blocks > 1) out.push_back({Opt::Kind::SPLIT, lane_axis, plan.blocks, 0, {}});
     if (plan.tile.copies > 1) out.push_back({Opt::Kind::UPCAST, copy_axis, plan.tile.copies, 0, {}});
     if (plan.order != axes_.order()) out.push_back({Opt::Kind::REORDER, 0, 0, 0, plan.order});
     std::vector<int> staged;  // a buffer with several loads is staged once, for all of them

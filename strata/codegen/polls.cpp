@@ -45,7 +45,7 @@ std::int64_t Polls::every(std::size_t loop) const {
 Polls polls_of(const Kernel& kernel) {
   Polls out;
   out.slot = static_cast<int>(kernel.buffers.size());
-  double seconds = estimated_seconds(cost_of(kernel.ast));
+  double seconds = estimated_seconds(vector_cost_of(kernel));
   if (kernel.parallel) seconds /= static_cast<double>(std::max<std::int64_t>(kernel.parallel->vmax(), 1));
   if (seconds <= kLongIteration) return out;
   const double wanted = seconds / kBetweenPolls;

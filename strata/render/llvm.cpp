@@ -542,6 +542,12 @@ void LlvmKernel::vectorize(UOp u) {
   if (shuffle(u)) return;
   const std::string type = llvm_type(u.dtype()), name = name_of(u);
   const bool alike = std::ranges::all_of(u.src(), [&](UOp s) { return s == u.src(0); });
+  if (alike && u.dtype().is_bool()) {  // a mask of one instruction; a shuffle of i1 is made in vectors of integers
+    const std::string bits = detail::message("i", u.dtype().lanes());
+    const std::string all = text_.define(name + ".bits", "sext ", typed(u.src(0)), " to ", bits);
+    values_[u.num()] = text_.define(name, "bitcast ", bits, " ", all, " to ", type);
+    return;
+  }
   std::string out = "poison";
   const std::size_t count = alike ? 1 : u.src().size();
   for (std::size_t k = 0; k < count; ++k) {

@@ -146,7 +146,7 @@ CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel, std::shared
     if (mine[k].name() == kRangeEnd) end_ = static_cast<int>(k);
   }
   if (kernel_->parallel && kernel_->parallel->is_number()) trip_count_ = kernel_->parallel->value();
-  const KernelCost cost = cost_of(kernel_->ast);
+  const KernelCost cost = vector_cost_of(*kernel_);
   seconds_ = strata::estimated_seconds(cost);
   if (kernel_->parallel) iterations_at_once_ = iterations_within(kLongIteration, cost, kernel_->parallel->vmax());
   for (const CompiledKernel& first : before) {
