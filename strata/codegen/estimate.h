@@ -19,13 +19,17 @@ inline double estimated_seconds(const KernelCost& cost) {
   return cost.operations / kOperations + cost.bytes / kBytes;
 }
 
-/// cost_of(kernel.ast), with the operations counted a vector at a time if all accumulators of the kernel are vectors: a
-/// product of matrices takes a fraction of the time that its elements would take one by one.
+/// cost_of(kernel.ast), with the operations counted a vector at a time if all accumulators of the kernel are vectors of
+/// floats: a product of matrices takes a fraction of the time that its elements would take one by one. Integers are
+/// counted one by one, since vectors of them are divided element by element.
 inline KernelCost vector_cost_of(const Kernel& kernel) {
   KernelCost out = cost_of(kernel.ast);
   int lanes = 0;  // the fewest of an accumulator
-  for (const UOp u : kernel.uops)
-    if (u.op() == UOps::DEFINE_ACC) lanes = lanes == 0 ? u.dtype().lanes() : std::min(lanes, u.dtype().lanes());
+  for (const UOp u : kernel.uops) {
+    if (u.op() != UOps::DEFINE_ACC) continue;
+    const int mine = u.dtype().is_float() ? u.dtype().lanes() : 1;
+    lanes = lanes == 0 ? mine : std::min(lanes, mine);
+  }
   out.operations /= std::max(lanes, 1);
   return out;
 }

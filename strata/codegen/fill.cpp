@@ -31,10 +31,11 @@ Expr TileFill::loop(const std::string& name, std::int64_t trip_count, std::vecto
 
 void TileFill::copy(const Tile& tile, const std::string& name, const std::vector<UOp>& around, UOp local) {
   const std::int64_t most = vector_lanes(tile.load->dtype);
-  const bool is_vector = most > 1 && tile.extent[tile.inner] % most == 0;
-  const std::int64_t vectors = tile.extent[tile.inner] / most;
+  const bool has_rows = !tile.extent.empty();  // false: the tile is one element
+  const bool is_vector = has_rows && most > 1 && tile.extent[tile.inner] % most == 0;
+  const std::int64_t vectors = is_vector ? tile.extent[tile.inner] / most : 1;
   // The few vectors of a row are not a loop: only those at its ends keep conditions on the index along the row.
-  const std::int64_t copies = is_vector && vectors <= kRowVectors ? vectors : 1;
+  const std::int64_t copies = vectors <= kRowVectors ? vectors : 1;
   std::vector<UOp> loops = around;
   const Lanes* lanes = is_vector ? nests_.lanes(detail::message("lane_", name), static_cast<int>(most)) : nullptr;
   Coordinates first{tile.base, 1, false};
@@ -49,14 +50,14 @@ void TileFill::copy(const Tile& tile, const std::string& name, const std::vector
   const ShapeTracker& source = tile.map.source;
   for (std::int64_t k = 0; k < copies; ++k) {
     Coordinates at = first;
-    at.idxs[tile.inner] += k * most * tile.unit[tile.inner];
+    if (has_rows) at.idxs[tile.inner] += k * most * tile.unit[tile.inner];
     std::vector<Expr> inside;
     for (std::size_t d = 0; d < at.idxs.size(); ++d)
       inside.push_back(at.idxs[d] < source.shape()[d].expr());  // a tile may reach beyond the shape of a padded axis
     at.valid = all_of(inside);
     UOp value = load_(*tile.load, source, at);
     if (lanes != nullptr) value = ops_.widened(value, lanes->count);
-    const Expr here = address + k * most * tile.stride[tile.inner];
+    const Expr here = has_rows ? address + k * most * tile.stride[tile.inner] : address;
     accesses_.note(-1, true, {here, 1}, tile.size(), {});
     accesses_.store(local, {here, 1}, value, loops, lanes);
   }

@@ -166,6 +166,22 @@ TEST(KernelAxes, RefusalsNameTheOptAndTheReason) {
   EXPECT_TRUE(has(refusal(added({4096, 4096}), "UPCAST 0 1024", "UPCAST 1 2"), "copies of the body"));
 }
 
+// A loop of one iteration is no loop: the one inside of it can be parallel, and stays the outermost loop.
+TEST(KernelAxes, LoopsOfOneIterationMayBeOutsideOfTheParallelLoop) {
+  const LazyOp k = added({8, 3}), one = added({1, 3});
+  EXPECT_TRUE(has(refusal(k, "", "PARALLEL 1"), "the loop of axis 0 is outside of the axis"));
+  EXPECT_TRUE(has(refusal(k, "LANES 0 4", "PARALLEL 1"), "the loop of axis 0 is outside of the axis"));
+  for (const auto& [kernel, opts] : {std::pair(k, "LANES 0 8, PARALLEL 1"),
+                                     {k, "UPCAST 0 2, SPLIT 0 4, PARALLEL 1"},
+                                     {k, "LANES 0 8, PARALLEL 1, REORDER 1 0"},
+                                     {one, "PARALLEL 1"}}) {
+    KernelAxes axes(kernel);
+    axes.apply(parse_opts(opts));
+    EXPECT_EQ(axes.parallel_axis(), 1) << opts;
+  }
+  EXPECT_TRUE(has(refusal(one, "PARALLEL 1", "PADTO 0 4"), "the axis is outside of the parallel axis 1"));
+}
+
 TEST(KernelAxes, HugeAmountsAreRefused) {
   const LazyOp k = added({10});
   refusal(k, "", "UPCAST 0 9223372036854775807");

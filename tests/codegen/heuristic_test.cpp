@@ -166,6 +166,23 @@ TEST(Heuristic, PackedConvolutionsAreExact) {
         expect_exact(convolution({5, size, size}, out, padding, {3, step, 1}), target);
 }
 
+// Several tiles along the lanes read the same windows, which are packed once for all of them: the loop over these tiles
+// is innermost. The weights of all are packed before, as far as scratch memory holds them; another loop is parallel.
+TEST(Heuristic, TilesAlongTheLanesShareWindows) {
+  const auto blocks_of = [](std::int64_t channels, const Target& target) {
+    const std::vector<Opt> opts = heuristic_opts(convolution({channels, 28, 28}, channels, 1, {3, 1, 1}), target);
+    EXPECT_TRUE(has_kind(opts, Opt::Kind::STAGE) && has_kind(opts, Opt::Kind::PARALLEL)) << text_of(opts);
+    const Opt* const split = find(opts, Opt::Kind::SPLIT);
+    return split == nullptr ? 1 : split->amount;
+  };
+  Target target = wide();
+  EXPECT_GT(blocks_of(64, target), 1);
+  EXPECT_LT(blocks_of(512, target), blocks_of(64, target));
+  target.scratch_bytes /= 8;
+  EXPECT_EQ(blocks_of(256, target), 1);
+  for (const std::int64_t channels : {64, 80}) expect_exact(convolution({3, 6, 6}, channels, 1, {3, 1, 1}), wide());
+}
+
 // Scratch memory of an instance is small: its tiles are, or there are none.
 TEST(Heuristic, InstancesHaveLittleScratchMemory) {
   const Target target = Target::of_instances();

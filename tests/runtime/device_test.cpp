@@ -137,10 +137,10 @@ class IterationsProgram final : public Program {
   std::string name_ = "iterations";
 };
 
-// A product of 512 x 512 had 16 iterations in chunks of 1, 1, 2, 2, ..., so that one thread did 9 of them while the
-// other did 7.
+// A product of 1024 x 1024 has 32 iterations. In chunks of 1, 1, 2, 2, ... one thread would do more of them than the
+// other.
 TEST(CompiledKernelThreads, LongRunsEndAtTheSameTime) {
-  for (const std::int64_t size : {512, 544, 1024, 1504, 2048, 3000, 5000}) {
+  for (const std::int64_t size : {1024, 1088, 1504, 2048, 3000, 5000}) {
     EqualThreads two;
     const CompiledKernel k(compile_kernel(kernels::matmul(size, size, size), Device::get("LLVM").target()),
                            std::make_shared<IterationsProgram>(two));
@@ -151,6 +151,29 @@ TEST(CompiledKernelThreads, LongRunsEndAtTheSameTime) {
     EXPECT_EQ(std::ssize(two.times), count);
     for (const auto& [iteration, times] : two.times) EXPECT_EQ(times, 1) << iteration;
     EXPECT_LE(std::max(two.iterations[0], two.iterations[1]), (count + 1) / 2 + count / 50) << size;
+  }
+}
+
+// What is packed outside of the parallel loop is packed by each thread, for itself.
+TEST(CompiledKernels, ThreadsPackForThemselves) {
+  const std::string_view text =
+      "a: f32[24,40]; w: f32[64,24]; b = (w.reshape(64,1,24) * a.permute(1,0).reshape(1,40,24)).sum(2)";
+  const std::string_view opts = "LANES 0 16, UPCAST 0 2, SPLIT 0 2, UPCAST 1 4, STAGE 0 2, STAGE 1 1, PARALLEL 1";
+  std::vector<float> a(24 * 40), w(64 * 24);
+  for (std::size_t k = 0; k < a.size(); ++k) a[k] = static_cast<float>(k * 5 % 13) - 6;
+  for (std::size_t k = 0; k < w.size(); ++k) w[k] = static_cast<float>(k * 7 % 11) - 5;
+  for (const Device* device : running_devices()) {
+    const CompiledKernel k = compile(parse_kernel(text).kernel, *device, parse_opts(opts));
+    for (const int threads : {1, 2, 4}) {
+      const Buffer out = Buffer::allocate(64 * 40, dtypes::float32);
+      k.run({{out, Buffer::fromCPU(a), Buffer::fromCPU(w)}}, {}, make_executor(threads).get());
+      for (std::size_t row = 0; row < 64; ++row)
+        for (std::size_t column = 0; column < 40; ++column) {
+          float sum = 0;
+          for (std::size_t j = 0; j < 24; ++j) sum += w[row * 24 + j] * a[j * 40 + column];
+          ASSERT_EQ(static_cast<const float*>(out.data())[row * 40 + column], sum) << device->name() << " " << threads;
+        }
+    }
   }
 }
 
