@@ -89,6 +89,7 @@ constexpr Language make_cuda() {
   out.helpers = kCudaHelpers;
   out.special = {"(long long)blockIdx.$x*blockDim.$x+threadIdx.$x", "blockIdx.$x", "threadIdx.$x"};
   out.bits = "strata_bits<$T>(($S)$a)";
+  out.narrowed = "($T)$v";
   out.kernel = "extern \"C\" __global__ void";
   out.restricted = " __restrict__";
   out.local = "__shared__ $T $n[$k];";

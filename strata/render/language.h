@@ -104,6 +104,7 @@ struct Language {
   std::string_view declare = "$T $n = $v;";   ///< a variable that does not change
   std::string_view variable = "$T $n = $v;";  ///< a variable that is assigned to later
   std::string_view array = "$T $n[$k] = {$v};";
+  std::string_view narrowed;  ///< $v, computed as an int, as an element of such a list of a smaller type; empty: itself
   std::string_view loop = "for ($T $n = $a; $n < $b; $n++) {";
   std::string_view local = "$T $n[$k];";  ///< scratch memory of a group
   std::string_view own = "$T $n[$k];";    ///< scratch memory of a work-item

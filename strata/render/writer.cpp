@@ -102,7 +102,15 @@ void Writer::value(UOp u, std::string text, int mask_bits) {
 
 void Writer::array(UOp u, const std::vector<std::string>& lanes, std::string_view stem) {
   std::string out = fresh(stem), all;
-  for (const std::string& l : lanes) all += all.empty() ? l : detail::message(", ", l);
+  const DType dtype = u.dtype().scalar();
+  const bool narrows = !language_.narrowed.empty() && !dtype.is_float() && dtype.itemsize() < 4;
+  for (const std::string& l : lanes) {
+    if (!all.empty()) all += ", ";
+    const bool is_computed = l.starts_with('(');
+    all += !narrows || !is_computed
+               ? l
+               : fill(language_.narrowed, [&](char c) { return c == 'T' ? scalar_type(dtype) : std::string_view(l); });
+  }
   const std::string count = std::to_string(lanes.size());
   line(fill(language_.array, [&](char c) {
     return c == 'T'   ? scalar_type(u.dtype())

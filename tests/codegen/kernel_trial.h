@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,19 @@ struct Case {
   std::vector<std::uint32_t> kernel, opts;
   std::uint64_t data = 0;  ///< seed of what buffers hold
 };
+
+/// The choices that a seed makes.
+inline Case drawn(std::uint64_t seed) {
+  Choices kernel(seed), opts(seed ^ 0x9e3779b97f4a7c15U);
+  const RandomKernel made = random_kernel(kernel);
+  Case out;
+  out.kernel = kernel.made();
+  opts.chance(40), opts.below(3);
+  if (!opts.chance(20)) random_opts(opts, made.sink, 9);
+  out.opts = opts.made();
+  out.data = seed;
+  return out;
+}
 
 /// What is wrong, and where it showed; or the category of a refusal that headers announce.
 struct Verdict {
@@ -103,6 +117,34 @@ class Trial {
   Verdict instances() {
     return guarded("instances",
                    [&]() -> Verdict { return interpreted("instances", compiled(target_of(true)), allowed_); });
+  }
+  /// The list of instances as the text of a language, for a machine that has no devices of ours; nothing where there is
+  /// no such list.
+  struct Launch {
+    std::string source;
+    std::int64_t instances = 1;
+    std::vector<long long> slots;   ///< the buffers among its parameters: those that the list names
+    std::vector<long long> values;  ///< of the variables among its parameters, which are behind the buffers
+  };
+  std::optional<Launch> launch(const Language& language, const std::string& name, Verdict& verdict) {
+    std::optional<Launch> out;
+    verdict = guarded(name, [&]() -> Verdict {
+      const Kernel kernel = compiled(target_of(true));
+      std::set<long long> slots;
+      std::size_t variables = 0;
+      for (const UOp u : kernel.uops) {
+        if (u.op() == UOps::DEFINE_GLOBAL) slots.insert(std::get<Global>(u.arg()).slot);
+        if (u.op() == UOps::DEFINE_VAR) ++variables;
+      }
+      std::vector<long long> values = calls_of(kernel).front();
+      values.resize(variables);
+      out = {uops_to_cstyle(language, name, kernel.uops),
+             kernel.parallel ? std::max<std::int64_t>(number_of(*kernel.parallel, kernel_.values), 1) : 1,
+             {slots.begin(), slots.end()},
+             std::move(values)};
+      return {};
+    });
+    return out;
   }
   /// What a device makes of the list.
   Verdict device(const std::string& name) {

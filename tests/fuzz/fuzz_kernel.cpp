@@ -45,19 +45,6 @@ void note(std::uint64_t seed, const char* stage) {
                 static_cast<unsigned long long>(seed));
 }
 
-/// The choices that a seed makes.
-Case drawn(std::uint64_t seed) {
-  Choices kernel(seed), opts(seed ^ 0x9e3779b97f4a7c15U);
-  const RandomKernel made = random_kernel(kernel);
-  Case out;
-  out.kernel = kernel.made();
-  opts.chance(40), opts.below(3);
-  if (!opts.chance(20)) random_opts(opts, made.sink, 9);
-  out.opts = opts.made();
-  out.data = seed;
-  return out;
-}
-
 std::shared_ptr<const SharedObject> object_of(const std::string& source, bool is_deterministic) {
   CompileOptions options;
   options.deterministic = is_deterministic;

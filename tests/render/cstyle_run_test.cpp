@@ -137,7 +137,7 @@ TEST(CStyleRun, OpenCLIsAccepted) {
       {"-x", "cl", "-cl-std=CL1.2", "-fsyntax-only", "-Xclang", "-finclude-default-header", "-Wall", "-Werror"});
 }
 
-TEST(CStyleRun, CUDAIsAccepted) { check_syntax(CUDALanguage(), "nvcc", "k.cu", {"-ptx"}); }
+TEST(CStyleRun, CUDAIsAccepted) { check_syntax(CUDALanguage(), "nvcc", "k.cu", {"-ptx", "-Werror=all-warnings"}); }
 
 }  // namespace
 }  // namespace strata
