@@ -276,11 +276,8 @@ void KernelAxes::cut(const Opt& opt) {
 }
 
 std::size_t KernelAxes::outermost_loop(const std::vector<std::size_t>& order, std::size_t axis) const {
-  for (const std::size_t a : order) {
-    const std::vector<Segment>& segments = axes_[a].segments;
-    const bool is_loop = segments.size() != 1 || !(segments[0].parts[0].size == Int(1));
-    if (a == axis || is_loop) return a;
-  }
+  for (const std::size_t a : order)
+    if (a == axis || !axes_[a].is_once()) return a;
   return axis;
 }
 

@@ -64,6 +64,9 @@ struct LoopAxis {
   Ints sizes;
   std::vector<Segment> segments;
   bool padded = false;  ///< true iff the segments reach beyond `size`
+
+  /// True iff the outermost loop has one iteration.
+  bool is_once() const { return segments.size() == 1 && segments[0].parts[0].size == Int(1); }
 };
 
 /// A group of reductions with common loops.

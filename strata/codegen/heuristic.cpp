@@ -2,6 +2,7 @@
 #include "strata/codegen/heuristic.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -67,7 +68,7 @@ class Choice {
       threads();
       return std::move(opts_);
     }
-    const int reduced = contiguous_reduction(), lane_axis = output_lanes();
+    const int reduced = contiguous_reduction(), lane_axis = output_lanes(true);
     if (lane_axis >= 0 && (reduced < 0 || reuses_along(lane_axis) || can_stage(lane_axis))) {
       output_vectors(static_cast<std::size_t>(lane_axis));
     } else if (!register_tile() && reduced >= 0) {
@@ -198,11 +199,12 @@ class Choice {
 
   /// The output axis to vectorize: all stores are contiguous along it, and its score (contiguous loads +2, constant
   /// ones +1, those chosen from vectors 0, scattered ones -2, plus arithmetic()) is the largest positive one. -1: none.
-  int output_lanes() const {
+  /// With `is_short` it may be shorter than a vector.
+  int output_lanes(bool is_short = false) const {
     const int gain = arithmetic();
     int best = -1, best_score = 0;
     for (std::size_t a = 0; a < axes_.outputs(); ++a) {
-      if (size(a) < lanes()) continue;
+      if (is_short ? lanes_of_row(a) == 0 : size(a) < lanes()) continue;
       int score = gain;
       bool stores_fit = true;
       for (std::size_t k = 0; k < strides_.size(); ++k) {
@@ -216,6 +218,15 @@ class Choice {
       if (stores_fit && score > best_score) best = static_cast<int>(a), best_score = score;
     }
     return best;
+  }
+  /// The lanes of vectors along an output axis. A short row is one vector of a power of two of lanes, where its size is
+  /// that power or masks are cheap; 0 where it has fewer than three elements.
+  std::int64_t lanes_of_row(std::size_t axis) const {
+    if (size(axis) >= lanes()) return lanes();
+    const std::vector<Segment>& segments = axes_.axes()[axis].segments;
+    if (!is_known(axis) || segments.size() != 1 || segments[0].parts.size() != 1 || size(axis) < 3) return 0;
+    const auto out = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(size(axis))));
+    return out == size(axis) || target_.shuffles ? out : 0;
   }
   /// The gain of vector arithmetic in the score of output_lanes(), for kernels without reductions.
   int arithmetic() const {
@@ -313,8 +324,9 @@ class Choice {
   }
 
   void output_vectors(std::size_t axis) {
-    const std::int64_t vectors = size(axis) / lanes();
-    add(Opt::Kind::LANES, axis, lanes());
+    const std::int64_t along = lanes_of_row(axis), vectors = size(axis) / along;
+    if (vectors == 0) add(Opt::Kind::PADTO, axis, along);
+    add(Opt::Kind::LANES, axis, along);
     const bool reduces = !axes_.groups().empty();
     if (!reduces && tiles(axis)) return;
     const int other = reduces ? reused_axis(axis) : -1;
@@ -369,7 +381,7 @@ class Choice {
     const RegisterTile tile = best_tile(problem);
     const bool is_some =
         tile.lane_axis >= 0 || std::any_of(tile.copies.begin(), tile.copies.end(), [](auto n) { return n > 1; });
-    if (!is_some || reuse_of(tile) < 2) return false;
+    if (!is_some || tile.accumulators() < 2) return false;
     if (tile.lane_axis >= 0) add(Opt::Kind::LANES, static_cast<std::size_t>(tile.lane_axis), tile.lanes);
     std::int64_t body = 1;
     for (std::size_t a = tile.copies.size(); a-- > 0;) {
@@ -385,12 +397,6 @@ class Choice {
       out.along.push_back(!s.is_linear || s.by < 0 || s.by > 1 || s.guarded ? TileAccess::Along::scattered
                           : s.by == 1                                       ? TileAccess::Along::contiguous
                                                                             : TileAccess::Along::stays);
-    return out;
-  }
-  /// The number of accumulators of the tile.
-  static std::int64_t reuse_of(const RegisterTile& tile) {
-    std::int64_t out = 1;
-    for (const std::int64_t n : tile.copies) out *= n;
     return out;
   }
   /// Unrolls small reduce axes: those on which conditions depend, and a short innermost one, whose loop overhead would
@@ -459,7 +465,7 @@ class Choice {
   bool can_stage(int axis) const {
     const auto lane_axis = static_cast<std::size_t>(axis);
     const int rows = reused_axis(lane_axis);
-    if (rows < 0) return false;
+    if (rows < 0 || size(lane_axis) < lanes()) return false;
     KernelAxes tried = axes_;
     tried.apply(Opt{Opt::Kind::LANES, lane_axis, lanes(), main_[lane_axis], {}});
     return !staging(tried, lane_axis, static_cast<std::size_t>(rows)).empty();
@@ -511,7 +517,8 @@ class Choice {
       if (keeps_order(g)) continue;
       if (const std::int64_t n = std::min(vectors / 2, copies()); is_known(a) && n > 1) add(Opt::Kind::UPCAST, a, n);
     }
-    if (lane_axis >= 0 && !gathers_rows(static_cast<std::size_t>(lane_axis)))
+    if (lane_axis >= 0 && size(static_cast<std::size_t>(lane_axis)) >= lanes() &&
+        !gathers_rows(static_cast<std::size_t>(lane_axis)))
       add(Opt::Kind::LANES, static_cast<std::size_t>(lane_axis), lanes());
   }
   /// True iff lanes along the output axis would belong to different rows, so that the loads of reductions would be
@@ -549,10 +556,6 @@ class Choice {
         if (!(s.shape()[whole.dims[k]] == whole.sizes[k])) return false;
     return true;
   }
-  bool has_one_iteration(std::size_t axis) const {
-    const std::vector<Segment>& segments = axes_.axes()[axis].segments;
-    return segments.size() == 1 && segments[0].parts[0].size == Int(1);
-  }
   /// @param reorders whether an axis that is not the outermost one may become it
   void threads(bool reorders = true) {
     std::int64_t work = 1;
@@ -563,7 +566,7 @@ class Choice {
     if (work < kWorkForThreads) return;
     const std::vector<std::size_t> now = axes_.order();
     for (const std::size_t a : now) {
-      if (!can_be_parallel(a) && !reorders && !has_one_iteration(a)) return;
+      if (!can_be_parallel(a) && !reorders && !axes_.axes()[a].is_once()) return;
       if (!can_be_parallel(a)) continue;
       if (a != now[0] && reorders) {
         Opt order{Opt::Kind::REORDER, 0, 0, 0, {a}};

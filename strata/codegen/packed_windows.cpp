@@ -17,6 +17,7 @@ namespace {
 constexpr double kWorthPacking = 8;                        // fewest multiplications for each element of a packed load
 constexpr std::int64_t kMostVectors = 4;                   // most vectors of a packed tile along the lanes
 constexpr std::size_t kMostTried = 12;                     // most plans that are lowered
+constexpr double kMostCycles = 2;                          // of a tile for a vector: more wastes most of its lanes
 constexpr std::int64_t kMostSize = std::int64_t{1} << 40;  // of an axis, and the largest stride: bytes fit into 64 bits
 
 // Cycles, measured on x86-64.
@@ -59,7 +60,7 @@ class Packing {
     problem.across = target_.shuffles ? kTurned : kAcross;
     std::vector<Plan> plans;
     for (const PackedTile& tile : packed_tiles(problem, kMostVectors))
-      if (tile.copy_axis >= 0) add_plans(tile, problem, loads, plans);
+      if (tile.copy_axis >= 0 && tile.cycles <= kMostCycles) add_plans(tile, problem, loads, plans);
     std::sort(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) {
       return std::pair(a.cycles, a.number) < std::pair(b.cycles, b.number);
     });
@@ -229,11 +230,11 @@ class Packing {
     for (plan.blocks = 1; plan.blocks <= tiles; ++plan.blocks) {
       const bool is_useful = !plan.panels.empty() && !plan.rows.empty() && tiles % plan.blocks == 0;
       if (plan.blocks > 1 && !is_useful) continue;
-      if (plan.blocks > 1 && panel_bytes(plan) > static_cast<double>(target_.scratch_bytes)) break;
       for (const std::size_t axis : around) {
         plan.at = axis;
         double bytes = 0;
         const double copies = panel_cycles(plan) + row_cycles(plan, bytes);
+        if (panel_bytes(plan) + bytes > static_cast<double>(target_.scratch_bytes)) continue;
         plan.cycles = tile.cycles * multiplications * slowdown(bytes) * conflicts(plan, loads) + copies;
         for (const std::size_t k : loads) {
           const bool is_panel = std::find(plan.panels.begin(), plan.panels.end(), k) != plan.panels.end();

@@ -34,6 +34,12 @@ struct RegisterTile {
   std::int64_t lanes = 1;            ///< lanes along lane_axis
   std::vector<std::int64_t> copies;  ///< unrolled copies along each axis; 1: none
   double loads = 0;  ///< load and arithmetic instructions per multiplication: the cost that was minimized
+
+  std::int64_t accumulators() const {
+    std::int64_t out = 1;
+    for (const std::int64_t n : copies) out *= n;
+    return out;
+  }
 };
 
 /// The cheapest tile; on equal cost (within 0.1 %) one with contiguous stores along the lanes. @pre problem.loads is

@@ -4,21 +4,27 @@
 
 namespace strata {
 
-bool moves_leaf(const LazyOp& n, const LazyOp& source) {
+bool is_absorbed(const LazyOp& n, const LazyOp& source) {
+  if (n.op() == Ops::RESHAPE && source.op() == Ops::RESHAPE) return true;
   return is_movement(n.op()) && (source.op() == Ops::LOAD || source.op() == Ops::CONST);
 }
 
-LazyOp moved_leaf(const LazyOp& n, const LazyOp& leaf) {
-  if (const auto* buffer = std::get_if<BufferArg>(&leaf.arg()))
-    return LazyOp::load(buffer->slot, leaf.dtype(), moved_as(*n.node(), buffer->st), buffer->size);
-  const auto& constant = std::get<ConstArg>(leaf.arg());
+LazyOp absorbed(const LazyOp& n, const LazyOp& source) {
+  if (source.op() == Ops::RESHAPE) {
+    const LazyOp& below = source.src(0);
+    const OriginScope scope(n.origin());
+    return n.shape() == below.shape() ? below : below.reshape(n.shape());
+  }
+  if (const auto* buffer = std::get_if<BufferArg>(&source.arg()))
+    return LazyOp::load(buffer->slot, source.dtype(), moved_as(*n.node(), buffer->st), buffer->size);
+  const auto& constant = std::get<ConstArg>(source.arg());
   return LazyOp::constant(constant.value, moved_as(*n.node(), constant.st));
 }
 
 LazyOp absorb_movement(const LazyOp& root) {
   detail::Rebuild build([](const LazyOp& n, const std::vector<LazyOp>& sources) {
-    const bool is_absorbed = !sources.empty() && moves_leaf(n, sources[0]);
-    return is_absorbed ? moved_leaf(n, sources[0]) : n.with_sources(sources);
+    const bool is_one = !sources.empty() && is_absorbed(n, sources[0]);
+    return is_one ? absorbed(n, sources[0]) : n.with_sources(sources);
   });
   return build(root);
 }

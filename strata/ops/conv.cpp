@@ -2,7 +2,9 @@
 // transposed convolutions; unfold() and fold().
 
 #include <algorithm>
+#include <array>
 
+#include "strata/ops/backward.h"
 #include "strata/ops/functional.h"
 #include "strata/ops/indexed.h"
 #include "strata/ops/operand_promotion.h"
@@ -143,6 +145,53 @@ Value convolved(const char* operation, const Value& x, const Value& weight, cons
       .reshape(result);
 }
 
+/// The gradients of a convolution with steps of 1, by the input and by the weight. `saved`: both; the groups, then the
+/// dilation and the padding in front and behind of each spatial axis. The gradient by the input is a convolution, too:
+/// of dy, with the kernel turned round and its channels exchanged.
+std::vector<Value> conv_gradients(const Value& dy, const Saved& saved) {
+  const Value &x = saved[0], &weight = saved[1];
+  const std::int64_t groups = saved.number(0);
+  ConvPlan forwards, backwards;
+  ConvPadding::Sides sides, sides_of_dy;
+  Ints split = {groups, number_of(weight.size(0), "conv") / groups, weight.size(1)},
+       joined = {weight.size(1) * Int(groups), split[1]};
+  Axes spatial;
+  for (std::int64_t k = 2; k < x.ndim(); ++k) {
+    const auto at = static_cast<std::size_t>(3 * (k - 2) + 1);
+    const Window w{number_of(weight.size(k), "conv"), 1, saved.number(at)};
+    const std::int64_t reach = w.reach().value() - 1;
+    sides.emplace_back(saved.number(at + 1), saved.number(at + 2));
+    sides_of_dy.emplace_back(reach - sides.back().first, reach - sides.back().second);
+    forwards.windows.push_back(w), backwards.windows.push_back(w);
+    forwards.counts.push_back(number_of(dy.size(k), "conv")), backwards.counts.push_back(number_of(x.size(k), "conv"));
+    split.push_back(w.size), joined.push_back(w.size);
+    spatial.push_back(k);
+  }
+  const Value turned = weight.reshape(split).transpose(1, 2).reshape(joined).flip(spatial);
+  const Value variable(weight.node().tracked({}));
+  const Value y = convolved("conv", padded(x, sides), variable, forwards, groups);
+  const Value by_x = convolved("conv", padded(dy, sides_of_dy), turned, backwards, groups);
+  return {by_x.cast(x.dtype()), gradients(y, {&variable, 1}, dy)[0]};
+}
+
+/// `y`, the convolution of `x`, with conv_gradients() where these are no more work than the sums of windows that follow
+/// from the formula: with steps of 1, and an output that is not much smaller than the input.
+Value with_conv_gradients(const Value& y, const Value& x, const Value& weight, const ConvPlan& p,
+                          const ConvPadding::Sides& sides, std::int64_t groups) {
+  constexpr double most = 2;  // elements of the input for each of the output
+  double ratio = 1;
+  Ints numbers = {groups};
+  for (std::size_t k = 0; k < p.windows.size(); ++k) {
+    if (p.windows[k].step != 1) return y;
+    ratio *= static_cast<double>(number_of(x.size(static_cast<std::int64_t>(k) + 2), "conv")) /
+             static_cast<double>(p.counts[k]);
+    numbers.push_back(p.windows[k].dilation);
+    numbers.push_back(sides[k].first), numbers.push_back(sides[k].second);
+  }
+  if (ratio > most) return y;
+  return with_gradient(y, std::array{x, weight}, &conv_gradients, Saved({x, weight}, numbers));
+}
+
 void check_channels(const char* operation, const Value& x, const Value& weight, std::int64_t groups, std::int64_t own,
                     std::int64_t shared) {
   STRATA_CHECK(groups >= 1 && own % groups == 0, domain, "[", operation, "] ", groups,
@@ -162,7 +211,9 @@ Value conv(const char* operation, const Value& input, const Value& weight, const
   const Numbers stride = o.stride.of(operation, "stride", n, 1), dilation = o.dilation.of(operation, "dilation", n, 1);
   const ConvPadding::Sides sides = o.padding.of(operation, reach_of(kernel, dilation), stride);
   const ConvPlan p = plan(operation, x.sizes, kernel, stride, dilation, sides);
-  return x.unbatched(with_bias(operation, convolved(operation, padded(x.batched(), sides), weight, p, o.groups), bias));
+  Value y = convolved(operation, padded(x.batched(), sides), weight, p, o.groups);
+  if constexpr (kTakesGradients) y = with_conv_gradients(y, x.batched(), weight, p, sides, o.groups);
+  return x.unbatched(with_bias(operation, y, bias));
 }
 
 /// For each element of the input its products with the kernel, summed over input channels: (batch, out channels,

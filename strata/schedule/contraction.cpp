@@ -35,7 +35,7 @@ ReductionKind ElementsRead::kind_of(const LazyNode& n) const {
 
 ReductionKind reductions_of(const LazyOp& kernel) {
   ElementsRead reads;
-  ReductionKind out = ReductionKind::brief;
+  ReductionKind out = ReductionKind::none;
   for (const LazyNode* n : postorder(kernel)) {
     if (is_reduce(n->op)) out = std::max(out, reads.kind_of(*n));
     reads.note(*n);

@@ -1,6 +1,6 @@
 // Contractions: reductions that read each of their elements many times, such as products of matrices and convolutions.
 // A contraction is fast if its kernel has a register tile for it, and two contractions in one kernel cannot have one
-// each; nor has the tile of a contraction a place for another long reduction beside it. Internal to schedule/.
+// each; nor has the tile of a contraction a place for another reduction beside it. Internal to schedule/.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,12 @@ double reduced_count(const LazyNode& n);
 constexpr double kMostReads = 3;
 /// The kinds of reductions: `brief` ones combine fewer than kMemoryCost elements into one, `contraction` ones combine
 /// more than kMostReads times as many elements as they read (elements of memory and of reductions, at least one).
-enum class ReductionKind : std::uint8_t { brief, plain, contraction };
-/// True iff a kernel may compute both reductions, neither of which is computed of the other.
+enum class ReductionKind : std::uint8_t { none, brief, plain, contraction };
+/// True iff a kernel may compute both reductions, neither of which is computed of the other. A contraction has a kernel
+/// for itself: even a brief reduction beside it, such as the number of largest elements of a pooling window, would take
+/// its tile.
 inline bool can_share_kernel(ReductionKind a, ReductionKind b) {
-  return std::max(a, b) != ReductionKind::contraction || std::min(a, b) == ReductionKind::brief;
+  return std::max(a, b) != ReductionKind::contraction || std::min(a, b) == ReductionKind::none;
 }
 
 /// How often reductions read their elements. Nodes are noted sources first; a node that is not noted is memory.
@@ -39,7 +41,7 @@ class ElementsRead {
   double of(const LazyNode& n) const;
   std::unordered_map<const LazyNode*, double> read_;  // an upper bound: a source of several nodes counts several times
 };
-/// The last kind, in the order of ReductionKind, among the reductions of a kernel, a SINK; `brief` without reductions.
+/// The last kind, in the order of ReductionKind, among the reductions of a kernel, a SINK; `none` without reductions.
 ReductionKind reductions_of(const LazyOp& kernel);
 
 }  // namespace strata

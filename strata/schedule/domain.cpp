@@ -66,15 +66,25 @@ bool uses_rows(const LazyNode& n) {
   return false;
 }
 
+/// True iff `n` is a reduction, perhaps with other dimensions of 1: in a convolution in groups the loads of an element
+/// depend on its group, which is a loop only if groups and their channels are different dimensions.
+bool is_reduced(const LazyNode& n) {
+  for (const LazyNode* node : nearest(n, [](const LazyNode& m) { return m.op == Ops::RESHAPE; }))
+    if (is_reduce(node->op) && !is_realized(*node)) return true;
+  return false;
+}
+
 }  // namespace
 
 Ints domain_of(const LazyNode& n) {
-  for (const LazyNode* node : nearest(n, [](const LazyNode& m) { return is_pointwise(m.op); })) {
-    if (node->op != Ops::RESHAPE || is_realized(*node)) continue;
-    const LazyNode& below = *node->src[0].node();
-    const std::optional<Ints> fine = refined(n.shape, below.shape);
-    if (fine && fine->size() > axes_of(n.shape) && uses_rows(below)) return *fine;
-  }
+  const auto stays = [](const LazyNode& m) { return is_pointwise(m.op) || m.op == Ops::CONTIGUOUS; };
+  for (const LazyNode* node : nearest(n, stays))
+    // What is below several RESHAPEs is below one.
+    while (node->op == Ops::RESHAPE && !is_realized(*node)) {
+      node = node->src[0].node();
+      const std::optional<Ints> fine = refined(n.shape, node->shape);
+      if (fine && fine->size() > axes_of(n.shape) && (uses_rows(*node) || is_reduced(*node))) return *fine;
+    }
   return n.shape;
 }
 

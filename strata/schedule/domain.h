@@ -10,7 +10,7 @@
 namespace strata {
 
 /// The domain of the kernel that computes `n`: a refinement of n's shape if a RESHAPE of n's operands splits a
-/// dimension and the operand below uses a reduction of its own rows; else n's shape. Both enumerate the elements of n
+/// dimension and the operand below is a reduction, or uses a reduction of its own rows; else n's shape. Both enumerate the elements of n
 /// in row-major order.
 Ints domain_of(const LazyNode& n);
 

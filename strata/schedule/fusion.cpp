@@ -42,7 +42,7 @@ struct FusionGroup {
   std::vector<AxisSet> rows;  // for each reduction that does not depend on all output axes: those on which it depends
   std::size_t nodes = 0;
   bool is_part = false;                             // the kernel computes a part of a CONCAT
-  ReductionKind reductions = ReductionKind::brief;  // the last kind among them
+  ReductionKind reductions = ReductionKind::none;  // the last kind among them
 };
 
 /// A use of a node by a kernel: the axes on which each dimension of the node depends, and the axes whose loops are

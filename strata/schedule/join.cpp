@@ -55,7 +55,7 @@ class Joining {
       std::optional<std::size_t> group;
       const std::size_t size = postorder(item.ast).size();
       const bool may_join = joins(item);
-      const ReductionKind kind = may_join ? reductions_of(item.ast) : ReductionKind::brief;
+      const ReductionKind kind = may_join ? reductions_of(item.ast) : ReductionKind::none;
       const std::string shape = may_join ? render(item.ast.src(0).shape()) : std::string();
       if (may_join)
         for (const LazyOp& input : item.inputs)

@@ -49,8 +49,8 @@ class KernelOf {
 
   LazyOp made(const LazyOp& n, const std::vector<LazyOp>& sources) const {
     if (n.op() == Ops::CONTIGUOUS || is_annotation(n.op())) return sources[0];
-    const bool is_absorbed = !sources.empty() && moves_leaf(n, sources[0]);
-    return is_absorbed ? moved_leaf(n, sources[0]) : n.with_sources(sources);
+    const bool is_one = !sources.empty() && is_absorbed(n, sources[0]);
+    return is_one ? absorbed(n, sources[0]) : n.with_sources(sources);
   }
   /// A LOAD of a new input slot; input slots follow the output slots.
   LazyOp input(const LazyOp& n) {

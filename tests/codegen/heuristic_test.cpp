@@ -166,6 +166,26 @@ TEST(Heuristic, PackedConvolutionsAreExact) {
         expect_exact(convolution({5, size, size}, out, padding, {3, step, 1}), target);
 }
 
+// A row that is shorter than a vector is one vector of a power of two of lanes, with a mask where masks are cheap.
+TEST(Heuristic, ShortRowsAreVectors) {
+  const auto rows = [](std::int64_t size) {
+    return kernel(LazyOp::load(1, dtypes::float32, plain({64, 40}).shrink({{0, 64}, {0, size}}), 64 * 40) *
+                  LazyOp::constant(Scalar(2.0F), Ints{64, size}));
+  };
+  const auto lanes_of = [](const std::vector<Opt>& opts) {
+    const Opt* const lanes = find(opts, Opt::Kind::LANES);
+    return lanes == nullptr ? 1 : lanes->amount;
+  };
+  for (const auto& [size, lanes] :
+       {std::pair(2, 1), {3, 4}, {4, 4}, {5, 8}, {7, 8}, {8, 8}, {9, 16}, {15, 16}, {17, 16}}) {
+    const std::vector<Opt> opts = heuristic_opts(rows(size), shuffling());
+    EXPECT_EQ(lanes_of(opts), lanes) << size;
+    EXPECT_EQ(has_kind(opts, Opt::Kind::PADTO), size < lanes) << size;
+    EXPECT_EQ(lanes_of(heuristic_opts(rows(size), wide())), size < lanes ? 1 : lanes) << size;
+    for (const Target& target : {wide(), shuffling(), shuffling().deterministic()}) expect_exact(rows(size), target);
+  }
+}
+
 // Several tiles along the lanes read the same windows, which are packed once for all of them: the loop over these tiles
 // is innermost. The weights of all are packed before, as far as scratch memory holds them; another loop is parallel.
 TEST(Heuristic, TilesAlongTheLanesShareWindows) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "strata/graph/absorb.h"
 #include "tests/codegen/kernels.h"
 
 namespace strata {
@@ -220,6 +221,15 @@ TEST(LazyOp, MovementOpsAreViewsOfTheirOperand) {
   const LazyOp moved = x.permute({1, 0});
   EXPECT_EQ(movement_of(*moved.node()), plain({4, 3}).permute({1, 0}));
   EXPECT_EQ(movement_of(*x.pad({{1, 0}, {0, 0}}).node()), plain({4, 3}).pad({{1, 0}, {0, 0}}));
+}
+
+TEST(Absorb, MovementOfLeavesAndReshapesOfReshapes) {
+  const LazyOp x = input(1, {4, 6}), sum = x + x;
+  EXPECT_EQ(absorb_movement(x.reshape({24}).flip({0})),
+            LazyOp::load(1, dtypes::float32, ShapeTracker::from_shape({4, 6}).reshape({24}).flip({0}), 24));
+  EXPECT_EQ(absorb_movement(sum.reshape({24}).reshape({2, 12})), sum.reshape({2, 12}));
+  EXPECT_EQ(absorb_movement(sum.reshape({2, 12}).reshape({1, 24}).reshape({4, 6})), sum);
+  EXPECT_EQ(absorb_movement(sum.reshape({24}).flip({0}).reshape({4, 6})), sum.reshape({24}).flip({0}).reshape({4, 6}));
 }
 
 TEST(LazyOpThread, ManyThreadsMakeOneNode) {

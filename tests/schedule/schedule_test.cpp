@@ -208,6 +208,20 @@ TEST(Schedule, WhatIsCopiedIsMadeBeforeTheCopy) {
   scheduled({s, z, y});
 }
 
+// The groups of a convolution are below RESHAPEs that merge them with their channels. Groups and channels are loops of
+// their own, and what follows is computed in them, too.
+TEST(Schedule, GroupsBelowReshapesAreLoops) {
+  const LazyOp a = memory({4, 1, 16}).expand({4, 8, 16}), b = memory({4, 8, 16}), bias = memory({1, 1, 32});
+  const LazyOp reduced = sum(a * b, 2).reshape({4, 8});
+  for (const LazyOp& y :
+       {reduced.reshape({32}), reduced.reshape({32}).reshape({1, 32}).reshape({1, 1, 32}),
+        exp(reduced.reshape({1, 32}).reshape({1, 1, 32}) + bias), reduced.reshape({1, 1, 32}).contiguous()}) {
+    const std::vector<ScheduleItem> items = scheduled({y});
+    ASSERT_EQ(items.size(), 1U);
+    EXPECT_EQ(items[0].ast.src()[0].shape(), (Ints{4, 8})) << items[0].text();
+  }
+}
+
 TEST(Schedule, SeveralResultsOfOneShapeAreOneKernel) {
   const LazyOp w = memory({100}), g = memory({100}), m = memory({100}), v = memory({100});
   const LazyOp m1 = m + g, v1 = v + g * g, w1 = w - m1 / v1;
