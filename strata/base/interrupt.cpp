@@ -32,6 +32,14 @@ InterruptCheck::~InterruptCheck() { innermost_check = outer_; }
 
 bool InterruptCheck::is_active() { return innermost_check != nullptr; }
 
+bool InterruptCheck::is_due() {
+  if (innermost_check == nullptr) return false;
+  const Clock::time_point now = Clock::now();
+  for (const InterruptCheck* c = innermost_check; c != nullptr; c = c->outer_)
+    if (c->last_ == Clock::time_point() || now - c->last_ >= c->between_) return true;
+  return false;
+}
+
 void InterruptCheck::poll() {
   const Clock::time_point now = Clock::now();
   if (last_ == Clock::time_point()) last_ = now;

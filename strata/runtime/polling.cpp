@@ -21,13 +21,15 @@ int Polling::poll() noexcept {
   Polling* const mine = innermost_polling;
   if (mine == nullptr) return 0;
   if (mine->is_stopped_.load(std::memory_order_relaxed)) return 1;
-  if (!mine->is_asking_ || !InterruptCheck::is_active()) return 0;
-  try {
+  if (!mine->is_asking_ || !InterruptCheck::is_due()) return 0;
+  bool goes_on = false;
+  std::packaged_task<void()> asking([&goes_on] {
     check_interrupt();
-    return 0;
-  } catch (...) {
-    mine->thrown_ = std::current_exception();
-  }
+    goes_on = true;
+  });
+  asking();
+  if (goes_on) return 0;
+  mine->thrown_ = asking.get_future();
   mine->is_stopped_.store(true, std::memory_order_relaxed);
   return 1;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <atomic>
-#include <exception>
+#include <future>
 
 namespace strata {
 
@@ -20,7 +20,7 @@ class Polling {
   /// Call after the kernel has returned. @throws what a check threw: an exception cannot pass through the frames of
   /// compiled code
   void finish() {
-    if (thrown_ != nullptr) std::rethrow_exception(thrown_);
+    if (thrown_.valid()) thrown_.get();
   }
   /// The address of `int poll(void)`, which kernels call. Its result 1 means: return.
   static void* address();
@@ -30,8 +30,8 @@ class Polling {
 
   std::atomic<bool>& is_stopped_;
   const bool is_asking_;
-  std::exception_ptr thrown_;  // the exception of a check, if one threw
-  Polling* outer_;             // of the outer kernel, if a check of it runs this one
+  std::future<void> thrown_;  // the exception of a check, if one threw
+  Polling* outer_;            // of the outer kernel, if a check of it runs this one
 };
 
 }  // namespace strata

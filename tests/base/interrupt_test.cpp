@@ -34,6 +34,21 @@ TEST(Interrupt, IsAskedAfterAWhileAndNotMoreOften) {
   EXPECT_LE(asked, 11);
 }
 
+TEST(Interrupt, IsDueWhenATimeHasCome) {
+  EXPECT_FALSE(InterruptCheck::is_due());
+  const InterruptCheck rare([] {}, std::chrono::hours(1));
+  EXPECT_TRUE(InterruptCheck::is_due());  // its time has to begin
+  check_interrupt();
+  EXPECT_FALSE(InterruptCheck::is_due());
+  int asked = 0;
+  const InterruptCheck often([&] { ++asked; }, milliseconds(0));
+  for (int k = 1; k <= 3; ++k) {
+    EXPECT_TRUE(InterruptCheck::is_due());
+    check_interrupt();
+    EXPECT_EQ(asked, k);
+  }
+}
+
 TEST(Interrupt, EndsWorkByWhatItThrows) {
   const InterruptCheck check([] { throw Ended(); }, milliseconds(1));
   EXPECT_THROW(for (;;) check_interrupt_often(), Ended);
