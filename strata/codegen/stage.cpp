@@ -160,10 +160,13 @@ class TileWalk {
                      domain, what_, "buffer ", slot_, " is loaded at ", at.render(),
                      ", which is not the sum of a base and a tile");
       const Facts facts = t.facts(Effort::exact);
-      STRATA_CHECK(facts.min >= 0 && facts.max < most_bytes_, domain, what_, "buffer ", slot_, " is loaded at ",
-                   at.render(), ", which is not the sum of a base and a tile");
+      STRATA_CHECK(facts.min > -most_bytes_ && facts.max < most_bytes_, domain, what_, "buffer ", slot_,
+                   " is loaded at ", at.render(), ", which is not the sum of a base and a tile");
       out.unit.push_back(std::max<std::int64_t>(unit_of(t), 1));
-      out.extent.push_back(facts.max / out.unit.back() + 1);
+      // A tile that is read backwards begins in front of where the variables are 0.
+      const std::int64_t before = (out.unit.back() - 1 - facts.min) / out.unit.back();
+      if (before != 0) out.base.back() += -before * out.unit.back();
+      out.extent.push_back(facts.max / out.unit.back() + before + 1);
       has_lanes.push_back(std::any_of(of.begin(), of.end(), [&](const Variable& v) {
         return std::any_of(lane_variables_.begin(), lane_variables_.end(), [&](const Expr& l) { return same(l, v); });
       }));

@@ -223,6 +223,22 @@ TEST(Heuristic, PackedProductsAreExact) {
   EXPECT_TRUE(has_kind(heuristic_opts(linear(32, 64, 256), shuffling()), Opt::Kind::STAGE));
 }
 
+// A matrix that is read backwards, as the kernel of a convolution is in its gradient, is packed like others.
+TEST(Heuristic, TilesThatAreReadBackwards) {
+  constexpr std::int64_t m = 8, n = 48, k = 35;
+  const LazyOp x = input(1, {m, k}).reshape({m, 1, k}).expand({m, n, k});
+  for (const Axes& axes : {Axes{0}, Axes{1}, Axes{0, 1}}) {
+    const LazyOp w = input(2, {n, k}).flip(axes).reshape({1, n, k}).expand({m, n, k});
+    const LazyOp product = kernel(LazyOp::reduce(Ops::SUM, x * w, {2}));
+    for (const Target& target : {wide(), shuffling()}) {
+      expect_exact(product, target);
+      for (const char* const opts : {"LANES 1 16, UPCAST 0 4, REORDER 1 0 2, STAGE 1 2", "LANES 1 16, STAGE 0 2",
+                                     "UPCAST 1 3, REORDER 1 0 2, STAGE 1 2"})
+        EXPECT_EQ(results(product, target, parse_opts(opts)), results(product, target, {})) << opts;
+    }
+  }
+}
+
 // Two loads of one buffer in reductions have a tile each; loads outside of reductions are not staged.
 TEST(Heuristic, ABufferThatIsLoadedSeveralTimes) {
   const LazyOp c = input(2, {64, 16});
