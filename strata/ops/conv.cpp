@@ -179,6 +179,7 @@ std::vector<Value> conv_gradients(const Value& dy, const Saved& saved) {
 Value with_conv_gradients(const Value& y, const Value& x, const Value& weight, const ConvPlan& p,
                           const ConvPadding::Sides& sides, std::int64_t groups) {
   constexpr double most = 2;  // elements of the input for each of the output
+  if (!kTakesGradients) return y;
   double ratio = 1;
   Ints numbers = {groups};
   for (std::size_t k = 0; k < p.windows.size(); ++k) {
@@ -211,9 +212,8 @@ Value conv(const char* operation, const Value& input, const Value& weight, const
   const Numbers stride = o.stride.of(operation, "stride", n, 1), dilation = o.dilation.of(operation, "dilation", n, 1);
   const ConvPadding::Sides sides = o.padding.of(operation, reach_of(kernel, dilation), stride);
   const ConvPlan p = plan(operation, x.sizes, kernel, stride, dilation, sides);
-  Value y = convolved(operation, padded(x.batched(), sides), weight, p, o.groups);
-  if constexpr (kTakesGradients) y = with_conv_gradients(y, x.batched(), weight, p, sides, o.groups);
-  return x.unbatched(with_bias(operation, y, bias));
+  const Value y = convolved(operation, padded(x.batched(), sides), weight, p, o.groups);
+  return x.unbatched(with_bias(operation, with_conv_gradients(y, x.batched(), weight, p, sides, o.groups), bias));
 }
 
 /// For each element of the input its products with the kernel, summed over input channels: (batch, out channels,

@@ -65,3 +65,23 @@ def test_gradients_of_random_convolutions(device, count):
         case = random_case(seed)
         for got, expected in zip(gradients(case, device), gradients(case, "INTERP")):
             assert (got == expected).all(), f"seed {seed}: {case[0].shape} {case[1].shape} {case[2]}"
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("kernel, padding, dilation", [(1, 0, 1), (3, 0, 1), (3, 1, 1), (3, 2, 2), (2, 1, 1), (3, 4, 1), (5, 2, 1), (7, 0, 1)])
+def test_the_gradient_by_the_image_is_the_transposed_convolution(groups, kernel, padding, dilation):
+    rng = np.random.default_rng(kernel * 100 + groups)
+    size = (9, 10) if kernel < 7 else (7, 8)  # 7: an output that is much smaller than the image
+    x = strata.tensor(rng.integers(-3, 4, (2, 4, *size)).astype(np.float32), requires_grad=True)
+    w = strata.tensor(rng.integers(-3, 4, (8, 4 // groups, kernel, kernel)).astype(np.float32), requires_grad=True)
+    y = strata.conv2d(x, w, padding=padding, dilation=dilation, groups=groups)
+    dy = strata.tensor(rng.integers(-3, 4, tuple(y.shape)).astype(np.float32))
+    dx, dw = strata.gradients(y, [x, w], dy)
+    expected = strata.conv_transpose2d(dy, w.detach(), padding=padding, dilation=dilation, groups=groups)
+    assert np.array_equal(dx.numpy(), expected.numpy())
+    # Both are linear in dy, x and w: sum(dx * u) is sum(y(u) * dy), and so are its gradients.
+    u = strata.tensor(rng.integers(-3, 4, tuple(x.shape)).astype(np.float32))
+    (by_w,) = strata.gradients((dx * u).sum(), [w])
+    (same,) = strata.gradients((strata.conv2d(u, w, padding=padding, dilation=dilation, groups=groups) * dy).sum(), [w])
+    assert np.array_equal(by_w.numpy(), same.numpy())
+    assert dw.shape == w.shape
