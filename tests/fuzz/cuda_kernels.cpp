@@ -126,14 +126,15 @@ int check(const std::filesystem::path& folder, std::uint64_t count, std::uint64_
   int compared = 0, faults = 0;
   Comparison all;
   for (std::uint64_t k = 0; k < count; ++k) {
-    Trial trial(drawn(seed + k));
+    const unsigned long long number = seed + k;
+    Trial trial(drawn(number));
     Verdict verdict;
     if (!trial.launch(CUDALanguage(), "k", verdict)) continue;
     Buffers after = trial.before();
     for (GuardedMemory& b : after)
       results.read(reinterpret_cast<char*>(b.bytes().data()), static_cast<std::streamsize>(b.bytes().size()));
     if (!results) {
-      std::printf("the results end at kernel %llu\n", static_cast<unsigned long long>(seed + k));
+      std::printf("the results end at kernel %llu\n", number);
       return 1;
     }
     if (trial.oracle().fails()) continue;
@@ -141,8 +142,7 @@ int check(const std::filesystem::path& folder, std::uint64_t count, std::uint64_
     ++compared;
     if (!v.fails()) continue;
     ++faults;
-    std::printf("kernel %llu: %s\n%s\n", static_cast<unsigned long long>(seed + k), v.text.c_str(),
-                trial.text().c_str());
+    std::printf("kernel %llu: %s\n%s\n", number, v.text.c_str(), trial.text().c_str());
   }
   std::printf("%d kernels compared, %d differ\n", compared, faults);
   return compared == 0 || faults != 0 ? 1 : 0;
