@@ -159,13 +159,13 @@ TEST(CompiledKernels, ThreadsPackForThemselves) {
   const std::string_view text =
       "a: f32[24,40]; w: f32[64,24]; b = (w.reshape(64,1,24) * a.permute(1,0).reshape(1,40,24)).sum(2)";
   const std::string_view opts = "LANES 0 16, UPCAST 0 2, SPLIT 0 2, UPCAST 1 4, STAGE 0 2, STAGE 1 1, PARALLEL 1";
-  std::vector<float> a(24 * 40), w(64 * 24);
+  std::vector<float> a(960), w(1536);  // 24 x 40, 64 x 24
   for (std::size_t k = 0; k < a.size(); ++k) a[k] = static_cast<float>(k * 5 % 13) - 6;
   for (std::size_t k = 0; k < w.size(); ++k) w[k] = static_cast<float>(k * 7 % 11) - 5;
   for (const Device* device : running_devices()) {
     const CompiledKernel k = compile(parse_kernel(text).kernel, *device, parse_opts(opts));
     for (const int threads : {1, 2, 4}) {
-      const Buffer out = Buffer::allocate(64 * 40, dtypes::float32);
+      const Buffer out = Buffer::allocate(2560, dtypes::float32);
       k.run({{out, Buffer::fromCPU(a), Buffer::fromCPU(w)}}, {}, make_executor(threads).get());
       for (std::size_t row = 0; row < 64; ++row)
         for (std::size_t column = 0; column < 40; ++column) {
