@@ -31,8 +31,8 @@ class InterruptCheck {
 
   /// True iff this thread has an InterruptCheck.
   static bool is_active();
-  /// True iff check_interrupt() would call a check of this thread now, or begin to wait for its time. Where it is false,
-  /// what a call needs besides can be left out.
+  /// True iff check_interrupt() would call a check of this thread now, or begin to wait for its time. Where it is
+  /// false, what a call needs besides can be left out.
   static bool is_due();
 
  private:
