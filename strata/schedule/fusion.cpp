@@ -41,7 +41,7 @@ struct FusionGroup {
   AxisSet outputs = 0;            // the output axes
   std::vector<AxisSet> rows;  // for each reduction that does not depend on all output axes: those on which it depends
   std::size_t nodes = 0;
-  bool is_part = false;                             // the kernel computes a part of a CONCAT
+  bool is_part = false;                            // the kernel computes a part of a CONCAT
   ReductionKind reductions = ReductionKind::none;  // the last kind among them
 };
 
