@@ -5,7 +5,9 @@
 //
 // Ratios are Strata's time over the peer's, in the same turns. "/ plain" is that of the best peer that works on
 // row-major memory or reorders in each call (weights are constant, and reordered before); "/ own layout" that of the
-// best peer whose operands and result are in a layout of its own already, and of prepacked weights.
+// best peer whose operands and result are in a layout of its own already, and of prepacked weights. "kept" is Strata
+// with the second operand from outside of the captured function, packed before: its time is what convolutions are
+// compared by, and products beside prepacked weights.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -113,6 +115,8 @@ struct Contest {
   Tensor a, b, ours, theirs;
   std::function<Tensor(const Tensor&, const Tensor&)> function;
   std::vector<ContractionCall> peers;
+  bool has_weights = true;          // the second operand is a weight, and can be kept
+  bool is_plain_with_kept = false;  // the peers on plain memory have packed weights, too
   double operations = 0, terms = 1;
 };
 
@@ -145,6 +149,7 @@ Contest contest_of(const Convolution& c) {
     return random_tensor(ints(shape), dtypes::float32, seed);
   };
   const ConvOptions options{.stride = c.stride, .padding = c.padding, .dilation = c.dilation, .groups = c.groups};
+  out.has_weights = out.is_plain_with_kept = c.pass == Pass::forward;
   out.a = operand(c.pass == Pass::data_gradient ? c.weight() : c.image(), 1);
   out.b = operand(c.pass == Pass::forward ? c.weight() : c.result(), 2);
   const Tensor other = operand(c.pass == Pass::data_gradient ? c.image() : c.weight(), 3);
@@ -197,24 +202,39 @@ struct Outcome {
   std::vector<Row> rows;
   std::vector<Timing> timings;
   std::string kernels;
+  std::size_t kept = 0, plain = 0;  // the row with kept weights, if any, and that to compare with peers on plain memory
   double rate = 0;
   /// The index of the best peer of that kind; 0 (Strata) for none.
   std::size_t best(bool own_layout) const {
     std::size_t best = 0;
-    for (std::size_t k = 1; k < rows.size(); ++k)
+    for (std::size_t k = kept + 1; k < rows.size(); ++k)
       if (has_own_layout(rows[k].name) == own_layout && (best == 0 || timings[k].median_ns < timings[best].median_ns))
         best = k;
     return best;
   }
 };
 
+std::string kernels_of(Jit& function) {
+  std::string out;
+  for (const RecordedTime& t : function.times(1)) out += (out.empty() ? "" : " ") + t.kernel->kernel().name;
+  return out;
+}
+
 Outcome race(const ContractionCase& c, const Options& options) {
   Contest contest = std::visit([](const auto& work) { return contest_of(work); }, c.work);
   auto function = jit(contest.function);
   const auto ours = [&] { function.into(contest.ours, contest.a, contest.b); };
   for (int k = 0; k < 3; ++k) ours();  // runs, captures, replays
+  auto function_of_one = jit([&](const Tensor& a) { return contest.function(a, contest.b); });
+  const auto kept = [&] { function_of_one.into(contest.ours, contest.a); };
   Outcome out;
   out.rows.push_back(row("Strata", ours));
+  if (contest.has_weights) {
+    for (int k = 0; k < 3; ++k) kept();
+    out.kept = out.rows.size();
+    out.rows.push_back(row("Strata kept", kept));
+  }
+  out.plain = contest.is_plain_with_kept ? out.kept : 0;
   for (const ContractionCall& peer : contest.peers) {
     peer.run();
     // The result of a layout of its own is not in our memory.
@@ -224,31 +244,33 @@ Outcome race(const ContractionCase& c, const Options& options) {
   if (options.threads > 1)  // a library's threads go on spinning when its call is over
     for (Row& r : out.rows) r.before = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
   out.timings = measure(out.rows, options.quick ? Budget{0.03, 3, 60} : Budget{0.4, 9, 300});
-  out.rate = contest.operations / out.timings[0].median_ns;
-  for (const RecordedTime& t : function.jit()->times(1))
-    out.kernels += (out.kernels.empty() ? "" : " ") + t.kernel->kernel().name;
+  out.rate = contest.operations / out.timings[out.kept].median_ns;
+  out.kernels = kernels_of(*(out.kept != 0 ? function_of_one.jit() : function.jit()));
   return out;
 }
 
 // --- tables ---
 
-std::string cell(const Outcome& o, std::size_t peer) {
+std::string cell(const Outcome& o, std::size_t ours, std::size_t peer) {
   if (peer == 0) return "| ";
   return detail::message(o.rows[peer].name, " ", format_ns(o.timings[peer].median_ns), " | ",
-                         format_ratio(paired_ratio(o.timings[0], o.timings[peer])));
+                         format_ratio(paired_ratio(o.timings[ours], o.timings[peer])));
 }
 
 void print(const ContractionCase& c, const Outcome& o, double peak, const Options& options) {
   if (!options.json) {
-    std::printf("| %s | %s | %.0f | %.0f %% | %s | %s |\n", c.name.c_str(), format_ns(o.timings[0].median_ns).c_str(),
-                o.rate, 100 * o.rate / peak, cell(o, o.best(false)).c_str(), cell(o, o.best(true)).c_str());
+    const std::string kept = o.kept != 0 ? format_ns(o.timings[o.kept].median_ns) : "";
+    std::printf("| %s | %s | %s | %.0f | %.0f %% | %s | %s |\n", c.name.c_str(),
+                format_ns(o.timings[0].median_ns).c_str(), kept.c_str(), o.rate, 100 * o.rate / peak,
+                cell(o, o.plain, o.best(false)).c_str(), cell(o, o.kept, o.best(true)).c_str());
     return;
   }
   std::printf(R"({"work": "%s", "threads": %d, "gflops": %.4g, "of_peak": %.3g, "kernels": "%s")", c.name.c_str(),
               options.threads, o.rate, o.rate / peak, o.kernels.c_str());
   for (std::size_t k = 0; k < o.rows.size(); ++k)
-    std::printf(R"(, "%s": {"median_ns": %.6g, "strata_ratio": %.4g})", o.rows[k].name.c_str(), o.timings[k].median_ns,
-                paired_ratio(o.timings[0], o.timings[k]));
+    std::printf(R"(, "%s": {"median_ns": %.6g, "strata_ratio": %.4g, "kept_ratio": %.4g})", o.rows[k].name.c_str(),
+                o.timings[k].median_ns, paired_ratio(o.timings[0], o.timings[k]),
+                paired_ratio(o.timings[o.kept], o.timings[k]));
   std::printf("}\n");
 }
 
@@ -288,8 +310,8 @@ int run(const Options& options) {
     std::printf("%s; %d thread(s), %.0f GFLOP/s", describe_machine().c_str(), options.threads, peak);
     for (const ContractionPeer* peer : kPeers) std::printf("; %s", peer->version().c_str());
     std::printf(
-        "\n\n| work | Strata | GFLOP/s | of limit | best on plain memory | / plain | own layout | / own layout "
-        "|\n|---|---|---|---|---|---|---|---|\n");
+        "\n\n| work | Strata | kept | GFLOP/s | of limit | best on plain memory | / plain | own layout | / own layout "
+        "|\n|---|---|---|---|---|---|---|---|---|\n");
   }
   int failures = 0;
   for (const ContractionCase& c : cases()) {

@@ -41,8 +41,15 @@ class Menu {
     out_.push_back({Opt::Kind::MERGE, a, 0, 0, {}});
     if (axis.group >= 0)
       for (const std::int64_t n : {4, 16}) out_.push_back({Opt::Kind::SPLITREDUCE, a, n, 0, {}});
-    for (std::size_t slot = 0; slot < kernel_.buffers.size() && axis.group < 0; ++slot)
-      if (kernel_.buffers[slot].read) out_.push_back({Opt::Kind::STAGE, a, static_cast<std::int64_t>(slot), 0, {}});
+    for (std::size_t slot = 0; slot < kernel_.buffers.size() && axis.group < 0; ++slot) {
+      if (!kernel_.buffers[slot].read) continue;
+      out_.push_back({Opt::Kind::STAGE, a, static_cast<std::int64_t>(slot), 0, {}});
+      for (const std::int64_t n : {8, 32}) {
+        Opt pack{Opt::Kind::PACK, a, n, 0, {}};
+        pack.slot = static_cast<int>(slot);
+        out_.push_back(std::move(pack));
+      }
+    }
   }
   /// For each pair of neighbouring axes, the order in which they are swapped.
   void reorders() {
@@ -64,7 +71,7 @@ class Menu {
 };
 
 std::string refusal_of(const KernelQuestion& question, const KernelAnswer& answer, const Opt& opt) {
-  const bool first = opt.kind == Opt::Kind::SPLITREDUCE;
+  const bool first = opt.kind == Opt::Kind::SPLITREDUCE || opt.kind == Opt::Kind::PACK;
   try {
     if (!first) KernelAxes(*answer.record.axes).apply(opt);  // most refusals, without compiling
     std::vector<Opt> opts = answer.kernel.opts;

@@ -193,8 +193,9 @@ std::optional<Tensor> tensor_over_buffer(PyObject* object) {
   const auto strides = element_strides(view);
   // Booleans are copied, because the bytes of other libraries may be other than 0 and 1.
   if (!strides || *dtype == dtypes::boolean || view.len == 0) return copied_view(view, *dtype, shape);
-  return Tensor::from_blob(view.buf, shape, *dtype,
-                           {.strides = strides, .deleter = letting_go(memory), .read_only = view.readonly != 0});
+  return Tensor::from_blob(
+      view.buf, shape, *dtype,
+      {.strides = strides, .deleter = letting_go(memory), .read_only = view.readonly != 0, .constant = true});
 }
 
 /// A tensor of an object that is, or can be converted to, a NumPy array.

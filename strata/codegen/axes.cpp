@@ -13,7 +13,7 @@ namespace strata {
 namespace {
 
 constexpr std::string_view kOptNames[] = {"SPLIT", "UPCAST", "UNROLL", "LANES",       "PARALLEL", "REORDER", "CUT",
-                                          "STAGE", "PADTO",  "MERGE",  "SPLITREDUCE", "STREAM",   "GUARD"};
+                                          "STAGE", "PADTO",  "MERGE",  "SPLITREDUCE", "PACK",     "STREAM",  "GUARD"};
 
 constexpr std::int64_t kMostAmount = std::int64_t{1} << 30;
 constexpr std::int64_t kMostCopies = 1024;  // unrolled copies of a loop body
@@ -92,6 +92,7 @@ std::string Opt::text() const {
   }
   if (has_axis(kind)) out += detail::message(" ", axis);
   if (has_amount(kind)) out += detail::message(" ", amount);
+  if (kind == Kind::PACK) out += detail::message(" ", slot);
   if (segment != 0) out += detail::message(" @", segment);
   return out;
 }
@@ -140,6 +141,7 @@ std::vector<Opt> parse_opts(std::string_view text) {
     } else {
       if (has_axis(opt.kind)) opt.axis = place();
       if (has_amount(opt.kind)) opt.amount = number();
+      if (opt.kind == Opt::Kind::PACK) opt.slot = static_cast<int>(place());
       if (at < text.size() && text[at] == '@') ++at, opt.segment = place();
     }
     out.push_back(std::move(opt));
@@ -180,6 +182,10 @@ void KernelAxes::apply(const Opt& opt) {
       throw Error(
           ErrorKind::domain,
           detail::message("[", opt.text(), "] splits the kernel into two kernels: it must come before all other Opts"));
+    case Opt::Kind::PACK:
+      throw Error(ErrorKind::domain, detail::message("[", opt.text(),
+                                                     "] has a kernel of its own: it must come before "
+                                                     "all other Opts, and not with a SPLITREDUCE"));
     case Opt::Kind::STREAM: return stream(opt);
     case Opt::Kind::GUARD: return guard(opt);
   }

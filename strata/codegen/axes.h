@@ -103,14 +103,18 @@ struct Opt {
             ///< axes decrease by 1
     SPLITREDUCE,  ///< axis, n: splits a reduction into n partial reductions for threads (split_reduce.h): two kernels
                   ///< of one. First in a list; KernelAxes::apply() refuses it
-    STREAM,       ///< buffer: vector stores to the buffer bypass the caches, which keep the data that is read
-    GUARD,  ///< buffer: accesses that are not proven to be in bounds get a condition; loads give 0 where it is false
+    PACK,    ///< axis, n, buffer: copies the elements that are loaded from the buffer to memory of their own, in blocks
+             ///< of n along the output axis (pack.h): two kernels of one. In front of all others in a list;
+             ///< KernelAxes::apply() refuses it
+    STREAM,  ///< buffer: vector stores to the buffer bypass the caches, which keep the data that is read
+    GUARD,   ///< buffer: accesses that are not proven to be in bounds get a condition; loads give 0 where it is false
   };
   Kind kind = Kind::SPLIT;
   std::size_t axis = 0;            ///< of all kinds but REORDER, STREAM and GUARD
   std::int64_t amount = 0;         ///< n, the coordinate `at`, or the slot of the buffer
   std::size_t segment = 0;         ///< the segment of the axis, 0 for the first
   std::vector<std::size_t> order;  ///< of REORDER
+  int slot = 0;                    ///< of PACK: the buffer
 
   std::string text() const;
   bool operator==(const Opt&) const = default;

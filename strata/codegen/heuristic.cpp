@@ -12,6 +12,7 @@
 #include "strata/codegen/register_tile.h"
 #include "strata/codegen/rows.h"
 #include "strata/codegen/split_reduce.h"
+#include "strata/codegen/thread_opts.h"
 #include "strata/codegen/unguarded.h"
 #include "strata/ir/sum_order.h"
 
@@ -19,7 +20,6 @@ namespace strata {
 
 namespace {
 
-constexpr std::int64_t kUnknownSize = 256;       // the assumed value of a symbolic size
 constexpr std::int64_t kWorthStaging = 64;       // fewest outputs that must reuse a staged tile
 constexpr std::int64_t kFarApart = 512;          // bytes between rows from which staging pays
 constexpr std::int64_t kBeyondCaches = 1 << 23;  // bytes of a matrix that caches do not keep
@@ -41,9 +41,10 @@ Target as_written(Target target) {
 
 class Choice {
  public:
-  Choice(const LazyOp& kernel, const Target& target)
+  Choice(const LazyOp& kernel, const Target& target, std::span<const int> kept)
       : kernel_(kernel),
         target_(target),
+        kept_(kept),
         axes_(kernel),
         plain_(lower(kernel, axes_, as_written(target))),
         main_(axes_.axes().size(), 0),
@@ -351,10 +352,25 @@ class Choice {
   bool pack_windows() {
     if (lanes() < 2 || axes_.groups().size() != 1 || keeps_order(0)) return false;
     const bool across = output_lanes() < 0 || !can_stage(output_lanes());
-    const std::vector<Opt> chosen = packed_windows(kernel_, axes_, plain_, strides_, lanes(), target_, across);
-    axes_.apply(chosen);
-    opts_.insert(opts_.end(), chosen.begin(), chosen.end());
-    return !chosen.empty();
+    std::vector<Opt> chosen =
+        packed_windows({kernel_, opts_, axes_, plain_, strides_, lanes(), target_, across, kept_});
+    if (chosen.empty()) return false;
+    const auto loops =
+        std::find_if(chosen.begin(), chosen.end(), [](const Opt& o) { return o.kind != Opt::Kind::PACK; });
+    axes_.apply(std::span(loops, chosen.end()));
+    opts_.insert(opts_.end(), loops, chosen.end());
+    if (std::none_of(loops, chosen.end(), [](const Opt& o) { return o.kind == Opt::Kind::STAGE; }))
+      unroll_windows(copies_of(chosen));
+    opts_.insert(opts_.begin(), chosen.begin(), loops);
+    return true;
+  }
+
+  /// The unrolled copies of the body.
+  static std::int64_t copies_of(const std::vector<Opt>& opts) {
+    std::int64_t out = 1;
+    for (const Opt& o : opts)
+      if (o.kind == Opt::Kind::UPCAST) out *= o.amount;
+    return out;
   }
 
   /// Applies best_tile() (register_tile.h) to a kernel with one group of reductions. False where a tile does not pay.
@@ -546,41 +562,17 @@ class Choice {
 
   // --- threads ---
 
-  bool can_be_parallel(std::size_t axis) const {
-    const Part& outermost = axes_.axes()[axis].segments[main_[axis]].parts[0];
-    if (outermost.kind != PartKind::loop) return false;
-    if (outermost.size.is_number() && outermost.size.value() < 2) return false;
-    const LoopAxis& whole = axes_.axes()[axis];
-    for (const LazyOp& s : kernel_.src())
-      for (std::size_t k = 0; k < whole.dims.size(); ++k)
-        if (!(s.shape()[whole.dims[k]] == whole.sizes[k])) return false;
-    return true;
-  }
   /// @param reorders whether an axis that is not the outermost one may become it
   void threads(bool reorders = true) {
-    std::int64_t work = 1;
-    for (const LoopAxis& axis : axes_.axes()) {
-      const std::int64_t n = axis.size.is_number() ? axis.size.value() : kUnknownSize;
-      if (!try_mul(work, std::max<std::int64_t>(n, 1), work)) work = std::numeric_limits<std::int64_t>::max();
-    }
-    if (work < kWorkForThreads) return;
-    const std::vector<std::size_t> now = axes_.order();
-    for (const std::size_t a : now) {
-      if (!can_be_parallel(a) && !reorders && !axes_.axes()[a].is_once()) return;
-      if (!can_be_parallel(a)) continue;
-      if (a != now[0] && reorders) {
-        Opt order{Opt::Kind::REORDER, 0, 0, 0, {a}};
-        for (const std::size_t b : now)
-          if (b != a) order.order.push_back(b);
-        axes_.apply(order);
-        opts_.push_back(order);
-      }
-      return add(Opt::Kind::PARALLEL, a, 0);
+    for (const Opt& opt : thread_opts(kernel_, axes_, main_, reorders)) {
+      axes_.apply(opt);
+      opts_.push_back(opt);
     }
   }
 
   LazyOp kernel_;
   Target target_;
+  std::span<const int> kept_;
   KernelAxes axes_;
   Lowered plain_;
   std::vector<std::size_t>
@@ -594,6 +586,8 @@ class Choice {
 
 }  // namespace
 
-std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target) { return Choice(kernel, target).opts(); }
+std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target, std::span<const int> kept) {
+  return Choice(kernel, target, kept).opts();
+}
 
 }  // namespace strata

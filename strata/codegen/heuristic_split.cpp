@@ -10,7 +10,8 @@ namespace strata {
 namespace {
 
 bool packs(const std::vector<Opt>& opts) {
-  return std::any_of(opts.begin(), opts.end(), [](const Opt& o) { return o.kind == Opt::Kind::STAGE; });
+  return std::any_of(opts.begin(), opts.end(),
+                     [](const Opt& o) { return o.kind == Opt::Kind::STAGE || o.kind == Opt::Kind::PACK; });
 }
 
 std::vector<Opt> with_split(const LazyOp& kernel, const Opt& split, const Target& target) {
@@ -21,9 +22,9 @@ std::vector<Opt> with_split(const LazyOp& kernel, const Opt& split, const Target
 
 }  // namespace
 
-std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target) {
+std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target, std::span<const int> kept) {
   if (const std::optional<Opt> split = worthwhile_split(kernel, target)) return with_split(kernel, *split, target);
-  std::vector<Opt> whole = loop_opts(kernel, target);
+  std::vector<Opt> whole = loop_opts(kernel, target, kept);
   if (packs(whole)) return whole;
   // The panels of a long reduction, such as the gradient of a convolution's weights, fit into scratch memory part by
   // part.

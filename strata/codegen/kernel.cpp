@@ -9,6 +9,7 @@
 #include "strata/codegen/heuristic.h"
 #include "strata/codegen/instances.h"
 #include "strata/codegen/linearize.h"
+#include "strata/codegen/pack.h"
 #include "strata/codegen/split_reduce.h"
 #include "strata/graph/absorb.h"
 
@@ -54,19 +55,42 @@ std::string kernel_name(const LazyOp& ast) {
 
 namespace {
 
-/// Applies the SPLITREDUCE at the front of `opts` and removes it: compiles the kernels that run first, and returns the
-/// remaining kernel.
-LazyOp split(Kernel& kernel, const LazyOp& ast, std::vector<Opt>& opts, const Target& target, KernelRecord* record) {
-  SplitReduction parts = split_reduction(ast, opts.front(), target);
-  opts.erase(opts.begin());
-  for (const LazyOp& first : parts.first) {
-    KernelRecord* const own = record == nullptr ? nullptr : &record->before.emplace_back();
-    kernel.before.push_back(
-        std::make_shared<const Kernel>(compile_kernel(first, target, loop_opts(first, target), own)));
+/// The kernel as several: those that run first are compiled, and the remaining one is returned.
+class Parts {
+ public:
+  Parts(Kernel& kernel, const Target& target, KernelRecord* record)
+      : kernel_(kernel), target_(target), record_(record) {}
+
+  /// Applies the SPLITREDUCE, or the PACKs, at the front of `opts` and removes them.
+  LazyOp split(LazyOp ast, std::vector<Opt>& opts) {
+    while (!opts.empty() && opts[0].kind == Opt::Kind::PACK) {
+      const PackedKernels packed = pack_buffer(ast, opts[0], target_);
+      opts.erase(opts.begin());
+      add_first(packed.first);
+      kernel_.temporaries.push_back(packed.temporary);
+      ast = packed.rest;
+    }
+    if (kernel_.before.empty() && !opts.empty() && opts[0].kind == Opt::Kind::SPLITREDUCE) {
+      SplitReduction parts = split_reduction(ast, opts[0], target_);
+      opts.erase(opts.begin());
+      for (const LazyOp& first : parts.first) add_first(first);
+      kernel_.temporaries = std::move(parts.temporaries);
+      ast = parts.rest;
+    }
+    return ast;
   }
-  kernel.temporaries = std::move(parts.temporaries);
-  return parts.rest;
-}
+
+ private:
+  void add_first(const LazyOp& first) {
+    KernelRecord* const own = record_ == nullptr ? nullptr : &record_->before.emplace_back();
+    kernel_.before.push_back(
+        std::make_shared<const Kernel>(compile_kernel(first, target_, loop_opts(first, target_), own)));
+  }
+
+  Kernel& kernel_;
+  const Target& target_;
+  KernelRecord* record_;
+};
 
 /// Follows the UOps of the lowered graph through the passes to their positions in the final list.
 class Positions {
@@ -110,15 +134,15 @@ void fill_record(KernelRecord& record, Lowered& lowered, const std::vector<Prove
 }  // namespace
 
 Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std::vector<Opt>> opts,
-                      KernelRecord* record) {
+                      KernelRecord* record, std::span<const int> kept) {
   Kernel out{kernel_name(ast), ast, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   out.contract = target.contract;
   Passes passes(out);
   LazyOp rest = passes.run("absorb", [&] { return absorb_movement(ast); });
-  out.opts = passes.run("opts", [&] { return opts ? *std::move(opts) : heuristic_opts(rest, target); });
+  out.opts = passes.run("opts", [&] { return opts ? *std::move(opts) : heuristic_opts(rest, target, kept); });
   std::vector<Opt> loops = out.opts;
-  if (!loops.empty() && loops[0].kind == Opt::Kind::SPLITREDUCE)
-    rest = passes.run("split", [&] { return split(out, rest, loops, target, record); });
+  if (!loops.empty() && (loops[0].kind == Opt::Kind::SPLITREDUCE || loops[0].kind == Opt::Kind::PACK))
+    rest = passes.run("split", [&] { return Parts(out, target, record).split(rest, loops); });
   KernelAxes axes(rest);
   axes.apply(loops);
   out.axes = axes.text();

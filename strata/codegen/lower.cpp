@@ -410,12 +410,11 @@ class Lowering {
       if (out_.graph[u].op() == UOps::LOAD) out_.pinned.push_back({out_.graph[u], pin_loops_});
     return value;
   }
-  /// True iff one element serves all lanes, of which some need none (a padded axis), and is always there: loaded
-  /// without a condition it is no vector.
+  /// True iff memory has an element also where none is needed (beyond a padded axis), so that the load needs no
+  /// condition.
   bool is_anywhere(const BufferArg& arg, const IndexExprs& at, const Coordinates& where) const {
     if (where.is_zero || !pin_loops_.empty() || !arg.size.is_number()) return false;
-    if (nests_.lanes_of(where.valid, where.valid) == nullptr || nests_.lanes_of(at.index, at.valid) != nullptr)
-      return false;
+    if (out_.buffers[static_cast<std::size_t>(arg.slot)].written) return false;
     return at.index.vmin() >= 0 && at.index.vmax() < arg.size.value();
   }
 

@@ -45,34 +45,42 @@ class PackedSearch {
   }
 
  private:
-  /// The cycles of one step of the reduction.
-  double step(const PackedTile& tile, std::int64_t copies) const {
+  /// The cycles of one step of the reduction in a tile of so many vectors and copies.
+  double step(const PackedTile& tile, std::int64_t vectors, std::int64_t copies) const {
     double loads = 0;
     for (const PackedLoad& l : p_.loads) {
       double each =
           tile.copy_axis >= 0 && l.moves[static_cast<std::size_t>(tile.copy_axis)] ? static_cast<double>(copies) : 1;
       const auto lane_axis = static_cast<std::size_t>(tile.lane_axis);
       if (l.moves[lane_axis]) {
-        each *= static_cast<double>(l.contiguous[lane_axis] ? tile.vectors : tile.vectors * p_.lanes);
+        each *= static_cast<double>(l.contiguous[lane_axis] ? vectors : vectors * p_.lanes);
         if (l.unaligned[lane_axis]) each *= 2;
       }
       loads += each;
     }
-    return std::max({static_cast<double>(tile.vectors * copies) / 2, loads / 2, kLatency}) + kLoop;
+    return std::max({static_cast<double>(vectors * copies) / 2, loads / 2, kLatency}) + kLoop;
+  }
+
+  /// The cycles of all steps and stores of a row of tiles along the copies.
+  double cycles_of(const PackedTile& tile, std::int64_t vectors, std::int64_t count) const {
+    const double stored =
+        static_cast<double>(vectors) *
+        (p_.stores_along[static_cast<std::size_t>(tile.lane_axis)] ? 1 : p_.across * static_cast<double>(p_.lanes));
+    const std::int64_t whole = count / tile.copies, left = count % tile.copies;
+    const double steps = static_cast<double>(whole) * step(tile, vectors, tile.copies) +
+                         static_cast<double>(left) * step(tile, vectors, 1);
+    return p_.terms * steps + static_cast<double>(count) * stored;
   }
 
   void try_tile(PackedTile& tile) {
     if (tile.vectors * tile.copies + std::min(tile.vectors, tile.copies) + 2 > p_.registers) return;
     const auto lane_axis = static_cast<std::size_t>(tile.lane_axis);
     const std::int64_t width = p_.lanes * tile.vectors;
-    const std::int64_t blocks = (p_.outputs[lane_axis] + width - 1) / width;
+    const std::int64_t blocks = p_.outputs[lane_axis] / width;
+    const std::int64_t left = (p_.outputs[lane_axis] - blocks * width + p_.lanes - 1) / p_.lanes;  // vectors
     const std::int64_t count = tile.copy_axis < 0 ? 1 : p_.outputs[static_cast<std::size_t>(tile.copy_axis)];
-    const double stored = static_cast<double>(tile.vectors) *
-                          (p_.stores_along[lane_axis] ? 1 : p_.across * static_cast<double>(p_.lanes));
-    const std::int64_t whole = count / tile.copies, left = count % tile.copies;
-    const double steps =
-        static_cast<double>(whole) * step(tile, tile.copies) + static_cast<double>(left) * step(tile, 1);
-    const double all = static_cast<double>(blocks) * (p_.terms * steps + static_cast<double>(count) * stored);
+    double all = static_cast<double>(blocks) * cycles_of(tile, tile.vectors, count);
+    if (left > 0) all += cycles_of(tile, p_.has_short_tiles ? left : tile.vectors, count);
     tile.cycles = all / (p_.terms * static_cast<double>(count) * static_cast<double>(p_.outputs[lane_axis])) *
                   static_cast<double>(p_.lanes);
     tiles_.push_back(tile);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "strata/codegen/bounds.h"
+#include "strata/codegen/pack.h"
 #include "strata/codegen/packed_tile.h"
 
 namespace strata {
@@ -26,6 +27,7 @@ constexpr double kCopiedRow = 3, kCopiedVector = 4, kCopiedElement = 2.5;  // to
 constexpr double kPanelTurned = 0.4, kPanelElement = 2;  // to pack an element of a panel: turned over, or alone
 constexpr double kDotStep = 0.55, kDotEnd = 12.8;   // lanes on the reduction: a vector of it; the sum over the lanes
 constexpr double kDotCopies = 4;                    // rows of a tile with lanes on the reduction
+constexpr double kDotStreams = 1.4;                 // reading them at once takes so much longer than reading a panel
 constexpr double kL2 = 1 << 20, kL3 = 1 << 24;      // bytes that stay in a cache
 constexpr double kL3Bytes = 27, kMemoryBytes = 11;  // bytes of L3, of memory, in a cycle
 /// How much slower a step of the reduction is with so many bytes of packed windows: they leave L1, then a part of L2.
@@ -33,15 +35,26 @@ double slowdown(double bytes) { return bytes <= 1 << 16 ? 1 : bytes <= 1 << 19 ?
 
 class Packing {
  public:
-  Packing(const LazyOp& kernel, const KernelAxes& axes, const Lowered& plain,
-          std::span<const std::vector<AxisStride>> strides, std::int64_t lanes, const Target& target)
-      : kernel_(kernel), axes_(axes), plain_(plain), strides_(strides), lanes_(lanes), target_(target) {}
+  explicit Packing(const PackedKernel& of)
+      : of_(of),
+        kernel_(of.kernel),
+        axes_(of.axes),
+        plain_(of.plain),
+        strides_(of.strides),
+        lanes_(of.lanes),
+        target_(of.target),
+        kept_axes_(strides_.size()) {
+    for (std::size_t k = 0; k < strides_.size(); ++k)
+      if (const int slot = plain_.accesses[k].slot; std::find(of.kept.begin(), of.kept.end(), slot) != of.kept.end())
+        kept_axes_[k] = pack_axes(kernel_, slot, target_);
+  }
 
-  /// @param across whether a matrix that lies across may be packed
-  std::vector<Opt> run(bool across) const {
+  std::vector<Opt> run() const {
     const std::vector<std::size_t> loads = loads_to_pack();
     const bool has_windows = std::any_of(loads.begin(), loads.end(), [&](std::size_t k) { return reads_windows(k); });
-    if (loads.empty() || (!has_windows && !(across && lies_across(loads)))) return {};
+    const bool has_kept = loads.size() > 1 && std::any_of(loads.begin(), loads.end(),
+                                                          [&](std::size_t k) { return !kept_axes_[k].empty(); });
+    if (loads.empty() || (!has_windows && !has_kept && !(of_.across && lies_across(loads)))) return {};
     PackedProblem problem;
     problem.lanes = lanes_;
     problem.registers = target_.vector_registers;
@@ -58,14 +71,18 @@ class Packing {
     }
     for (const std::size_t k : loads) problem.loads.push_back(packed_load(k));
     problem.across = target_.shuffles ? kTurned : kAcross;
+    problem.has_short_tiles = has_kept && !has_windows;
+    const bool is_row = has_kept && std::count_if(problem.outputs.begin(), problem.outputs.end(),
+                                                  [](std::int64_t n) { return n > 1; }) == 1;
     std::vector<Plan> plans;
     for (const PackedTile& tile : packed_tiles(problem, kMostVectors))
-      if (tile.copy_axis >= 0 && tile.cycles <= kMostCycles) add_plans(tile, problem, loads, plans);
+      if (tile.copy_axis < 0 ? is_row : tile.cycles <= kMostCycles) add_plans(tile, problem, loads, plans);
     std::sort(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) {
       return std::pair(a.cycles, a.number) < std::pair(b.cycles, b.number);
     });
     if (plans.size() > kMostTried) plans.resize(kMostTried);
-    const double most = has_windows ? std::numeric_limits<double>::infinity() : dot_cycles(problem, loads);
+    const double most =
+        has_windows ? std::numeric_limits<double>::infinity() : dot_cycles(problem, loads, has_kept ? kDotStreams : 1);
     for (const Plan& plan : plans) {
       if (plan.cycles > most) break;
       if (std::vector<Opt> chosen = opts_of(plan); is_legal(chosen)) return chosen;
@@ -132,14 +149,15 @@ class Packing {
         if (!strides_[k][a].is_linear || std::abs(strides_[k][a].by) > kMostSize) return {};
         if (depends(k, a) && !(a >= axes_.outputs() && overlaps(k, a))) read *= static_cast<double>(size(a));
       }
-      if (terms * all < kWorthPacking * read) return {};
+      if (kept_axes_[k].empty() && terms * all < kWorthPacking * read) return {};
       loads.push_back(k);
     }
     return loads;
   }
   /// The cycles of the kernel with lanes along the innermost axis of the reduction; infinity where a load is not
   /// contiguous there.
-  double dot_cycles(const PackedProblem& problem, const std::vector<std::size_t>& loads) const {
+  /// @param streams how much slower memory is that is read in several rows at once
+  double dot_cycles(const PackedProblem& problem, const std::vector<std::size_t>& loads, double streams) const {
     const std::size_t inner = axes_.axes().size() - 1;
     for (const std::size_t k : loads)
       if (std::abs(strides_[k][inner].by) > 1) return std::numeric_limits<double>::infinity();
@@ -153,7 +171,7 @@ class Packing {
       double times = 1;  // that an element is used: a tile of kDotCopies outputs reads it once
       for (std::size_t a = 0; a < axes_.outputs(); ++a)
         if (!depends(k, a)) times *= static_cast<double>(size(a));
-      out += memory_cycles(k, std::max(times / kDotCopies, 1.0));
+      out += memory_cycles(k, std::max(times / kDotCopies, 1.0)) * streams;
     }
     return out;
   }
@@ -181,15 +199,31 @@ class Packing {
     }
     return true;
   }
+  /// The axis of the kernel, before MERGEs, along which the load has blocks of a tile's lanes or copies, if the buffer
+  /// is kept: PACK's axis. -1 for none.
+  int kept_axis(std::size_t load, std::size_t axis) const {
+    int out = -1;
+    const LoopAxis& merged = axes_.axes()[axis];
+    for (std::size_t k = 0; k < merged.dims.size(); ++k) {
+      if (merged.sizes[k] == Int(1)) continue;
+      if (out >= 0) return -1;
+      out = static_cast<int>(merged.dims[k]);
+    }
+    const std::vector<std::size_t>& some = kept_axes_[load];
+    const bool is_some = out >= 0 && std::find(some.begin(), some.end(), static_cast<std::size_t>(out)) != some.end();
+    return is_some ? out : -1;
+  }
+
   /// A tile, and where its loads are packed. Its loops are innermost. A load that moves along the lanes alone (a panel)
   /// is packed outside of all loops but those over the lanes, windows (rows) inside of the loop over one axis more. The
   /// loop over `blocks` tiles along the lanes is the innermost one, so that the panels of these blocks are packed
-  /// together, and windows are packed once for all of them.
+  /// together, and windows are packed once for all of them. Kept loads cost no packing and no scratch memory.
   struct Plan {
     PackedTile tile;
     std::int64_t blocks = 1;
     std::vector<std::size_t> order;         // of the loops over outputs
     std::vector<std::size_t> panels, rows;  // loads
+    std::vector<Opt> packs;                 // of kept loads; those along the lanes are panels, too
     std::size_t at = 0;                     // the axis inside of which rows are packed
     double cycles = 0;                      // of the whole kernel
     std::size_t number = 0;                 // of the plan: plans of equally many cycles keep their order
@@ -197,19 +231,27 @@ class Packing {
 
   void add_plans(const PackedTile& tile, const PackedProblem& problem, const std::vector<std::size_t>& loads,
                  std::vector<Plan>& plans) const {
-    const auto lane_axis = static_cast<std::size_t>(tile.lane_axis),
-               copy_axis = static_cast<std::size_t>(tile.copy_axis);
+    const auto lane_axis = static_cast<std::size_t>(tile.lane_axis);
     Plan plan;
     plan.tile = tile;
     for (const std::size_t k : loads) {
       const bool is_window = reads_windows(k), lies_across = std::abs(strides_[k][lane_axis].by) > 1;
-      if (!is_window && lies_across && !depends(k, copy_axis))
+      if (const int along = moves_with_copies(tile, k) ? -1 : kept_axis(k, lane_axis); along >= 0) {
         plan.panels.push_back(k);
-      else if (is_window || lies_across)
+        add_pack(plan, k, along, tile.vectors * lanes_);
+      } else if (const int across = depends(k, lane_axis) || tile.copy_axis < 0
+                                        ? -1
+                                        : kept_axis(k, static_cast<std::size_t>(tile.copy_axis));
+                 across >= 0) {
+        add_pack(plan, k, across, tile.copies);
+      } else if (!is_window && lies_across && !moves_with_copies(tile, k)) {
+        plan.panels.push_back(k);
+      } else if (is_window || lies_across) {
         plan.rows.push_back(k);
+      }
     }
     // A panel is another one in each iteration of the axes that all panels depend on: their loops are around.
-    const auto is_other = [&](std::size_t a) { return a != lane_axis && a != copy_axis; };
+    const auto is_other = [&](std::size_t a) { return a != lane_axis && static_cast<int>(a) != tile.copy_axis; };
     const auto is_outside = [&](std::size_t a) {
       return is_other(a) &&
              std::all_of(plan.panels.begin(), plan.panels.end(), [&](std::size_t k) { return depends(k, a); });
@@ -221,9 +263,10 @@ class Packing {
     }
     for (std::size_t a = 0; a < axes_.outputs(); ++a)
       if (is_other(a) && (plan.panels.empty() || !is_outside(a))) plan.order.push_back(a);
-    const std::vector<std::size_t> around = plan.order;
-    plan.order.push_back(copy_axis);
+    std::vector<std::size_t> around = plan.order;
+    if (tile.copy_axis >= 0) plan.order.push_back(static_cast<std::size_t>(tile.copy_axis));
     if (plan.panels.empty()) plan.order.push_back(lane_axis);
+    if (around.empty()) around.push_back(plan.order[0]);
     double multiplications = problem.terms / static_cast<double>(lanes_);
     for (const std::int64_t n : problem.outputs) multiplications *= static_cast<double>(n);
     const auto tiles = static_cast<std::int64_t>(trips(tile, lane_axis));
@@ -239,6 +282,7 @@ class Packing {
         for (const std::size_t k : loads) {
           const bool is_panel = std::find(plan.panels.begin(), plan.panels.end(), k) != plan.panels.end();
           plan.cycles += memory_cycles(k, is_panel || depends(k, lane_axis) ? 1 : trips(plan, lane_axis));
+          if (is_panel && is_kept(plan, k)) plan.cycles += again_cycles(plan, k);
         }
         plan.number = plans.size();
         plans.push_back(plan);
@@ -246,30 +290,55 @@ class Packing {
     }
   }
 
+  bool moves_with_copies(const PackedTile& tile, std::size_t load) const {
+    return tile.copy_axis >= 0 && depends(load, static_cast<std::size_t>(tile.copy_axis));
+  }
+  void add_pack(Plan& plan, std::size_t load, int axis, std::int64_t width) const {
+    Opt opt{Opt::Kind::PACK, static_cast<std::size_t>(axis), width, 0, {}};
+    opt.slot = plain_.accesses[load].slot;
+    plan.packs.push_back(opt);
+  }
+  bool is_kept(const Plan& plan, std::size_t load) const {
+    return std::any_of(plan.packs.begin(), plan.packs.end(),
+                       [&](const Opt& o) { return o.slot == plain_.accesses[load].slot; });
+  }
+  /// To read the panels of several blocks of lanes again in each iteration of the loops around the blocks, where these
+  /// panels do not stay in L2.
+  double again_cycles(const Plan& plan, std::size_t load) const {
+    if (plan.blocks == 1 || panel_bytes(plan, load) <= kL2 / 2) return 0;
+    double times = 1;
+    for (const std::size_t a : plan.order)
+      if (a != static_cast<std::size_t>(plan.tile.lane_axis) && !depends(load, a)) times *= trips(plan, a);
+    return memory_cycles(load, times - 1);
+  }
+
   /// How much slower a step is where loads that are not packed read many rows that lie a multiple of 4 KB apart: these
   /// share a set of L1, and are read from further away in each step.
   double conflicts(const Plan& plan, const std::vector<std::size_t>& loads) const {
     double out = 1;
+    if (plan.tile.copy_axis < 0) return out;
     const auto copy_axis = static_cast<std::size_t>(plan.tile.copy_axis);
     for (const std::size_t k : loads) {
       const bool is_packed = std::find(plan.panels.begin(), plan.panels.end(), k) != plan.panels.end() ||
-                             std::find(plan.rows.begin(), plan.rows.end(), k) != plan.rows.end();
+                             std::find(plan.rows.begin(), plan.rows.end(), k) != plan.rows.end() || is_kept(plan, k);
       const std::int64_t apart = strides_[k][copy_axis].by * item_bytes(k);
       if (is_packed || apart == 0 || apart % 4096 != 0 || plan.tile.copies <= 8) continue;
       out = std::max(out, buffer_bytes(k) > kL2 ? 3.0 : 1.2);
     }
     return out;
   }
-  /// The bytes of the panels that are packed together.
+  /// The bytes of the panels that are packed together, without those that are kept.
   double panel_bytes(const Plan& plan) const {
     double out = 0;
-    for (const std::size_t k : plan.panels) {
-      auto elements = static_cast<double>(plan.blocks * plan.tile.vectors * lanes_);
-      for (std::size_t a = axes_.outputs(); a < axes_.axes().size(); ++a)
-        if (depends(k, a)) elements *= static_cast<double>(size(a));
-      out += elements * static_cast<double>(item_bytes(k));
-    }
+    for (const std::size_t k : plan.panels)
+      if (!is_kept(plan, k)) out += panel_bytes(plan, k);
     return out;
+  }
+  double panel_bytes(const Plan& plan, std::size_t panel) const {
+    auto elements = static_cast<double>(plan.blocks * plan.tile.vectors * lanes_);
+    for (std::size_t a = axes_.outputs(); a < axes_.axes().size(); ++a)
+      if (depends(panel, a)) elements *= static_cast<double>(size(a));
+    return elements * static_cast<double>(item_bytes(panel));
   }
   /// The trip count of the outermost loop over an output axis.
   double trips(const Plan& plan, std::size_t axis) const {
@@ -287,6 +356,7 @@ class Packing {
     double out = 0;
     const auto lane_axis = static_cast<std::size_t>(plan.tile.lane_axis);
     for (const std::size_t k : plan.panels) {
+      if (is_kept(plan, k)) continue;
       double elements = trips(plan.tile, lane_axis) * static_cast<double>(plan.tile.vectors * lanes_), run = 1;
       for (std::size_t a = 0; a < axes_.axes().size(); ++a)
         if (a != lane_axis && depends(k, a)) elements *= static_cast<double>(size(a));
@@ -347,11 +417,18 @@ class Packing {
     return out;
   }
 
+  /// Whether the last tile along the lanes has only the vectors that are left: no scratch memory is filled once more
+  /// for it.
+  bool has_short_tile(const Plan& plan) const {
+    return !plan.packs.empty() && plan.rows.empty() &&
+           std::all_of(plan.panels.begin(), plan.panels.end(), [&](std::size_t k) { return is_kept(plan, k); });
+  }
+
   std::vector<Opt> opts_of(const Plan& plan) const {
     const auto lane_axis = static_cast<std::size_t>(plan.tile.lane_axis),
                copy_axis = static_cast<std::size_t>(plan.tile.copy_axis);
-    std::vector<Opt> out;
-    const std::int64_t width = plan.tile.vectors * lanes_;
+    std::vector<Opt> out = plan.packs;
+    const std::int64_t width = has_short_tile(plan) ? lanes_ : plan.tile.vectors * lanes_;
     if (size(lane_axis) % width != 0) out.push_back({Opt::Kind::PADTO, lane_axis, width, 0, {}});
     out.push_back({Opt::Kind::LANES, lane_axis, lanes_, 0, {}});
     if (plan.tile.vectors > 1) out.push_back({Opt::Kind::UPCAST, lane_axis, plan.tile.vectors, 0, {}});
@@ -361,7 +438,7 @@ class Packing {
     std::vector<int> staged;  // a buffer with several loads is staged once, for all of them
     const auto stage = [&](std::size_t axis, std::size_t load) {
       const int slot = plain_.accesses[load].slot;
-      if (std::find(staged.begin(), staged.end(), slot) != staged.end()) return;
+      if (is_kept(plan, load) || std::find(staged.begin(), staged.end(), slot) != staged.end()) return;
       staged.push_back(slot);
       out.push_back({Opt::Kind::STAGE, axis, slot, 0, {}});
     };
@@ -371,30 +448,32 @@ class Packing {
   }
   /// True iff the Opts are legal and all accesses can be proven.
   bool is_legal(std::span<const Opt> opts) const {
-    KernelAxes tried = axes_;
     try {
+      LazyOp rest = kernel_;
+      for (; !opts.empty() && opts[0].kind == Opt::Kind::PACK; opts = opts.subspan(1))
+        rest = pack_buffer(rest, opts[0], target_).rest;
+      KernelAxes tried(rest);
+      tried.apply(of_.merges);
       tried.apply(opts);
-      prove_bounds(lower(kernel_, tried, target_));
+      prove_bounds(lower(rest, tried, target_));
       return true;
     } catch (const Error&) {
       return false;
     }
   }
 
+  const PackedKernel& of_;
   const LazyOp& kernel_;
   const KernelAxes& axes_;
   const Lowered& plain_;
   std::span<const std::vector<AxisStride>> strides_;
   std::int64_t lanes_;
   const Target& target_;
+  std::vector<std::vector<std::size_t>> kept_axes_;  // by access: pack_axes(), for kept buffers
 };
 
 }  // namespace
 
-std::vector<Opt> packed_windows(const LazyOp& kernel, const KernelAxes& axes, const Lowered& plain,
-                                std::span<const std::vector<AxisStride>> strides, std::int64_t lanes,
-                                const Target& target, bool across) {
-  return Packing(kernel, axes, plain, strides, lanes, target).run(across);
-}
+std::vector<Opt> packed_windows(const PackedKernel& of) { return Packing(of).run(); }
 
 }  // namespace strata

@@ -1,6 +1,7 @@
 #include "strata/engine/kernel_cache.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "strata/base/flags.h"
 #include "strata/base/fork.h"
@@ -31,10 +32,12 @@ std::shared_ptr<const CompiledKernel> KernelCache::find(const Key& key) {
   return it->second->kernel;
 }
 
-std::shared_ptr<const CompiledKernel> KernelCache::get(const LazyOp& kernel, const Device& device) {
-  const Key key{kernel, &device, flags::DETERMINISTIC.get()};
+std::shared_ptr<const CompiledKernel> KernelCache::get(const LazyOp& kernel, const Device& device,
+                                                       std::vector<int> kept) {
+  const Key key{kernel, &device, flags::DETERMINISTIC.get(), std::move(kept)};
   if (auto known = find(key)) return known;
-  auto made = std::make_shared<const CompiledKernel>(compile(kernel, device, std::nullopt, key.deterministic));
+  auto made =
+      std::make_shared<const CompiledKernel>(compile(kernel, device, std::nullopt, key.deterministic, key.kept));
   std::list<Entry> dropped;  // declared before the lock, so destroyed after its release
   const std::lock_guard lock(mutex_);
   if (const auto it = at_.find(key); it != at_.end()) return it->second->kernel;

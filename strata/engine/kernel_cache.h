@@ -14,8 +14,9 @@
 
 namespace strata {
 
-/// A least-recently-used cache of compiled kernels, keyed by AST, device and the flag DETERMINISTIC. Graph nodes are
-/// unique (two equal ASTs are one node), so a lookup compares pointers. Thread-safe.
+/// A least-recently-used cache of compiled kernels, keyed by AST, device, the flag DETERMINISTIC and the buffers whose
+/// packed elements are kept. Graph nodes are unique (two equal ASTs are one node), so a lookup compares pointers.
+/// Thread-safe.
 class KernelCache {
  public:
   /// The lookups of this process, and the present size.
@@ -29,10 +30,10 @@ class KernelCache {
   static KernelCache& instance();
 
   /// The kernel of `ast` (a SINK, with plain variables) on `device`, compiled on a miss, with the Opts that compile()
-  /// chooses. The result stays valid when the cache drops it. Two threads that miss the same kernel at the same time
-  /// both compile it; one result is kept.
+  /// chooses; `kept` is as of compile(). The result stays valid when the cache drops it. Two threads that miss the same
+  /// kernel at the same time both compile it; one result is kept.
   /// @throws as compile()
-  std::shared_ptr<const CompiledKernel> get(const LazyOp& kernel, const Device& device);
+  std::shared_ptr<const CompiledKernel> get(const LazyOp& kernel, const Device& device, std::vector<int> kept = {});
 
   Statistics statistics() const;
   /// Drops all kernels. The counts of hits and misses stay.
@@ -44,6 +45,7 @@ class KernelCache {
     LazyOp kernel;
     const Device* device;
     bool deterministic;
+    std::vector<int> kept;
     bool operator==(const Key&) const = default;
   };
   struct HashKey {

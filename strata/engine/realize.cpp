@@ -12,6 +12,7 @@
 #include "strata/engine/buffer_storage.h"
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/trace_graph.h"
+#include "strata/schedule/contraction.h"
 #include "strata/schedule/memory_plan.h"
 #include "strata/view/strided.h"
 
@@ -35,6 +36,7 @@ class Realizing {
   Realizing(std::span<const LazyOp> roots, const Device& device) : traced_(roots), device_(device) {
     for (const LazyOp& r : roots) asked_.insert(r.node());
     items_ = schedule(roots, fusion_options());
+    for (const ScheduleItem& item : items_) kept_slots_.push_back(kept_slots(item));
     plan_ = plan_memory(items_, [&](const LazyOp& n) { return is_kept(n); });
     for (const std::int64_t bytes : plan_.blocks) blocks_.push_back(Buffer::allocate(bytes, dtypes::uint8));
     for (const LazyOp& r : roots)
@@ -47,7 +49,7 @@ class Realizing {
       const ScheduleItem& item = items_[k];
       traced_.at_item(k);
       try {
-        item.is_kernel() ? run_kernel(item) : share(item);
+        item.is_kernel() ? run_kernel(item, kept_slots_[k]) : share(item);
       } catch (const Error& e) {
         const std::string origin = item.outputs[0].origin().text();
         if (origin.empty()) throw;
@@ -62,6 +64,17 @@ class Realizing {
 
  private:
   bool is_kept(const LazyOp& n) const { return asked_.contains(n.node()) || n.is_tracked(); }
+
+  /// The slots of the buffers whose packed elements the listener keeps, for a kernel with a long reduction. They are
+  /// realized before the run.
+  static std::vector<int> kept_slots(const ScheduleItem& item) {
+    std::vector<int> out;
+    if (listener == nullptr || !item.is_kernel() || reductions_of(item.ast) < ReductionKind::plain) return out;
+    for (std::size_t k = 0; k < item.inputs.size(); ++k)
+      if (const LazyOp& n = item.inputs[k]; is_realized(*n.node()) && listener->keeps(buffer_of(n)))
+        out.push_back(static_cast<int>(item.outputs.size() + k));
+    return out;
+  }
 
   /// Whether item `k` is the last one that computes a part of `output`. The parts of a CONCAT are computed by several
   /// items.
@@ -96,7 +109,7 @@ class Realizing {
   /// unchanged memory of the input.
   void share(const ScheduleItem& item) { memory_.insert_or_assign(item.outputs[0].node(), memory_of(item.inputs[0])); }
 
-  void run_kernel(const ScheduleItem& item) {
+  void run_kernel(const ScheduleItem& item, const std::vector<int>& kept) {
     RanKernel ran;
     for (const LazyOp& n : item.outputs) ran.buffers.push_back(memory_of(n));
     ran.outputs = ran.buffers.size();
@@ -105,7 +118,7 @@ class Realizing {
     bool is_empty = true;
     for (const LazyOp& store : item.ast.src()) is_empty = is_empty && product(store.shape()) == Int(0);
     if (is_empty) return;
-    ran.kernel = KernelCache::instance().get(item.ast, device_);
+    ran.kernel = KernelCache::instance().get(item.ast, device_, kept);
     const auto begin = std::chrono::steady_clock::now();
     ran.kernel->run(ran.buffers, ran.values);
     ran.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -127,6 +140,7 @@ class Realizing {
   const Device& device_;
   std::unordered_set<const LazyNode*> asked_;
   std::vector<ScheduleItem> items_;
+  std::vector<std::vector<int>> kept_slots_;  // by item
   MemoryPlan plan_;
   std::vector<Buffer> blocks_;
   std::unordered_map<const LazyNode*, Buffer> memory_;
@@ -170,6 +184,7 @@ void check_ranges(std::span<const LazyOp> roots, const Device& device) {
 RunListener::RunListener() : outer_(listener) { listener = this; }
 RunListener::~RunListener() { listener = outer_; }
 RunListener* RunListener::current() { return listener; }
+bool RunListener::keeps(const Buffer&) const { return false; }
 
 Buffer buffer_of(const LazyOp& n) {
   const std::shared_ptr<Storage> storage = n.realized();
@@ -179,7 +194,7 @@ Buffer buffer_of(const LazyOp& n) {
   // NOTE: the const_cast is safe: memory that the graph holds itself is read-only, and from_pointer() gets read_only =
   // true.
   void* const elements = const_cast<void*>(storage->host());
-  return Buffer::from_pointer(elements, size_of(n), n.dtype(), [storage](void*) {}, true);
+  return Buffer::from_pointer(elements, size_of(n), n.dtype(), [storage](void*) {}, true, true);
 }
 
 LazyOp leaf_of(const Buffer& buffer, const Ints& shape) {

@@ -54,7 +54,14 @@ class RunListener {
   RunListener& operator=(const RunListener&) = delete;
 
   virtual void ran(RanKernel kernel) = 0;
+  /// Whether a kernel that reads `memory`, which was realized before, may pack its elements for later runs: they will
+  /// rarely change.
+  virtual bool keeps(const Buffer& memory) const;
   static RunListener* current();
+
+ protected:
+  /// The listener that this one is nested in, or null.
+  RunListener* outer() const { return outer_; }
 
  private:
   RunListener* outer_;

@@ -10,16 +10,31 @@
 
 namespace strata {
 
+namespace {
+
+/// Whether the results of the kernel depend on the values of variables.
+bool has_variables(const std::shared_ptr<const Kernel>& kernel) {
+  return std::any_of(kernel->variables.begin(), kernel->variables.end(),
+                     [](const Variable& v) { return !is_range_bound(v.name()); });
+}
+
+}  // namespace
+
 class Recording::Listening final : public RunListener, public FeedListener {
  public:
   explicit Listening(Recording& to) : to_(to) {}
   void ran(RanKernel kernel) override { to_.add(kernel); }
+  bool keeps(const Buffer& memory) const override {
+    const auto is_same = [&](const Fed& f) { return f.buffer.data() == memory.data(); };
+    return !memory.memory().is_written_outside() && !to_.wrote(memory) &&
+           std::none_of(fed.begin(), fed.end(), is_same) && !(to_.changes_ && to_.changes_(memory));
+  }
 
  private:
   Recording& to_;
 };
 
-Recording::Recording() : listening_(std::make_unique<Listening>(*this)) {}
+Recording::Recording(Changes changes) : changes_(std::move(changes)), listening_(std::make_unique<Listening>(*this)) {}
 Recording::~Recording() = default;
 
 void Recording::stop(std::string name) {
@@ -27,16 +42,40 @@ void Recording::stop(std::string name) {
   fed_ = std::move(listening_->fed);
   for (const FeedListener::Fed& f : fed_) held_.push_back(f.buffer);
   listening_.reset();
+  changes_ = {};
+  find_packed();
   name_ = std::move(name);
   static constinit std::atomic<std::uint64_t> last{0};
   key_ = {0, ++last};
   if (TraceFile* const trace = TraceFile::current()) traced_capture(*trace);
 }
 
+/// Finds the launches whose packed elements are kept, now that all writes are known.
+void Recording::find_packed() {
+  packed_of_.resize(memory_.size());
+  std::vector<bool> differs;
+  for (std::size_t k = 0; k < written_.size(); ++k) differs.push_back(written_[k] || outside_[k]);
+  for (const FeedListener::Fed& f : fed_)
+    if (const auto place = place_of(f.buffer)) differs[*place] = true;
+  for (std::size_t k = 0; k < launches_.size(); ++k) {
+    Launch& launch = launches_[k];
+    const Kernel& kernel = launch.kernel->kernel();
+    std::vector<std::size_t> read;
+    for (const auto& first : kernel.before)
+      for (std::size_t slot = 0; slot < first->buffers.size(); ++slot)
+        if (first->buffers[slot].read) read.push_back(launch.places[slot]);
+    launch.keeps = !kernel.before.empty() && std::none_of(kernel.before.begin(), kernel.before.end(), has_variables) &&
+                   std::none_of(read.begin(), read.end(), [&](std::size_t place) { return differs[place]; });
+    if (!launch.keeps) continue;
+    for (const std::size_t place : read) packed_of_[place].push_back(k);
+  }
+}
+
 std::size_t Recording::add_memory(const Buffer& buffer) {
   const auto [it, is_new] = place_.try_emplace(buffer.data(), memory_.size());
   if (is_new) memory_.push_back(buffer.data());
   if (is_new) written_.push_back(false);
+  if (is_new) outside_.push_back(buffer.memory().is_written_outside());
   held_.push_back(buffer);
   return it->second;
 }
@@ -121,7 +160,9 @@ std::int64_t Recording::traced_capture(TraceFile& trace) {
 void Recording::run(Launch& launch) {
   arguments_.clear();
   for (const std::size_t place : launch.places) arguments_.push_back(memory_[place]);
+  if (launch.is_packed) return launch.kernel->replay_rest(arguments_, launch.values);
   launch.kernel->replay(arguments_, launch.values);
+  launch.is_packed = launch.keeps;
 }
 
 std::vector<RecordedTime> Recording::times(int repeats) {

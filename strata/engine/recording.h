@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,9 +26,16 @@ struct RecordedTime {
 /// Records the kernels that its thread runs by realize(), and its calls of feed(), from the constructor to stop(). Each
 /// memory that the kernels use has a number, its place. The recording keeps all buffers alive, so that an address
 /// identifies one memory.
+///
+/// Kernels may pack what they read, e.g. the weights of a network (codegen/pack.h). A replay packs only what may have
+/// changed: elements are kept that no kernel of the recording writes, that are not fed, and that are in a place which
+/// neither set_memory() nor changed() named since they were packed.
 class Recording {
  public:
-  Recording();
+  /// Whether the elements of a memory are likely to differ in each replay, as arguments do: they are not packed.
+  using Changes = std::function<bool(const Buffer& memory)>;
+
+  explicit Recording(Changes changes = {});
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -43,7 +51,14 @@ class Recording {
   bool wrote(const Buffer& buffer) const;
   /// Sets the memory of a place for later replays. @pre it is as large as the recorded memory, and lives until the last
   /// replay
-  void set_memory(std::size_t place, void* memory) { memory_[place] = memory; }
+  void set_memory(std::size_t place, void* memory) {
+    memory_[place] = memory;
+    changed(place);
+  }
+  /// The elements of a place may be others than in the last replay.
+  void changed(std::size_t place) {
+    for (const std::size_t k : packed_of_[place]) launches_[k].is_packed = false;
+  }
   void* memory(std::size_t place) const { return memory_[place]; }
   /// Sets the value of a variable for later replays, in every kernel that has the variable. @pre within its bounds
   void set_value(const std::string& name, std::int64_t value);
@@ -61,14 +76,18 @@ class Recording {
     std::shared_ptr<const CompiledKernel> kernel;
     std::vector<std::size_t> places;  // by slot, temporaries among them
     std::vector<std::int64_t> values;
-    bool polls;  // whether replay() checks for interrupts before it: about every 2 ms of estimated time
+    bool polls;              // whether replay() checks for interrupts before it: about every 2 ms of estimated time
+    bool keeps = false;      // whether the results of the kernels that run first serve later replays
+    bool is_packed = false;  // whether the temporaries have these results
   };
   void run(Launch& launch);
   void replay_traced(TraceFile& trace);
   std::int64_t traced_capture(TraceFile& trace);
   void add(const RanKernel& ran);
+  void find_packed();
   std::size_t add_memory(const Buffer& buffer);
 
+  Changes changes_;
   std::unique_ptr<Listening> listening_;
   std::vector<Launch> launches_;
   double unpolled_ = 0;  // estimated seconds since the last launch that polls
@@ -76,8 +95,10 @@ class Recording {
   std::vector<Buffer> held_;  // keeps the memory alive
   // By place: the memory of replays. By the address of recorded memory: its place.
   std::vector<void*> memory_;
+  std::vector<std::vector<std::size_t>> packed_of_;  // by place: the launches that keep packed elements of it
   std::unordered_map<const void*, std::size_t> place_;
-  std::vector<bool> written_;     // by place
+  std::vector<bool> written_;     // by place: whether a kernel writes it
+  std::vector<bool> outside_;     // by place: DeviceMemory::is_written_outside()
   std::vector<void*> arguments_;  // of the current launch; a member, to allocate nothing
   std::string name_;
   Hash128 key_{};  // identifies the recording in traces

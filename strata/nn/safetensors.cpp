@@ -19,7 +19,7 @@ Buffer elements_of(const ByteSource& source, const std::shared_ptr<std::byte>& p
   const std::size_t itemsize = row.dtype.itemsize();
   const auto count = static_cast<std::int64_t>((row.end - row.begin) / itemsize);
   if (pages != nullptr && at % itemsize == 0 && count != 0 && !kSwapsLittle)
-    return Buffer::from_pointer(pages.get() + at, count, row.dtype, [pages](void*) {});
+    return Buffer::from_pointer(pages.get() + at, count, row.dtype, [pages](void*) {}, false, true);
   Buffer out = Buffer::allocate(count, row.dtype);
   source.read(at, bytes_of(out));
   if (kSwapsLittle) swap_bytes(out);

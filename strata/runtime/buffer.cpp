@@ -45,17 +45,18 @@ class OwnedMemory final : public HostMemory {
 
 class BorrowedMemory final : public HostMemory {
  public:
-  BorrowedMemory(void* at, Buffer::Deleter deleter, bool read_only)
-      : HostMemory(at), deleter_(std::move(deleter)), is_read_only_(read_only) {}
+  BorrowedMemory(void* at, Buffer::Deleter deleter, bool read_only, bool constant)
+      : HostMemory(at), deleter_(std::move(deleter)), is_read_only_(read_only), is_constant_(constant) {}
   ~BorrowedMemory() override {
     if (deleter_) deleter_(host());
   }
   bool is_borrowed() const override { return true; }
+  bool is_written_outside() const override { return !is_constant_; }
   bool is_read_only() const override { return is_read_only_; }
 
  private:
   Buffer::Deleter deleter_;
-  bool is_read_only_;
+  bool is_read_only_, is_constant_;
 };
 
 /// The size of a buffer in bytes. @throws Error (domain, overflow) as Buffer::allocate()
@@ -83,12 +84,13 @@ Buffer Buffer::fromCPU(const void* elements, std::int64_t size, DType dtype) {
   return out;
 }
 
-Buffer Buffer::from_pointer(void* elements, std::int64_t size, DType dtype, Deleter deleter, bool read_only) {
+Buffer Buffer::from_pointer(void* elements, std::int64_t size, DType dtype, Deleter deleter, bool read_only,
+                            bool constant) {
   checked_bytes("from_pointer", size, dtype);
   const auto address = reinterpret_cast<std::uintptr_t>(elements);
   STRATA_CHECK(address != 0 && address % dtype.itemsize() == 0, domain, "[from_pointer] the address of ", dtype.name(),
                " elements is ", address == 0 ? "null" : "not a multiple of their size");
-  return {std::make_shared<BorrowedMemory>(elements, std::move(deleter), read_only), size, dtype};
+  return {std::make_shared<BorrowedMemory>(elements, std::move(deleter), read_only, constant), size, dtype};
 }
 
 Buffer Buffer::from_memory(std::shared_ptr<DeviceMemory> memory, std::int64_t size, DType dtype) {
@@ -136,6 +138,7 @@ void Buffer::copy_from(const void* from, std::size_t bytes) const {
   STRATA_CHECK(bytes == nbytes(), shape, "[copy_from] ", bytes, " bytes do not match a buffer of ", nbytes(), " bytes");
   check_writable();
   memory_->write(from, bytes);
+  memory_->note_write();
 }
 
 void Buffer::copy_from(const Buffer& other) const {
@@ -144,6 +147,7 @@ void Buffer::copy_from(const Buffer& other) const {
   check_writable();
   const Buffer source = other.toCPU();
   memory_->write(source.data(), nbytes());
+  memory_->note_write();
 }
 
 }  // namespace strata

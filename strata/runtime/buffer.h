@@ -7,6 +7,7 @@
 //   output.toCPU()[1].as_double()     3
 #pragma once
 
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -39,11 +40,22 @@ class DeviceMemory {
   virtual void* host() const = 0;
   /// True iff code outside of Strata may hold a pointer to the memory. Such memory is never reused for other elements.
   virtual bool is_borrowed() const { return false; }
+  /// True iff code outside of Strata may write the memory at any time. Results that are computed of such memory are not
+  /// kept.
+  virtual bool is_written_outside() const { return false; }
   /// True iff the memory must not be written.
   virtual bool is_read_only() const { return false; }
   /// Copies the first `bytes` bytes to the host, or from the host. @pre the memory has that many
   virtual void read(void* to, std::size_t bytes) const = 0;
   virtual void write(const void* from, std::size_t bytes) = 0;
+
+  /// The number of writes that were noted: code that keeps a result of the elements compares it. Buffer::copy_from(),
+  /// CompiledKernel::run() and Jit::into() note theirs; code that writes through data() or as() notes its own.
+  std::uint64_t writes() const { return writes_.load(std::memory_order_acquire); }
+  void note_write() { writes_.fetch_add(1, std::memory_order_release); }
+
+ private:
+  std::atomic<std::uint64_t> writes_{0};
 };
 
 /// The scalar dtype whose elements have the C++ type T, e.g. float32 for float and int64 for every signed integer of 8
@@ -99,11 +111,12 @@ class Buffer {
   }
   /// A handle on the caller's memory at `elements`, without a copy. The thread that destroys the last handle calls
   /// `deleter`, which must not throw. With `read_only` Strata never writes the memory, and refuses kernels that would.
+  /// With `constant` nobody outside of Strata writes it while a handle exists, so that results may be kept.
   /// @pre the memory holds `size` elements until the deleter is called
   /// @throws Error (domain) unless size >= 0, dtype is a scalar, and `elements` is not null and aligned for dtype; then
   ///   `deleter` is not called. (overflow) as allocate()
   static Buffer from_pointer(void* elements, std::int64_t size, DType dtype, Deleter deleter = {},
-                             bool read_only = false);
+                             bool read_only = false, bool constant = false);
   /// A handle on the first `size` elements of a device's memory. @pre the memory holds them
   /// @throws Error (domain) unless size >= 0, dtype is a scalar and `memory` is not null
   static Buffer from_memory(std::shared_ptr<DeviceMemory> memory, std::int64_t size, DType dtype);

@@ -53,13 +53,13 @@ Target target_of(const Device& device, bool deterministic) {
 }
 
 CompiledKernel compile(const LazyOp& ast, const Device& device, std::optional<std::vector<Opt>> opts,
-                       bool deterministic) {
+                       bool deterministic, std::span<const int> kept) {
   if (flags::DEBUG.get() >= 1) say_devices(device);
   std::optional<RewriteLog> rewrites;
   if (flags::DEBUG.get() >= 5) rewrites.emplace(say);
   TracedCompile traced;
-  const auto whole =
-      std::make_shared<const Kernel>(compile_kernel(ast, target_of(device, deterministic), std::move(opts)));
+  const auto whole = std::make_shared<const Kernel>(
+      compile_kernel(ast, target_of(device, deterministic), std::move(opts), nullptr, kept));
   const auto made = [&](const std::shared_ptr<const Kernel>& kernel, std::vector<CompiledKernel> before) {
     say_compiled(*kernel, device);
     return CompiledKernel(kernel, device.compile(*kernel), std::move(before), &device);

@@ -213,6 +213,8 @@ void CompiledKernel::run(std::span<const Buffer> buffers, NamedValues values, Ex
   const std::size_t given = k.buffers.size() - k.temporaries.size();
   STRATA_CHECK(buffers.size() >= given, shape, "[run] ", k.name, " takes ", given, " buffers, not ", buffers.size());
   check(buffers.first(given), values);
+  for (std::size_t slot = 0; slot < given; ++slot)
+    if (k.buffers[slot].written) buffers[slot].memory().note_write();
   SmallVec<void*, 8> memory;
   for (const Buffer& b : buffers.first(given)) memory.push_back(b.data());
   const std::vector<Buffer> between = temporaries(values);
@@ -256,6 +258,11 @@ void CompiledKernel::replay(std::span<void* const> buffers, std::span<std::int64
       theirs.push_back(position < 0 ? 0 : values[static_cast<std::size_t>(position)]);
     first_[k].replay(buffers.first(first_[k].kernel().buffers.size()), {theirs.data(), theirs.size()}, executor);
   }
+  replay_rest(buffers, values, executor);
+}
+
+void CompiledKernel::replay_rest(std::span<void* const> buffers, std::span<std::int64_t> values,
+                                 Executor* executor) const {
   const bool is_cut = begin_ >= 0 || end_ >= 0;  // false: the program launches all iterations itself
   if ((!kernel_->parallel || !is_cut) && !polls_) return program_->run(buffers, values);
   std::atomic<bool> is_stopped{false};

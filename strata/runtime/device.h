@@ -112,6 +112,8 @@ class CompiledKernel {
   /// are set here.
   /// @pre all that run() checks
   void replay(std::span<void* const> buffers, std::span<std::int64_t> values, Executor* executor = nullptr) const;
+  /// replay() without the kernels that run first (kernel().before). @pre the temporaries hold what these would store
+  void replay_rest(std::span<void* const> buffers, std::span<std::int64_t> values, Executor* executor = nullptr) const;
 
  private:
   void check(std::span<const Buffer> buffers, NamedValues values) const;
@@ -139,11 +141,12 @@ class CompiledKernel {
 /// and reordered sums, whose results are those of the interpreter, except for the rounding of functions such as exp.
 Target target_of(const Device& device, bool deterministic = flags::DETERMINISTIC.get());
 
-/// Lowers the graph `ast` (a SINK) to a kernel and compiles it for `device`. Without `opts` the heuristic chooses them.
+/// Lowers the graph `ast` (a SINK) to a kernel and compiles it for `device`. Without `opts` the heuristic chooses them;
+/// `kept` has the slots of buffers whose packed elements are kept for later runs (heuristic_opts()).
 /// @throws as compile_kernel() and Device::compile()
 CompiledKernel compile(const LazyOp& ast, const Device& device = Device::default_device(),
                        std::optional<std::vector<Opt>> opts = std::nullopt,
-                       bool deterministic = flags::DETERMINISTIC.get());
+                       bool deterministic = flags::DETERMINISTIC.get(), std::span<const int> kept = {});
 
 /// The executor of runs that name none. Strata's own has as many threads as the flag THREADS says at the first use (0:
 /// one for each processor). @throws Error (domain) for a negative THREADS

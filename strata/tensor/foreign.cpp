@@ -186,7 +186,7 @@ Tensor Tensor::from_blob(void* first, const Ints& shape, DType dtype, BlobOption
   Buffer::Deleter deleter;
   if (options.deleter) deleter = [first, tell = std::move(options.deleter)](void*) { tell(first); };
   memory.realize_as(std::make_shared<BufferStorage>(
-      Buffer::from_pointer(lowest, layout.extent(), dtype, std::move(deleter), options.read_only)));
+      Buffer::from_pointer(lowest, layout.extent(), dtype, std::move(deleter), options.read_only, options.constant)));
   return out;
 }
 

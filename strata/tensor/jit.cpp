@@ -12,25 +12,14 @@
 #include "strata/tensor/access.h"
 #include "strata/tensor/jit_outputs.h"
 #include "strata/tensor/jit_turn.h"
+#include "strata/tensor/jit_watching.h"
 
 namespace strata {
 
+using namespace jit_watching;
+
 namespace {
 
-using State = std::shared_ptr<TensorState>;
-
-/// A tensor that is memory seen through movement ops: the chain of nodes from the memory (first) to the tensor's node
-/// (last).
-using Chain = std::vector<LazyOp>;
-
-/// The chain of `node`; nothing where the node is not memory seen through movement ops.
-std::optional<Chain> chain_of(const LazyOp& node) {
-  Chain out = {node};
-  while (is_movement(out.back().op()) || is_annotation(out.back().op())) out.push_back(LazyOp(out.back().src(0)));
-  if (!is_realized(*out.back().node())) return std::nullopt;
-  std::reverse(out.begin(), out.end());
-  return out;
-}
 /// True iff both chains apply the same movement ops to memory of one shape and dtype.
 bool is_same_view(const Chain& a, const Chain& b) {
   if (a.size() != b.size() || !(a[0].shape() == b[0].shape()) || a[0].dtype() != b[0].dtype()) return false;
@@ -85,54 +74,6 @@ std::uint64_t birth_now() { return TensorAccess::state(Tensor(0))->born; }
 
 const State& state_of(const Tensor& x) { return TensorAccess::state(x); }
 
-/// Observes a call: which tensors from outside the function reads and which it assigns to.
-class Watching final : public TensorListener {
- public:
-  explicit Watching(std::uint64_t begin) : begin_(begin) {}
-  void read(const State& state) override {
-    look_for_clash(state);
-    note(state, read_);
-  }
-  void assigned(const State& state) override {
-    look_for_clash(state);
-    note(state, assigned_);
-  }
-  /// `copy` replaces the argument `original` in the call; the function may also use `original` itself, from outside.
-  void add_stand_in(const State& original, const State& copy) { pairs_.emplace_back(original, copy); }
-  /// Ends the observation: the function has returned `results`.
-  void stop(std::span<const Tensor> results) {
-    for (const Tensor& y : results) read(TensorAccess::state(y));
-    stopped_ = true;
-  }
-  /// True iff an argument or its stand-in was used after the other one had been assigned to, and so had a value that
-  /// the function does not expect.
-  bool has_clash() const { return clash_; }
-
-  bool has_assigned(const State& state) const { return contains(assigned_, state); }
-  bool has_used(const State& state) const { return contains(read_, state) || has_assigned(state); }
-
-  std::vector<std::pair<State, LazyOp>> read_, assigned_;  // each with the node that it had at first
-
- private:
-  static bool contains(const std::vector<std::pair<State, LazyOp>>& in, const State& state) {
-    return std::any_of(in.begin(), in.end(), [&](const auto& known) { return known.first == state; });
-  }
-  void look_for_clash(const State& state) {
-    for (const auto& [original, copy] : pairs_)
-      if (!stopped_ && (state == original || state == copy))
-        clash_ = clash_ || has_assigned(state == original ? copy : original);
-  }
-  void note(const State& state, std::vector<std::pair<State, LazyOp>>& in) const {
-    if (stopped_ || state->born >= begin_) return;
-    for (const auto& [known, node] : in)
-      if (known == state) return;
-    in.emplace_back(state, state->node);
-  }
-  std::uint64_t begin_;
-  std::vector<std::pair<State, State>> pairs_;
-  bool clash_ = false, stopped_ = false;
-};
-
 /// A copy of `y` in memory of its own, which a kernel of its own writes.
 Tensor in_own_memory(const Tensor& y) {
   const LazyOp node = y.node().detached();
@@ -162,6 +103,7 @@ void settle(const Watching& watching, const Recording* recording = nullptr) {
 /// recognize their memory.
 std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Tensor> inputs) {
   Watching watching(birth_now());
+  const FirstRun listener(inputs, watching);
   std::vector<Tensor> results = function(inputs);
   watching.stop(results);
   for (const Tensor& y : results) y.realize();
@@ -206,8 +148,8 @@ class Jit::Capture {
     std::vector<Buffer> memory;
     values_.clear();  // of an earlier call that threw
     for (std::size_t k = 0; k < inputs.size(); ++k) copy_input(inputs, k, own, memory);
-    auto recording = std::make_unique<Recording>();
     Watching watching(birth_now());
+    auto recording = std::make_unique<Recording>(changes_of(own, watching));
     for (std::size_t k = 0; k < own.size(); ++k) watching.add_stand_in(state_of(inputs[k]), state_of(own[k]));
     std::vector<Tensor> results;
     try {
@@ -255,13 +197,20 @@ class Jit::Capture {
     for (std::size_t k = 0; k < outputs.size(); ++k)
       if (outputs_[k].place) recording_->set_memory(*outputs_[k].place, outputs[k].buffer().data());
     run(inputs);
+    for (const Tensor& y : outputs) y.buffer().memory().note_write();
   }
 
   /// Finds the current memory of all tensors that are read from outside, for the next replay. False if one of them has
   /// changed in more than its elements, so that the capture cannot be replayed.
   bool resolve() {
     for (Read& r : read_) {
-      if (r.state->node == r.seen) continue;
+      if (r.state->node == r.seen) {
+        if (const std::uint64_t writes = writes_to(r.memory); writes != r.writes) {
+          r.writes = writes;
+          recording_->changed(r.place);
+        }
+        continue;
+      }
       if (!find_again(r)) return false;
       recording_->set_memory(r.place, r.at);
       r.seen = r.state->node;
@@ -287,6 +236,8 @@ class Jit::Capture {
     std::size_t place;
     void* at;  ///< its current memory
     std::size_t bytes;
+    const DeviceMemory* memory;  ///< kept alive by `seen`; null: memory of the graph, which never changes
+    std::uint64_t writes;        ///< writes_to(memory) when the last replay read it
   };
   struct Assigned {
     State state;  ///< null for an input
@@ -370,8 +321,10 @@ class Jit::Capture {
     const std::optional<Chain> chain = chain_of(before);
     if (!chain) return;  // computed from other tensors, which are noted themselves
     const Buffer memory = buffer_of((*chain)[0]);
-    if (const auto place = recording.place_of(memory))
-      read_.push_back({state, *chain, before, *place, memory.data(), memory.nbytes()});
+    const std::optional<std::size_t> place = recording.place_of(memory);
+    if (!place) return;
+    read_.push_back({state, *chain, before, *place, memory.data(), memory.nbytes(), nullptr, 0});
+    look(read_.back(), (*chain)[0]);
   }
   /// @param input the input that the tensor stands for, if any
   void note_assigned(const State& state, const std::optional<std::size_t>& input, const Recording& recording) {
@@ -398,7 +351,7 @@ class Jit::Capture {
     if (r.chain.size() == 1 && node.op() == Ops::EMPTY &&
         is_realized(*node.node())) {  // the common case, without building a chain
       if (!(node.shape() == r.chain[0].shape()) || node.dtype() != r.chain[0].dtype()) return false;
-      r.at = buffer_of(node).data();
+      look(r, node);
       return true;
     }
     std::optional<Chain> now = chain_of(node);
@@ -407,9 +360,18 @@ class Jit::Capture {
       now = chain_of(r.state->node);
     }
     if (!now || !is_same_view(*now, r.chain)) return false;
-    r.at = buffer_of((*now)[0]).data();
+    look(r, (*now)[0]);
     return true;
   }
+  /// Notes that the tensor is now in the memory of the realized node `leaf`.
+  static void look(Read& r, const LazyOp& leaf) {
+    const std::shared_ptr<Storage> storage = leaf.realized();
+    const auto* const of_buffer = dynamic_cast<const BufferStorage*>(storage.get());
+    r.at = buffer_of(leaf).data();
+    r.memory = of_buffer != nullptr ? &of_buffer->buffer().memory() : nullptr;
+    r.writes = writes_to(r.memory);
+  }
+  static std::uint64_t writes_to(const DeviceMemory* memory) { return memory != nullptr ? memory->writes() : 0; }
 
   /// Makes the next run read `inputs`; returns the values of their variables.
   Values take(std::span<const Tensor> inputs) {
@@ -541,6 +503,10 @@ std::vector<Tensor> Jit::run(std::span<const Tensor> inputs) {
 
 std::vector<Tensor> Jit::operator()(std::span<const Tensor> inputs) {
   const Turn turn(*this);
+  if (Watching::is_active()) {
+    ++runs_;
+    return function_(inputs);
+  }
   Capture* const known = replayable(inputs);
   if (known == nullptr) return run(inputs);
   std::vector<Tensor> results = known->replay(inputs);
@@ -550,6 +516,9 @@ std::vector<Tensor> Jit::operator()(std::span<const Tensor> inputs) {
 
 void Jit::into(std::span<const Tensor> outputs, std::span<const Tensor> inputs) {
   const Turn turn(*this);
+  STRATA_CHECK(
+      !Watching::is_active(), domain, "[jit] into() of ", name_,
+      " is called in a captured function, whose replays would not write the outputs again: return the results");
   jit_outputs::check_apart(name_, outputs, inputs);
   if (Capture* const known = replayable(inputs)) {
     known->replay_into(outputs, inputs, name_);

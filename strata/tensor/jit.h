@@ -19,6 +19,8 @@
 // - tensors that f reads from outside its arguments are read with their current elements, also after assign(); tensors
 // that f assigns
 //   to are assigned to in each replay;
+// - products and convolutions keep packed copies of what f reads from outside, e.g. of weights, and pack again after a
+//   change. Code that writes through Buffer::data() has to note it (DeviceMemory::note_write());
 // - arguments that f assigns to, or changes in place, are assigned to in each call. A tensor passed twice is one
 // tensor. A tensor that
 //   f changes must be used either as an argument or from outside, not both;
@@ -27,6 +29,7 @@
 // - everything else stays as in the captured call: numbers that C++ code computed or read with item(), the branches
 // taken, printed
 //   output (none in a replay), gradients left in grad().
+// A jit function that another one calls runs as a part of the other one, and is captured with it.
 // While the flag CHECK_INDEX is set nothing is captured or replayed: each call runs f, and its indices are checked.
 // Each result has memory of its own while somebody holds it; into() writes the results to memory of the caller. One
 // thread at a time calls a jit function; other threads wait. A function that calls itself would wait for itself: this
@@ -78,8 +81,8 @@ class Jit {
   /// @throws Error (shape) where the numbers of outputs and results differ, or an output has another shape than its
   ///   result; (domain) for an output of another dtype or device than its result, that is a parameter, that is not
   ///   realized memory of its own, that is read-only, or that shares memory with an input, another output or a tensor
-  ///   that the function reads or assigns to; as operator(). These checks precede a replay; in a call that is no replay
-  ///   the function has run by then.
+  ///   that the function reads or assigns to; for a call by a function that is being captured; as operator(). These
+  ///   checks precede a replay; in a call that is no replay the function has run by then.
   void into(std::span<const Tensor> outputs, std::span<const Tensor> inputs);
 
   /// How many calls ran the function, including those that captured it.

@@ -69,8 +69,9 @@ class Tensor {
     const auto held = std::make_shared<std::vector<T>>(std::move(elements));
     if (held->empty()) return from(std::span<const T>(*held), shape, at);
     static_assert(dtype_of<T>() != dtypes::none, "no dtype has elements of this C++ type");
-    return from_elements(Buffer::from_pointer(held->data(), std::ssize(*held), dtype_of<T>(), [held](void*) {}), shape,
-                         at);
+    const auto deleter = [held](void*) {};
+    return from_elements(Buffer::from_pointer(held->data(), std::ssize(*held), dtype_of<T>(), deleter, false, true),
+                         shape, at);
   }
   template <class T>
   static Tensor from(std::initializer_list<T> elements, At at = At::current()) {

@@ -74,6 +74,9 @@ struct BlobOptions {
   /// released it last. It must not throw.
   Buffer::Deleter deleter = {};
   bool read_only = false;  ///< nobody may write to the memory, including those who get it from the tensor
+  /// Nobody outside of Strata writes to the memory while a tensor uses it: a jit function that reads the tensor from
+  /// outside its arguments may keep packed copies of the elements (Recording).
+  bool constant = false;
 };
 
 }  // namespace strata

@@ -32,7 +32,7 @@ struct Case {
 /// The choices that a seed makes.
 inline Case drawn(std::uint64_t seed) {
   Choices kernel(seed), opts(seed ^ 0x9e3779b97f4a7c15U);
-  const RandomKernel made = random_kernel(kernel);
+  const RandomKernel made = in_parts(kernel, random_kernel(kernel));
   Case out;
   out.kernel = kernel.made();
   opts.chance(40), opts.below(3);
@@ -52,7 +52,8 @@ using Entry = std::function<void(void* const*, const long long*)>;
 
 class Trial {
  public:
-  explicit Trial(const Case& c) : choices_(c.kernel), kernel_(random_kernel(choices_)), random_(c.data) {
+  explicit Trial(const Case& c)
+      : choices_(c.kernel), kernel_(in_parts(choices_, random_kernel(choices_))), random_(c.data) {
     choose(c.opts);
     for (const BufferUse& use : buffers_of(kernel_.sink))
       before_.emplace_back(use.dtype, use.dtype.is_none() ? 0 : number_of(use.size, kernel_.values));

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "strata/codegen/axes.h"
+#include "strata/codegen/pack.h"
+#include "strata/graph/absorb.h"
 #include "strata/graph/lazy_op.h"
 
 namespace strata::oracle {
@@ -473,11 +475,27 @@ class KernelMaker {
 
 inline RandomKernel random_kernel(Choices& choices) { return KernelMaker(choices).make(); }
 
+/// One kernel in ten in parts: the kernel that packs a buffer (PACK), or that which reads the packed elements, whatever
+/// they are.
+inline RandomKernel in_parts(Choices& c, RandomKernel k) {
+  if (!c.chance(10)) return k;
+  const LazyOp kernel = absorb_movement(k.sink);
+  const int slot = static_cast<int>(c.below(6));
+  if (static_cast<std::size_t>(slot) >= buffers_of(kernel).size()) return k;
+  const std::vector<std::size_t> axes = pack_axes(kernel, slot, Target());
+  if (axes.empty()) return k;
+  Opt pack{Opt::Kind::PACK, c.of(axes), 2 + c.below(7), 0, {}};
+  pack.slot = slot;
+  const PackedKernels kernels = pack_buffer(kernel, pack, Target());
+  k.sink = c.chance(30) ? kernels.first : kernels.rest;
+  return k;
+}
+
 // --- Opts ---
 
 inline Opt random_opt(Choices& c, const KernelAxes& axes) {
   Opt opt;
-  opt.kind = static_cast<Opt::Kind>(c.weighted({15, 18, 8, 18, 12, 8, 10, 5, 5, 5, 1, 6, 3}));
+  opt.kind = static_cast<Opt::Kind>(c.weighted({15, 18, 8, 18, 12, 8, 10, 5, 5, 5, 1, 1, 6, 3}));
   opt.axis = c.below(static_cast<std::uint32_t>(std::max<std::size_t>(axes.axes().size(), 1)));
   if (opt.kind == Opt::Kind::PARALLEL && !axes.order().empty()) opt.axis = axes.order()[0];
   if (opt.axis < axes.axes().size())

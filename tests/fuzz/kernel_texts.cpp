@@ -62,7 +62,7 @@ void add_texts(const LazyOp& sink, const Target& target, const std::vector<Opt>*
 
 std::vector<Text> texts_of(std::uint64_t seed) {
   Choices kernel(seed), choices(seed ^ 0x9e3779b97f4a7c15U);
-  const RandomKernel made = random_kernel(kernel);
+  const RandomKernel made = in_parts(kernel, random_kernel(kernel));
   Target target;
   if (choices.chance(40)) target = target.deterministic();
   target.vector_bytes = choices.of<int>({16, 32, 64});

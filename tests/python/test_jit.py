@@ -1,6 +1,7 @@
 """strata.jit: captured once, replayed."""
 import threading
 
+import numpy as np
 import pytest
 import strata
 from strata import Tensor
@@ -19,6 +20,41 @@ def test_replays():
         assert f(strata.full((2, 2), float(k)).realize(), strata.ones(2, 2).realize()).tolist() == [2 * k + 2.0] * 2
     assert len(calls) == 2 == f.runs and f.replays == 3 and f.__name__ == "f" and f.__doc__ == "Doc."
     assert f(strata.ones(3, 2), strata.ones(3, 2)).tolist() == [6, 6] and len(calls) == 3
+
+
+def is_near(a, b):
+    return np.allclose(np.asarray(a), np.asarray(b), rtol=1e-4, atol=1e-4)
+
+
+def test_functions_of_functions():
+    w = strata.randn(30, 40).realize()
+
+    @strata.jit
+    def inner(x):
+        return {"y": (x @ w).relu()}
+
+    @strata.jit
+    def outer(x):
+        return inner(x)["y"].sum(1) + 1
+
+    for k in range(6):
+        x = strata.randn(5, 30).realize()
+        wanted = (x @ w).relu().sum(1) + 1
+        assert is_near(outer(x), wanted)
+        if k % 2:  # the inner function has captures of its own
+            assert is_near(inner(x)["y"], (x @ w).relu())
+    assert outer.replays == 4
+
+
+def test_packed_weights_follow_their_tensor():
+    w = strata.randn(64, 48).realize()
+    f = strata.jit(lambda x: x @ w)
+    x = strata.randn(3, 64).realize()
+    for k in range(9):
+        assert is_near(f(x), x @ w), k
+        if k % 2:
+            w.assign(strata.randn(64, 48))
+    assert f.replays == 7
 
 
 def test_arguments_and_results_in_structures():

@@ -319,6 +319,34 @@ TEST(JitInto, RefusesWhatItCannotWrite) {
 
 // --- one thread at a time ---
 
+// What a function calls is a part of its capture, also where the called function has a capture of its own.
+TEST(Jit, FunctionsOfFunctions) {
+  const Tensor total = f32({0});
+  auto inner = jit([&](const Tensor& a) {
+    Tensor(total).assign(total + a.sum());
+    return a * 2;
+  });
+  auto outer = jit([&](const Tensor& a) { return inner(a + 1) + inner(a) + total; });
+  for (float k = 0; k < 3; ++k) EXPECT_EQ(floats(inner(f32({k}))), (Floats{2 * k}));
+  float sum = 3;
+  for (float k = 0; k < 6; ++k) {
+    sum += 2 * k + 1;
+    EXPECT_EQ(floats(outer(f32({k}))), (Floats{4 * k + 2 + sum})) << k;
+    EXPECT_EQ(floats(total), (Floats{sum})) << k;
+  }
+  EXPECT_EQ(outer.jit()->replays(), 4U);
+  sum += 7;
+  EXPECT_EQ(floats(inner(f32({7}))), (Floats{14}));
+  EXPECT_EQ(floats(total), (Floats{sum}));
+
+  const Tensor y = f32({0});
+  auto writes = jit([&](const Tensor& a) {
+    inner.into(y, a);
+    return a;
+  });
+  EXPECT_NE(error_of(ErrorKind::domain, [&] { writes(f32({1})); }).find("return the results"), std::string::npos);
+}
+
 TEST(Jit, OneThatCallsItselfSaysSo) {
   std::shared_ptr<JitFunction<std::function<Tensor(const Tensor&)>>> f, g;
   f = std::make_shared<JitFunction<std::function<Tensor(const Tensor&)>>>(

@@ -180,9 +180,8 @@ TEST(BatchKernelCandidates, AreWhatTheCompilerSays) {
       EXPECT_TRUE(texts.insert(opt.text()).second) << opt.text();
       (refusal.empty() ? legal : refused).insert(opt.kind);
       std::string list = opts;
-      list = list == "none"                       ? opt.text()
-             : opt.kind == Opt::Kind::SPLITREDUCE ? opt.text() + ", " + list
-                                                  : list + ", " + opt.text();
+      const bool is_first = opt.kind == Opt::Kind::SPLITREDUCE || opt.kind == Opt::Kind::PACK;
+      list = list == "none" ? opt.text() : is_first ? opt.text() + ", " + list : list + ", " + opt.text();
       const std::string error =
           run_field(answer(asked("kernel", question.text, R"(,"show":"axes","opts":")" + list + '"')), "error");
       if (refusal.empty())
@@ -190,6 +189,7 @@ TEST(BatchKernelCandidates, AreWhatTheCompilerSays) {
       else
         EXPECT_NE(error.find(refusal), std::string::npos) << list << error;
     }
+    EXPECT_TRUE(legal.contains(Opt::Kind::PACK) && refused.contains(Opt::Kind::PACK)) << opts;
     for (const Opt::Kind kind :
          {Opt::Kind::SPLIT, Opt::Kind::UPCAST, Opt::Kind::UNROLL, Opt::Kind::CUT, Opt::Kind::GUARD})
       EXPECT_TRUE(legal.contains(kind)) << opts << to_string(kind);

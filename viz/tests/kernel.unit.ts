@@ -56,6 +56,7 @@ test('lists of Opts: auto, none, by hand', () => {
   assert.equal(withMore([], 'PARALLEL 0'), 'PARALLEL 0');
   assert.equal(textOfOpts(['A 1', 'B 2']), 'A 1, B 2');
   assert.equal(withMore(['LANES 1 8'], 'SPLITREDUCE 2 4'), 'SPLITREDUCE 2 4, LANES 1 8');
+  assert.equal(withMore(['LANES 1 8'], 'PACK 1 32 2'), 'PACK 1 32 2, LANES 1 8');
   const opts = ['UPCAST 0 4', 'LANES 1 8 @1', 'PARALLEL 0', 'REORDER 1 0', 'REORDER 1 0 2'];
   assert.deepEqual(opts.map(stemOf), ['UPCAST 0', 'LANES 1 @1', 'PARALLEL', 'REORDER', 'REORDER']);
   assert.deepEqual(opts.map((opt) => restOf(opt, stemOf(opt))), ['4', '8', '0', '1 0', '1 0 2']);

@@ -12,8 +12,9 @@ export function optsOf(asked: string, chosen: readonly string[]): string[] {
 export const textOfOpts = (opts: readonly string[]): string => (opts.length === 0 ? 'none' : opts.join(', '));
 
 export const without = (opts: readonly string[], place: number): string => textOfOpts(opts.filter((_, i) => i !== place));
-/** SPLITREDUCE is the first of a list or nothing. */
-export const withMore = (opts: readonly string[], opt: string): string => textOfOpts(kindOf(opt) === 'SPLITREDUCE' ? [opt, ...opts] : [...opts, opt]);
+/** Opts that make a kernel of their own are in front of the others. */
+const isFirst = (opt: string): boolean => kindOf(opt) === 'SPLITREDUCE' || kindOf(opt) === 'PACK';
+export const withMore = (opts: readonly string[], opt: string): string => textOfOpts(isFirst(opt) ? [opt, ...opts] : [...opts, opt]);
 
 /** What each kind of Opt does, in a line. */
 export const ABOUT_OPTS: Readonly<Record<string, string>> = {
@@ -28,6 +29,7 @@ export const ABOUT_OPTS: Readonly<Record<string, string>> = {
   PADTO: 'the loop gets iterations that do nothing, to a multiple of N',
   MERGE: 'two axes become one',
   SPLITREDUCE: 'a reduction in N parts, each by a thread of its own',
+  PACK: 'a kernel of its own copies a buffer into blocks of N, in the order of their use',
   STREAM: 'stores go past the caches',
   GUARD: 'accesses are made where they stay inside, alone',
 };

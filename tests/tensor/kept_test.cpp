@@ -1,0 +1,194 @@
+// Packed copies of weights that jit functions keep: they follow every change that the tensors may have.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "strata/engine/kernel_cache.h"
+#include "strata/engine/recording.h"
+#include "strata/runtime/allocator.h"
+#include "strata/tensor/interop.h"
+#include "strata/tensor/jit.h"
+#include "tests/tensor/arrays.h"
+
+namespace strata::test {
+namespace {
+
+/// Small whole numbers, so that sums of any order are exact.
+Tensor whole_numbers(const Ints& shape, DType dtype, unsigned seed) {
+  std::vector<float> values;
+  unsigned state = seed * 2654435761U + 1;
+  for (std::int64_t k = product(shape).value(); k > 0; --k) {
+    state = state * 1664525U + 1013904223U;
+    values.push_back(static_cast<float>(static_cast<int>(state >> 24) % 7 - 3));
+  }
+  return Tensor::from(std::move(values), shape).cast(dtype).contiguous().realize();
+}
+Tensor whole_numbers(const Ints& shape, unsigned seed) { return whole_numbers(shape, dtypes::float32, seed); }
+
+std::vector<double> numbers(const Tensor& x) { return x.cast(dtypes::float64).to_vector<double>(); }
+
+bool keeps(Jit& function) {
+  for (const RecordedTime& t : function.times(1))
+    for (const Opt& opt : t.kernel->kernel().opts)
+      if (opt.kind == Opt::Kind::PACK) return true;
+  return false;
+}
+
+/// Devices on which the heuristic packs: with vectors of several lanes.
+const Device* packing_device() {
+  for (const char* name : {"LLVM", "CLANG"})
+    if (Device::get(name).missing().empty()) return &Device::get(name);
+  return nullptr;
+}
+
+class Kept : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (packing_device() == nullptr) GTEST_SKIP() << "neither LLVM nor CLANG is here";
+  }
+
+  const Tensor x = whole_numbers({5, 70}, 1);
+  const Tensor w = whole_numbers({70, 37}, 2);
+};
+
+TEST_F(Kept, WeightsArePackedOnce) {
+  auto f = jit([&](const Tensor& a) { return a.matmul(w); });
+  const std::vector<double> expected = numbers(x.matmul(w));
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(numbers(f(x)), expected);
+  EXPECT_TRUE(keeps(*f.jit()));
+  // Nobody may write through as() without a note: that the element is not seen shows that nothing is packed again.
+  w.buffer().as<float>()[0] += 1;
+  EXPECT_EQ(numbers(f(x)), expected);
+  w.buffer().memory().note_write();
+  EXPECT_EQ(numbers(f(x)), numbers(x.matmul(w)));
+  EXPECT_NE(numbers(f(x)), expected);
+}
+
+TEST_F(Kept, AssignmentsAreSeen) {
+  auto f = jit([&](const Tensor& a) { return a.matmul(w); });
+  for (unsigned k = 0; k < 8; ++k) {
+    EXPECT_EQ(numbers(f(x)), numbers(x.matmul(w))) << k;
+    Tensor(w).assign(whole_numbers({70, 37}, 10 + k / 2));
+  }
+  EXPECT_EQ(f.jit()->runs(), 2U);
+}
+
+// Memory comes back: the weight's elements alternate between two blocks.
+TEST_F(Kept, WhatAnotherFunctionAssignsIsSeen) {
+  auto f = jit([&](const Tensor& a) { return a.matmul(w); });
+  auto step = jit([&](const Tensor& by) {
+    Tensor(w).assign(w + by);
+    return w.sum();
+  });
+  for (unsigned k = 0; k < 12; ++k) {
+    EXPECT_EQ(numbers(f(x)), numbers(x.matmul(w))) << k;
+    if (k % 3 != 0) step(Tensor::from({static_cast<float>(k % 2)}));
+  }
+  EXPECT_TRUE(keeps(*f.jit()));
+}
+
+TEST_F(Kept, WhatIsWrittenToItsMemoryIsSeen) {
+  auto f = jit([&](const Tensor& a) { return a.matmul(w); });
+  auto twice = jit([](const Tensor& a) { return a * 2; });
+  const Tensor other = whole_numbers({70, 37}, 5);
+  for (int k = 0; k < 4; ++k) f(x), twice.into(w, other);
+  EXPECT_EQ(numbers(f(x)), numbers(x.matmul(other * 2)));
+  w.buffer().copy_from(other.buffer());
+  EXPECT_EQ(numbers(f(x)), numbers(x.matmul(other)));
+}
+
+TEST_F(Kept, ArgumentsAreNotPacked) {
+  auto f = jit([](const Tensor& a, const Tensor& b) { return a.matmul(b); });
+  for (unsigned k = 0; k < 5; ++k) {
+    const Tensor b = whole_numbers({70, 37}, 20 + k);
+    EXPECT_EQ(numbers(f(x, b)), numbers(x.matmul(b)));
+  }
+  EXPECT_FALSE(keeps(*f.jit()));
+}
+
+TEST_F(Kept, MemoryThatOthersMayWriteIsNotPacked) {
+  std::vector<float> storage(70 * 37, 1);
+  const Tensor shared = as_tensor(std::span(storage), {70, 37});
+  auto f = jit([&](const Tensor& a) { return a.matmul(shared); });
+  for (int k = 0; k < 4; ++k) {
+    std::fill(storage.begin(), storage.end(), static_cast<float>(k));
+    EXPECT_EQ(numbers(f(x)), numbers(x.sum(1, true).expand({5, 37}) * k)) << k;
+  }
+  EXPECT_FALSE(keeps(*f.jit()));
+  const Tensor constant = Tensor::from_blob(storage.data(), {70, 37}, {.constant = true});
+  auto g = jit([&](const Tensor& a) { return a.matmul(constant); });
+  for (int k = 0; k < 3; ++k) g(x);
+  EXPECT_TRUE(keeps(*g.jit()));
+}
+
+// A step that trains the weights: they are packed in vain, and nothing is packed.
+TEST_F(Kept, WeightsThatTheFunctionAssignsToAreNotPacked) {
+  const Tensor plain = whole_numbers({70, 37}, 2);
+  const auto step = [&](Tensor weights) {
+    const Tensor y = x.matmul(weights);
+    weights.assign(weights - x.t().matmul(y).sign());
+    return y.sum();
+  };
+  auto f = jit([&](const Tensor&) { return step(w); });
+  for (int k = 0; k < 6; ++k) EXPECT_EQ(f(x).item(), step(plain).item()) << k;
+  EXPECT_EQ(numbers(w), numbers(plain));
+  EXPECT_FALSE(keeps(*f.jit()));
+}
+
+TEST_F(Kept, TheCaptureUsesTheKernelsOfTheFirstCall) {
+  auto f = jit([&](const Tensor& a) { return (a.matmul(w) * 3).exp2() - 17; });
+  f(x);
+  const auto before = KernelCache::instance().statistics().misses;
+  f(x);
+  EXPECT_LE(KernelCache::instance().statistics().misses, before + 1);  // the copy of the result
+  EXPECT_TRUE(keeps(*f.jit()));
+}
+
+TEST_F(Kept, PackedCopiesAreMemoryOfTheFunction) {
+  const auto held = [] { return Allocator::host().statistics().in_use; };
+  const Tensor large = whole_numbers({512, 512}, 3), row = whole_numbers({1, 512}, 4);
+  const auto before = held();
+  {
+    auto f = jit([&](const Tensor& a) { return a.matmul(large); });
+    for (int k = 0; k < 3; ++k) f(row);
+    EXPECT_GE(held(), before + 512 * 512 * sizeof(float));
+  }
+  EXPECT_LT(held(), before + 512 * 512 * sizeof(float));
+}
+
+TEST_F(Kept, EveryKindOfWeight) {
+  std::size_t kept = 0;
+  const auto expect = [&](const std::string& name, const auto& function, const Tensor& input) {
+    auto f = jit(function);
+    const std::vector<double> expected = numbers(function(input));
+    for (int k = 0; k < 4; ++k) EXPECT_EQ(numbers(f(input)), expected) << name;
+    kept += keeps(*f.jit()) ? 1 : 0;
+  };
+  for (const DType dtype : {dtypes::float32, dtypes::float64, dtypes::float16, dtypes::bfloat16, dtypes::int32})
+    for (const std::int64_t rows : {1, 17})
+      for (const std::int64_t columns : {29, 257}) {
+        if (columns == 257 && dtype != dtypes::float32) continue;
+        const Tensor a = whole_numbers({rows, 33}, dtype, 1), b = whole_numbers({33, columns}, dtype, 2),
+                     across = whole_numbers({columns, 33}, dtype, 3);
+        const std::string name = detail::message(dtype.name(), " ", rows, "x33x", columns);
+        expect(name, [&](const Tensor& v) { return v.matmul(b); }, a);
+        expect(name + " across", [&](const Tensor& v) { return v.matmul(across.t()) + 1; }, a);
+      }
+  for (const std::int64_t groups : {1, 2})
+    for (const std::int64_t step : {1, 2})
+      for (const std::int64_t size : {1, 3}) {
+        const Tensor image = whole_numbers({2, 8, 13, 11}, 4), weights = whole_numbers({34, 8 / groups, size, size}, 5);
+        const ConvOptions options{.stride = step, .padding = size / 2, .groups = groups};
+        expect(
+            detail::message("conv ", groups, " ", step, " ", size),
+            [&](const Tensor& v) { return conv2d(v, weights, {}, options).relu(); }, image);
+      }
+  EXPECT_GT(kept, 20U);
+}
+
+}  // namespace
+}  // namespace strata::test
