@@ -20,6 +20,7 @@ namespace strata {
 
 namespace {
 
+constexpr std::int64_t kCopiesOfUnknown = 8;     // copies of an axis of symbolic size
 constexpr std::int64_t kWorthStaging = 64;       // fewest outputs that must reuse a staged tile
 constexpr std::int64_t kFarApart = 512;          // bytes between rows from which staging pays
 constexpr std::int64_t kBeyondCaches = 1 << 23;  // bytes of a matrix that caches do not keep
@@ -50,7 +51,7 @@ class Choice {
         main_(axes_.axes().size(), 0),
         counters_(plain_.counters) {
     for (const Access& a : plain_.accesses) widest_ = std::max(widest_, dtype_of(a).itemsize());
-    for (const Access& a : plain_.accesses) strides_.push_back(strides_of(a));
+    for (const Access& a : plain_.accesses) strides_.push_back(strides_of(a, counters_, axes_.axes().size()));
   }
 
   std::vector<Opt> opts() {
@@ -99,19 +100,6 @@ class Choice {
 
   // --- how accesses move ---
 
-  std::vector<AxisStride> strides_of(const Access& a) const {
-    std::vector<AxisStride> out(axes_.axes().size());
-    for (const auto& [v, axis] : counters_) {
-      AxisStride& stride = out[axis];
-      const Expr moved = substitute(a.index, {{v, v + 1}}) - a.index;
-      stride.is_linear = moved.is_constant();
-      if (stride.is_linear) stride.by = moved.value();
-      const std::vector<Variable> of = variables(a.valid);
-      stride.guarded =
-          std::any_of(of.begin(), of.end(), [&, counter = v](const Variable& u) { return same(u, counter); });
-    }
-    return out;
-  }
   bool depends(std::size_t access, std::size_t axis) const {
     const AxisStride& s = strides_[access][axis];
     return !s.is_linear || s.by != 0 || s.guarded;
@@ -298,7 +286,7 @@ class Choice {
   /// -1 for none.
   int reused_axis(std::size_t lane_axis) const {
     for (std::size_t a = axes_.outputs(); a-- > 0;) {
-      if (a == lane_axis || size(a) < 2 || !is_known(a)) continue;
+      if (a == lane_axis || size(a) < (is_known(a) ? 2 : kCopiesOfUnknown)) continue;
       for (std::size_t k = 0; k < strides_.size(); ++k)
         if (!plain_.accesses[k].is_store && in_reduction(k) && !depends(k, a)) return static_cast<int>(a);
     }
@@ -334,18 +322,27 @@ class Choice {
     std::int64_t left = target_.vector_registers - 4, body = 1;
     // Sums over columns read whole rows: longer runs of a row are better for memory.
     const std::int64_t most = other >= 0 ? 2 : reduces ? target_.vector_registers / 2 : copies();
-    const std::int64_t wide = std::min<std::int64_t>(is_known(axis) ? vectors : 1, most);
-    if (const std::int64_t n = wide > 1 ? fitting(vectors, wide) : 1; n > 1) {
+    const std::int64_t wide = std::min<std::int64_t>(is_known(axis) ? vectors : reduces ? 2 : 1, most);
+    if (const std::int64_t n = wide > 1 && is_known(axis) ? fitting(vectors, wide) : wide; n > 1) {
       add(Opt::Kind::UPCAST, axis, n);
       left /= n;
       body = n;
     }
     if (other < 0) return;
     const auto rows = static_cast<std::size_t>(other);
-    const std::int64_t n = fitting(size(rows), left);
+    const std::int64_t n = is_known(rows) ? fitting(size(rows), left) : std::min(left, kCopiesOfUnknown);
     if (n < size(rows)) stage_rows(axis, rows);
-    if (n > 1) add(Opt::Kind::UPCAST, rows, n);
+    if (n > 1) copy_axis(rows, n);
     if (axes_.groups().size() == 1) unroll_windows(body * n);
+  }
+
+  /// Copies of an output axis. Of an axis of symbolic size, what they leave over is copied half as often.
+  void copy_axis(std::size_t axis, std::int64_t copies) {
+    add(Opt::Kind::UPCAST, axis, copies);
+    if (is_known(axis) || copies < 4) return;
+    const Opt rest{Opt::Kind::UPCAST, axis, copies / 2, main_[axis] + 1, {}};
+    axes_.apply(rest);
+    opts_.push_back(rest);
   }
 
   /// Packs the loads of a convolution (packed_windows.h). False where that does not pay.
@@ -381,7 +378,8 @@ class Choice {
     problem.registers = target_.vector_registers;
     problem.reassociates = target_.reassociate;
     for (std::size_t a = 0; a < axes_.axes().size(); ++a) {
-      problem.sizes.push_back(is_known(a) && main_[a] == 0 && axes_.axes()[a].segments.size() == 1 ? size(a) : 0);
+      const bool is_whole = is_known(a) && main_[a] == 0 && axes_.axes()[a].segments.size() == 1;
+      problem.sizes.push_back(is_whole && is_reduced_along(a) ? size(a) : 0);
       problem.is_output.push_back(a < axes_.outputs());
       problem.stores_along.push_back(true);
     }
@@ -406,6 +404,12 @@ class Choice {
     }
     unroll_windows(body);
     return true;
+  }
+  /// False for an output axis along which the reduction has one value, as the mean of a row has.
+  bool is_reduced_along(std::size_t axis) const {
+    for (std::size_t k = 0; k < strides_.size(); ++k)
+      if (!plain_.accesses[k].is_store && in_reduction(k) && depends(k, axis)) return true;
+    return false;
   }
   TileAccess tile_access(std::size_t access) const {
     TileAccess out;
@@ -531,7 +535,7 @@ class Choice {
       if (vectors < 1) continue;
       add(Opt::Kind::LANES, a, along);
       if (keeps_order(g)) continue;
-      if (const std::int64_t n = std::min(vectors / 2, copies()); is_known(a) && n > 1) add(Opt::Kind::UPCAST, a, n);
+      if (const std::int64_t n = std::min(vectors / 2, copies()); n > 1) add(Opt::Kind::UPCAST, a, n);
     }
     if (lane_axis >= 0 && size(static_cast<std::size_t>(lane_axis)) >= lanes() &&
         !gathers_rows(static_cast<std::size_t>(lane_axis)))

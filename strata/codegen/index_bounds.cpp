@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "strata/expr/node.h"
@@ -189,7 +190,37 @@ class IndexBounds {
   std::unordered_map<const Node*, std::pair<Expr, Bounds>> known_;
 };
 
+/// The divisions and modulos in `e` whose second operand is no number.
+std::vector<const Node*> symbolic_quotients(const Expr& e) {
+  std::vector<const Node*> out, open = {e.node()};
+  std::unordered_set<const Node*> seen;
+  while (!open.empty()) {
+    const Node* const n = open.back();
+    open.pop_back();
+    if (!seen.insert(n).second) continue;
+    for_each_child(n, [&](const Node* child) { open.push_back(child); });
+    if ((n->op == Op::Mod || n->op == Op::Div) && n->src(1)->op != Op::Const) out.push_back(n);
+  }
+  return out;
+}
+
 }  // namespace
+
+Expr without_modulos(const Access& a) {
+  Substitution whole;
+  for (const Node* n : symbolic_quotients(a.index)) {
+    const Expr x = Expr::share(n->src(0)), m = Expr::share(n->src(1));
+    if (n->op == Op::Mod && lies_between_sizes({a.slot, false, x, a.valid, m, a.ranges}))
+      whole.emplace_back(Expr::share(n), x);
+  }
+  if (whole.empty()) return a.index;
+  try {
+    const Expr out = substitute(a.index, whole);
+    return symbolic_quotients(out).empty() ? out : a.index;
+  } catch (const Error&) {  // an intermediate result exceeds 64 bits
+    return a.index;
+  }
+}
 
 bool lies_between_sizes(const Access& a) {
   try {

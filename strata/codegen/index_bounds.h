@@ -14,4 +14,9 @@ namespace strata {
 /// True if the access is proven to be inside of its buffer; false proves nothing. Never throws Error.
 bool lies_between_sizes(const Access& a);
 
+/// a.index with each `x % m` of a symbolic m replaced by x, where 0 <= x < m is proven under a.valid and a.ranges, if
+/// that leaves no division by a symbolic size; else a.index. E.g. (64*ridx0 + ridx1) % (64*n) with ridx0 < n and
+/// ridx1 < 64. Never throws Error.
+Expr without_modulos(const Access& a);
+
 }  // namespace strata

@@ -13,6 +13,7 @@
 #include "strata/codegen/coordinates.h"
 #include "strata/codegen/fill.h"
 #include "strata/codegen/gather_indices.h"
+#include "strata/codegen/index_bounds.h"
 #include "strata/codegen/index_uops.h"
 #include "strata/codegen/legal.h"
 #include "strata/codegen/nests.h"
@@ -105,14 +106,14 @@ class Lowering {
     }
   }
 
-  /// Begins the nest of a store. If its loops may have no iteration (symbolic trip counts), loads from buffers of
-  /// symbolic size are pinned to the loops: hoisted in front of them, they might access a buffer without elements.
+  /// Begins the nest of a store. If its loops may have no iteration (symbolic trip counts), a load from a buffer of
+  /// symbolic size is pinned to the loops where it is not in bounds by the loops alone that it depends on: hoisted in
+  /// front of them, it might access a buffer without elements.
   void pin(const Nest& nest) {
-    const bool were_pinned = !pin_loops_.empty();
     pin_at_ = nest.coordinates();
     pin_loops_.clear();
     if (!nests_.ranges_of(pin_at_).constant()) pin_loops_ = nest.loops;
-    if (!were_pinned && pin_loops_.empty()) return;
+    if (!std::exchange(has_pinned_, false)) return;
     done_.clear();  // values made for another nest are pinned to the loops of that nest
     nests_.begin_apart();
   }
@@ -195,8 +196,6 @@ class Lowering {
     for (const Stage& stage : axes_.stages()) {
       if (!loads_buffer(n, stage.slot)) continue;
       const std::string what = detail::message("[STAGE ", stage.axis, " ", stage.slot, "] ");
-      STRATA_CHECK(pin_loops_.empty() || out_.buffers[static_cast<std::size_t>(stage.slot)].size.is_number(), domain,
-                   what, "buffer ", stage.slot, " has a symbolic size, and loops may have no iteration");
       std::vector<UOp> around;
       const std::vector<OutsideCoordinate> outside = outside_of(stage, axes_, axes, nest, around);
       const std::int64_t lanes = fill_.vector_lanes(out_.buffers[static_cast<std::size_t>(stage.slot)].dtype);
@@ -218,8 +217,12 @@ class Lowering {
 
   UOp filled(const Tile& tile, const std::vector<UOp>& around) {
     const auto& arg = std::get<BufferArg>(tile.load->arg);
-    const bool may_turn = !axes_.guards(arg.slot) && pin_loops_.empty() && arg.size.is_number();
-    return fill_.fill(tile, name_beside(out_.variables, detail::message("temp", out_.staged.size())), around, may_turn);
+    const bool may_turn = !axes_.guards(arg.slot) && arg.size.is_number();
+    is_filling_ = true;
+    const UOp out =
+        fill_.fill(tile, name_beside(out_.variables, detail::message("temp", out_.staged.size())), around, may_turn);
+    is_filling_ = false;
+    return out;
   }
 
   /// A load of a staged buffer, from its scratch memory.
@@ -396,19 +399,33 @@ class Lowering {
   /// The element of the buffer of the LOAD `n` that `st` has at `where`.
   UOp load_from(const LazyNode& n, const ShapeTracker& st, const Coordinates& where) {
     const BufferArg& arg = std::get<BufferArg>(n.arg);
-    const IndexExprs at = st.expr_idxs(where.idxs);
+    IndexExprs at = st.expr_idxs(where.idxs);
+    if (!arg.size.is_number())
+      at.index = without_modulos({arg.slot, false, at.index, at.valid, arg.size, nests_.ranges_of({&at.index, 1})});
     Expr valid = at.valid && (is_anywhere(arg, at, where) ? Expr(1) : where.valid);
-    if (!arg.size.is_number()) valid = valid && nests_.have_iterations(where.around, at.index);
+    const bool has_own_bounds = arg.size.is_number() || is_in_bounds(arg, {at.index, valid});
+    if (!has_own_bounds) valid = valid && nests_.have_iterations(where.around, at.index);
     valid = valid && kept_inside(arg, {at.index, valid}, pin_at_);
     if (valid.constant() == 0) return out_.graph.constant(n.dtype, 0);
     const Expr index = valid.constant() ? at.index : simplify_under(at.index, valid);
-    const bool pinned = !pin_loops_.empty() && !arg.size.is_number();
+    const bool pinned = !pin_loops_.empty() && !has_own_bounds;
+    has_pinned_ = has_pinned_ || pinned;
+    STRATA_CHECK(!pinned || !is_filling_, domain, "[STAGE ", arg.slot, "] the buffer has ", arg.size.render(),
+                 " elements, and the loops around the load of ", index.render(), " may have no iteration");
     accesses_.note(arg.slot, false, {index, valid}, arg.size, pinned ? pin_at_ : std::vector<Expr>());
     const std::size_t before = out_.graph.size();
     const UOp value = accesses_.load(global(arg.slot, n.dtype), {index, valid}, n.dtype, !pinned);
     for (std::size_t u = before; pinned && u < out_.graph.size(); ++u)
       if (out_.graph[u].op() == UOps::LOAD) out_.pinned.push_back({out_.graph[u], pin_loops_});
     return value;
+  }
+  /// True iff the access is in bounds wherever the loops that it depends on have an iteration: it need not stay inside
+  /// of other loops.
+  bool is_in_bounds(const BufferArg& arg, const IndexExprs& at) const {
+    const std::vector<Expr> own = {at.index, at.valid};
+    const Expr ranges = nests_.ranges_of(own);
+    if (lies_between_sizes({arg.slot, false, at.index, at.valid, arg.size, ranges})) return true;
+    return prove(at.index >= 0 && at.index < arg.size.expr(), at.valid && ranges).answer == Answer::yes;
   }
   /// True iff memory has an element also where none is needed (beyond a padded axis), so that the load needs no
   /// condition.
@@ -501,6 +518,8 @@ class Lowering {
   GatherIndices gather_indices_;
   std::vector<UOp> pin_loops_;  // the loops of pin(); empty: loads are not pinned
   std::vector<Expr> pin_at_;
+  bool has_pinned_ = false;  // whether a load of the nest is pinned
+  bool is_filling_ = false;  // scratch memory
   std::unordered_map<IndexedNode, UOp, HashIndexedNode> done_;
   std::unordered_map<IndexedNode, Staged, HashIndexedNode> tiles_;  // by load and base
   std::int64_t scratch_bytes_ = 0;                                  // of all tiles

@@ -71,8 +71,6 @@ class LoadDims {
   }
 
   void find_dims(const LazyOp& kernel, const Target& target) {
-    for (const LoopAxis& axis : axes_.axes())
-      if (!axis.size.is_number()) return refuse("is packed in kernels without symbolic sizes only");
     const ShapeTracker st = std::get<BufferArg>(load_->arg).st.simplify();
     if (st.views().size() != 1 || st.views()[0].mask()) return refuse("is not loaded by one View without a mask");
     Target as_written = target;  // one loop for each axis
@@ -85,8 +83,8 @@ class LoadDims {
     std::int64_t elements = 1;
     for (std::size_t d = 0; d < view.shape().size(); ++d) {
       const Int &size = view.shape()[d], &stride = view.strides()[d];
-      if (!size.is_number() || !stride.is_number()) return refuse("is packed in kernels without symbolic sizes only");
-      if (size.value() < 2 || stride.value() == 0) continue;
+      if (size == Int(1) || stride == Int(0)) continue;
+      if (!size.is_number() || !stride.is_number()) return refuse("has a symbolic size");
       std::size_t axis = 0;
       while (axis < by->size() &&
              (is_taken[axis] || (*by)[axis] != stride.value() || !(axes_.axes()[axis].size == size)))

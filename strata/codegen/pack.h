@@ -26,7 +26,7 @@ struct PackedKernels {
 PackedKernels pack_buffer(const LazyOp& kernel, const Opt& opt, const Target& target);
 
 /// The reason why buffer `slot` cannot be packed along output axis `axis`; empty where it can. It can where the kernel
-/// only reads it, by one LOAD that is linear in all axes and has neither conditions nor symbolic sizes, which moves
+/// only reads it, by one LOAD that is linear in all axes and has neither conditions nor a symbolic size, which moves
 /// along `axis`, and which reads no element twice.
 std::string pack_refusal(const LazyOp& kernel, std::size_t axis, int slot, const Target& target);
 /// The output axes along which pack_refusal() has no reason.

@@ -17,7 +17,7 @@ class PackedSearch {
 
   std::vector<PackedTile> run(std::int64_t most_vectors) {
     for (std::size_t lane_axis = 0; lane_axis < p_.outputs.size(); ++lane_axis) {
-      if (p_.outputs[lane_axis] < 1) continue;
+      if (p_.outputs[lane_axis] < 1 || !p_.may_have_lanes[lane_axis]) continue;
       for (std::int64_t vectors = 1; vectors <= most_vectors; ++vectors) {
         PackedTile tile;
         tile.lane_axis = static_cast<int>(lane_axis);

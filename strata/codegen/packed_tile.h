@@ -21,10 +21,10 @@ struct PackedLoad {
 
 /// The input of packed_tiles().
 struct PackedProblem {
-  std::vector<std::int64_t>
-      outputs;                     ///< the sizes of the output axes; 0: unknown, the axis gets neither lanes nor copies
-  std::vector<bool> stores_along;  ///< by output axis: whether all stores are contiguous along it
-  double terms = 1;                ///< the number of elements that are combined into one
+  std::vector<std::int64_t> outputs;  ///< the sizes of the output axes; 0: the axis gets neither lanes nor copies
+  std::vector<bool> may_have_lanes;   ///< by output axis
+  std::vector<bool> stores_along;     ///< by output axis: whether all stores are contiguous along it
+  double terms = 1;                   ///< the number of elements that are combined into one
   std::vector<PackedLoad> loads;
   std::int64_t lanes = 1, registers = 16;  ///< lanes of a vector register; vector registers
   double across = 1.5;  ///< cycles to store an element of a vector whose lanes are not neighbours in memory

@@ -10,6 +10,7 @@
 #include "strata/codegen/bounds.h"
 #include "strata/codegen/pack.h"
 #include "strata/codegen/packed_tile.h"
+#include "strata/codegen/thread_opts.h"
 
 namespace strata {
 
@@ -64,6 +65,7 @@ class Packing {
         continue;
       }
       problem.outputs.push_back(size(a));
+      problem.may_have_lanes.push_back(is_known(a));
       bool along = true;
       for (std::size_t k = 0; k < strides_.size(); ++k)
         along = along && (!plain_.accesses[k].is_store || strides_[k][a].by == 1);
@@ -91,10 +93,12 @@ class Packing {
   }
 
  private:
+  /// The size of an axis; of a symbolic size an assumption.
   std::int64_t size(std::size_t axis) const {
     const Int& n = axes_.axes()[axis].size;
-    return n.is_number() ? n.value() : 0;
+    return n.is_number() ? n.value() : std::min(n.vmax(), kUnknownSize);
   }
+  bool is_known(std::size_t axis) const { return axes_.axes()[axis].size.is_number(); }
   bool depends(std::size_t access, std::size_t axis) const {
     const AxisStride& s = strides_[access][axis];
     return !s.is_linear || s.by != 0 || s.guarded;
@@ -137,7 +141,7 @@ class Packing {
   std::vector<std::size_t> loads_to_pack() const {
     if (axes_.groups()[0].count == 0) return {};
     for (std::size_t a = 0; a < axes_.axes().size(); ++a)
-      if (size(a) < 1 || size(a) > kMostSize) return {};
+      if (size(a) < 1 || size(a) > kMostSize || (a >= axes_.outputs() && !is_known(a))) return {};
     std::vector<std::size_t> loads;
     double terms = 1, all = 1;
     for (std::size_t a = 0; a < axes_.axes().size(); ++a)
@@ -434,6 +438,9 @@ class Packing {
     if (plan.tile.vectors > 1) out.push_back({Opt::Kind::UPCAST, lane_axis, plan.tile.vectors, 0, {}});
     if (plan.blocks > 1) out.push_back({Opt::Kind::SPLIT, lane_axis, plan.blocks, 0, {}});
     if (plan.tile.copies > 1) out.push_back({Opt::Kind::UPCAST, copy_axis, plan.tile.copies, 0, {}});
+    // What the copies of a symbolic size leave over is copied half as often.
+    if (plan.tile.copies > 3 && !is_known(copy_axis))
+      out.push_back({Opt::Kind::UPCAST, copy_axis, plan.tile.copies / 2, 1, {}});
     if (plan.order != axes_.order()) out.push_back({Opt::Kind::REORDER, 0, 0, 0, plan.order});
     std::vector<int> staged;  // a buffer with several loads is staged once, for all of them
     const auto stage = [&](std::size_t axis, std::size_t load) {
@@ -473,6 +480,20 @@ class Packing {
 };
 
 }  // namespace
+
+std::vector<AxisStride> strides_of(const Access& a, std::span<const std::pair<Variable, std::size_t>> counters,
+                                   std::size_t axes) {
+  std::vector<AxisStride> out(axes);
+  const std::vector<Variable> of = variables(a.valid);
+  for (const auto& [v, axis] : counters) {
+    const Expr moved = substitute(a.index, {{v, v + 1}}) - a.index;
+    const bool is_guarded =
+        std::any_of(of.begin(), of.end(), [&, counter = v](const Variable& u) { return same(u, counter); });
+    if (same(moved, Expr(0)) && !is_guarded) continue;  // the axis may have other counters, in other nests
+    out[axis] = {moved.is_constant(), moved.is_constant() ? moved.value() : 0, is_guarded};
+  }
+  return out;
+}
 
 std::vector<Opt> packed_windows(const PackedKernel& of) { return Packing(of).run(); }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "strata/codegen/axes.h"
@@ -19,6 +20,10 @@ struct AxisStride {
   std::int64_t by = 0;   ///< elements per iteration, if linear
   bool guarded = false;  ///< whether its condition depends on the axis
 };
+
+/// How `a` moves along each of so many axes. @param counters  the loop counters, with their axes
+std::vector<AxisStride> strides_of(const Access& a, std::span<const std::pair<Variable, std::size_t>> counters,
+                                   std::size_t axes);
 
 /// A kernel of which packed_windows() asks.
 struct PackedKernel {

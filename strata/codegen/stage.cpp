@@ -261,10 +261,10 @@ std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& 
         out[k].base += p.parts[j].first * p.parts[j].second.expr();
         continue;
       }
+      // A tile has room for the largest value of a symbolic size; most loads do not move along such an axis.
       const Int size = axis.segments[nest.segments[k]].parts[j].size;
-      STRATA_CHECK(size.is_number(), domain, "[STAGE ", stage.axis, " ", stage.slot, "] axis ", of[k],
-                   " has the symbolic size ", size.render());
-      out[k].reach *= size.value();
+      STRATA_CHECK(try_mul(out[k].reach, std::max<std::int64_t>(size.vmax(), 1), out[k].reach), domain, "[STAGE ",
+                   stage.axis, " ", stage.slot, "] axis ", of[k], " has the symbolic size ", size.render());
       const std::vector<Variable> names = variables(p.parts[j].first);
       out[k].has_lanes =
           out[k].has_lanes || (nest.lanes != nullptr && !names.empty() && same(names[0], nest.lanes->variable));

@@ -5,7 +5,9 @@
 
 #include "strata/codegen/kernel.h"
 #include "strata/codegen/split_reduce.h"
+#include "strata/graph/absorb.h"
 #include "strata/ir/uop.h"
+#include "strata/ops/kernel_text.h"
 
 #include "tests/codegen/kernels.h"
 #include "tests/codegen/random_kernel.h"
@@ -346,6 +348,39 @@ TEST(Heuristic, WhatIsChosenIsLegal) {
           << k.text();
     }
   }
+}
+
+// The sum of a row has one value for the row: lanes and accumulators are along the row that is summed, not along that
+// which is written.
+TEST(Heuristic, RowsThatUseTheirOwnSum) {
+  for (const char* text :
+       {"a: f32[64,4096]; b = a - a.sum(1).reshape(64,1)*0.25", "a: f32[64,4096]; b = a - a.max(1).reshape(64,1)",
+        "n: 1..4096; a: f32[64,n]; b = a - a.mean(1).reshape(64,1)",
+        "n: 1..64; a: f32[n,4096]; b = a / a.max(1).reshape(n,1)"}) {
+    const std::vector<Opt> opts = heuristic_opts(absorb_movement(parse_kernel(text).kernel), wide());
+    const auto is_along = [&](std::size_t axis) {
+      return std::any_of(opts.begin(), opts.end(),
+                         [&](const Opt& o) { return o.kind == Opt::Kind::LANES && o.axis == axis; });
+    };
+    EXPECT_TRUE(is_along(1) && is_along(2)) << text << ": " << text_of(opts);
+  }
+}
+
+// Register tiles and packed operands, also where a size is symbolic: what the copies leave over is copied half as
+// often.
+TEST(Heuristic, SymbolicSizesHaveTiles) {
+  const auto opts = [](const char* text, const std::vector<int>& kept) {
+    return text_of(heuristic_opts(absorb_movement(parse_kernel(text).kernel), shuffling(), kept));
+  };
+  const auto has = [](const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; };
+  const char* rows = "n: 1..64; a: f32[n,512]; w: f32[512,512]; b = a @ w";
+  EXPECT_TRUE(has(opts(rows, {}), "UPCAST 0 8, UPCAST 0 4 @1")) << opts(rows, {});
+  EXPECT_TRUE(has(opts(rows, {2}), "PACK 1 ")) << opts(rows, {2});
+  EXPECT_TRUE(has(opts(rows, {2}), " @1")) << opts(rows, {2});
+  const char* across = "n: 1..64; a: f32[n,512]; w: f32[512,512]; b = a @ w.permute(1,0)";
+  EXPECT_TRUE(has(opts(across, {}), "STAGE 1 2")) << opts(across, {});
+  const char* columns = "n: 1..512; a: f32[64,512]; w: f32[512,n]; b = a @ w";
+  EXPECT_TRUE(has(opts(columns, {}), "UPCAST 1 2") && has(opts(columns, {}), "UPCAST 0 8")) << opts(columns, {});
 }
 
 TEST(Heuristic, SymbolicSizes) {

@@ -79,7 +79,7 @@ TEST(Pack, Refusals) {
   expect(product, pack(0, 2, 2), "buffer 2 does not move along axis 0");
   expect(product, pack(1, 1, 2), "the amount is from 2 to 1073741824");
   expect("x: f32[4,4]; y = x @ x", pack(1, 2, 1), "more than one LOAD");
-  expect("n: 1..9; x: f32[4,n]; w: f32[n,6]; y = x @ w", pack(1, 2, 2), "without symbolic sizes only");
+  expect("n: 1..9; x: f32[4,n]; w: f32[n,6]; y = x @ w", pack(1, 2, 2), "has a symbolic size");
   expect("x: f32[2,4]; w: f32[3,6]; y = x @ w.pad(((0,1),(0,0)))", pack(1, 2, 2), "without a mask");
   EXPECT_EQ(pack_axes(kernel_of_text(product), 2, Target()), std::vector<std::size_t>{1});
   EXPECT_EQ(pack_axes(kernel_of_text(product), 1, Target()), std::vector<std::size_t>{0});

@@ -14,6 +14,7 @@ PackedProblem convolution(std::int64_t channels, std::int64_t rows, std::int64_t
                           bool is_strided = false) {
   PackedProblem out;
   out.outputs = {channels, rows, columns};
+  out.may_have_lanes = {true, true, true};
   out.stores_along = {false, false, true};
   out.terms = terms;
   out.loads = {{{false, true, true}, {true, true, !is_strided}, {false, true, true}},
@@ -62,6 +63,14 @@ TEST(PackedTile, FewerVectorsWhereMoreAreNotAllowed) {
   const PackedTile tile = packed_tile(convolution(64, 7, 7, 4608), 1);
   EXPECT_EQ(tile.vectors, 1);
   EXPECT_EQ(tile.lane_axis, 0);
+}
+
+TEST(PackedTile, SymbolicSizesHaveCopiesAlone) {
+  PackedProblem p = convolution(64, 56, 56, 576);
+  p.may_have_lanes = {false, false, true};
+  const PackedTile tile = packed_tile(p, 4);
+  EXPECT_EQ(tile.lane_axis, 2);
+  EXPECT_EQ(tile.copy_axis, 0);
 }
 
 TEST(PackedTile, UnknownSizesHaveNoTile) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "strata/tensor/tensor.h"
@@ -50,6 +51,17 @@ inline std::vector<double> spread(std::int64_t count, double low, double high, s
     out.push_back(low + (high - low) * (static_cast<double>(state >> 11) + 0.5) * 0x1p-53);
   }
   return out;
+}
+
+/// Small whole numbers on the default device, so that sums of any order are exact.
+inline Tensor whole_numbers(const Ints& shape, unsigned seed, DType dtype = dtypes::float32) {
+  std::vector<float> values;
+  unsigned state = seed * 2654435761U + 1;
+  for (std::int64_t k = product(shape).value(); k > 0; --k) {
+    state = state * 1664525U + 1013904223U;
+    values.push_back(static_cast<float>(static_cast<int>(state >> 24) % 7 - 3));
+  }
+  return Tensor::from(std::move(values), shape).cast(dtype).contiguous().realize();
 }
 
 // --- the elements of tensors ---

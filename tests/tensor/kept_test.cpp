@@ -17,25 +17,14 @@
 namespace strata::test {
 namespace {
 
-/// Small whole numbers, so that sums of any order are exact.
-Tensor whole_numbers(const Ints& shape, DType dtype, unsigned seed) {
-  std::vector<float> values;
-  unsigned state = seed * 2654435761U + 1;
-  for (std::int64_t k = product(shape).value(); k > 0; --k) {
-    state = state * 1664525U + 1013904223U;
-    values.push_back(static_cast<float>(static_cast<int>(state >> 24) % 7 - 3));
-  }
-  return Tensor::from(std::move(values), shape).cast(dtype).contiguous().realize();
-}
-Tensor whole_numbers(const Ints& shape, unsigned seed) { return whole_numbers(shape, dtypes::float32, seed); }
-
-std::vector<double> numbers(const Tensor& x) { return x.cast(dtypes::float64).to_vector<double>(); }
-
-bool keeps(Jit& function) {
-  for (const RecordedTime& t : function.times(1))
+testing::AssertionResult keeps(Jit& function) {
+  std::string kernels;
+  for (const RecordedTime& t : function.times(1)) {
     for (const Opt& opt : t.kernel->kernel().opts)
-      if (opt.kind == Opt::Kind::PACK) return true;
-  return false;
+      if (opt.kind == Opt::Kind::PACK) return testing::AssertionSuccess();
+    kernels += detail::message(" ", t.kernel->kernel().name, ": ", text_of(t.kernel->kernel().opts), ";");
+  }
+  return testing::AssertionFailure() << function.runs() << " runs, " << function.replays() << " replays of" << kernels;
 }
 
 /// Devices on which the heuristic packs: with vectors of several lanes.
@@ -57,21 +46,21 @@ class Kept : public testing::Test {
 
 TEST_F(Kept, WeightsArePackedOnce) {
   auto f = jit([&](const Tensor& a) { return a.matmul(w); });
-  const std::vector<double> expected = numbers(x.matmul(w));
-  for (int k = 0; k < 4; ++k) EXPECT_EQ(numbers(f(x)), expected);
+  const std::vector<double> expected = values_of(x.matmul(w));
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(values_of(f(x)), expected);
   EXPECT_TRUE(keeps(*f.jit()));
   // Nobody may write through as() without a note: that the element is not seen shows that nothing is packed again.
   w.buffer().as<float>()[0] += 1;
-  EXPECT_EQ(numbers(f(x)), expected);
+  EXPECT_EQ(values_of(f(x)), expected);
   w.buffer().memory().note_write();
-  EXPECT_EQ(numbers(f(x)), numbers(x.matmul(w)));
-  EXPECT_NE(numbers(f(x)), expected);
+  EXPECT_EQ(values_of(f(x)), values_of(x.matmul(w)));
+  EXPECT_NE(values_of(f(x)), expected);
 }
 
 TEST_F(Kept, AssignmentsAreSeen) {
   auto f = jit([&](const Tensor& a) { return a.matmul(w); });
   for (unsigned k = 0; k < 8; ++k) {
-    EXPECT_EQ(numbers(f(x)), numbers(x.matmul(w))) << k;
+    EXPECT_EQ(values_of(f(x)), values_of(x.matmul(w))) << k;
     Tensor(w).assign(whole_numbers({70, 37}, 10 + k / 2));
   }
   EXPECT_EQ(f.jit()->runs(), 2U);
@@ -85,7 +74,7 @@ TEST_F(Kept, WhatAnotherFunctionAssignsIsSeen) {
     return w.sum();
   });
   for (unsigned k = 0; k < 12; ++k) {
-    EXPECT_EQ(numbers(f(x)), numbers(x.matmul(w))) << k;
+    EXPECT_EQ(values_of(f(x)), values_of(x.matmul(w))) << k;
     if (k % 3 != 0) step(Tensor::from({static_cast<float>(k % 2)}));
   }
   EXPECT_TRUE(keeps(*f.jit()));
@@ -96,16 +85,16 @@ TEST_F(Kept, WhatIsWrittenToItsMemoryIsSeen) {
   auto twice = jit([](const Tensor& a) { return a * 2; });
   const Tensor other = whole_numbers({70, 37}, 5);
   for (int k = 0; k < 4; ++k) f(x), twice.into(w, other);
-  EXPECT_EQ(numbers(f(x)), numbers(x.matmul(other * 2)));
+  EXPECT_EQ(values_of(f(x)), values_of(x.matmul(other * 2)));
   w.buffer().copy_from(other.buffer());
-  EXPECT_EQ(numbers(f(x)), numbers(x.matmul(other)));
+  EXPECT_EQ(values_of(f(x)), values_of(x.matmul(other)));
 }
 
 TEST_F(Kept, ArgumentsAreNotPacked) {
   auto f = jit([](const Tensor& a, const Tensor& b) { return a.matmul(b); });
   for (unsigned k = 0; k < 5; ++k) {
     const Tensor b = whole_numbers({70, 37}, 20 + k);
-    EXPECT_EQ(numbers(f(x, b)), numbers(x.matmul(b)));
+    EXPECT_EQ(values_of(f(x, b)), values_of(x.matmul(b)));
   }
   EXPECT_FALSE(keeps(*f.jit()));
 }
@@ -116,7 +105,7 @@ TEST_F(Kept, MemoryThatOthersMayWriteIsNotPacked) {
   auto f = jit([&](const Tensor& a) { return a.matmul(shared); });
   for (int k = 0; k < 4; ++k) {
     std::fill(storage.begin(), storage.end(), static_cast<float>(k));
-    EXPECT_EQ(numbers(f(x)), numbers(x.sum(1, true).expand({5, 37}) * k)) << k;
+    EXPECT_EQ(values_of(f(x)), values_of(x.sum(1, true).expand({5, 37}) * k)) << k;
   }
   EXPECT_FALSE(keeps(*f.jit()));
   const Tensor constant = Tensor::from_blob(storage.data(), {70, 37}, {.constant = true});
@@ -135,7 +124,7 @@ TEST_F(Kept, WeightsThatTheFunctionAssignsToAreNotPacked) {
   };
   auto f = jit([&](const Tensor&) { return step(w); });
   for (int k = 0; k < 6; ++k) EXPECT_EQ(f(x).item(), step(plain).item()) << k;
-  EXPECT_EQ(numbers(w), numbers(plain));
+  EXPECT_EQ(values_of(w), values_of(plain));
   EXPECT_FALSE(keeps(*f.jit()));
 }
 
@@ -164,16 +153,16 @@ TEST_F(Kept, EveryKindOfWeight) {
   std::size_t kept = 0;
   const auto expect = [&](const std::string& name, const auto& function, const Tensor& input) {
     auto f = jit(function);
-    const std::vector<double> expected = numbers(function(input));
-    for (int k = 0; k < 4; ++k) EXPECT_EQ(numbers(f(input)), expected) << name;
+    const std::vector<double> expected = values_of(function(input));
+    for (int k = 0; k < 4; ++k) EXPECT_EQ(values_of(f(input)), expected) << name;
     kept += keeps(*f.jit()) ? 1 : 0;
   };
   for (const DType dtype : {dtypes::float32, dtypes::float64, dtypes::float16, dtypes::bfloat16, dtypes::int32})
     for (const std::int64_t rows : {1, 17})
       for (const std::int64_t columns : {29, 257}) {
         if (columns == 257 && dtype != dtypes::float32) continue;
-        const Tensor a = whole_numbers({rows, 33}, dtype, 1), b = whole_numbers({33, columns}, dtype, 2),
-                     across = whole_numbers({columns, 33}, dtype, 3);
+        const Tensor a = whole_numbers({rows, 33}, 1, dtype), b = whole_numbers({33, columns}, 2, dtype),
+                     across = whole_numbers({columns, 33}, 3, dtype);
         const std::string name = detail::message(dtype.name(), " ", rows, "x33x", columns);
         expect(name, [&](const Tensor& v) { return v.matmul(b); }, a);
         expect(name + " across", [&](const Tensor& v) { return v.matmul(across.t()) + 1; }, a);
