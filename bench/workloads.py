@@ -3,18 +3,22 @@
 A workload is a function of a library, the parameters (filled by the first library that is asked) and whether PyTorch
 freezes the network; it returns a function without arguments that computes once.
 
-    /usr/bin/python3 bench/workloads.py --build DIR [--filter TEXT] [--threads N] [--turns N] [--json]
+    /usr/bin/python3 bench/workloads.py --build DIR [--filter TEXT] [--threads N] [--turns N] [--memory] [--json]
 
 DIR is a build folder with the module (build/release by default). PyTorch runs eager, and the forward passes traced and
 frozen, too; the ratio is the median over the turns of Strata's time over the quicker one's. "differs" is the largest
 difference of the results of the first two calls over the largest result: a workload whose results differ by more than
 1e-3 fails. Prints Markdown, or a line of JSON for each row.
+
+With --memory it measures the peak memory of a workload instead: resident bytes beyond those after the import of the
+library, from the network to the fifth call, in a process for each library. Compiling is a part of it.
 """
 
 import gc
 import json
 import os
 import statistics
+import subprocess
 import sys
 import time
 
@@ -368,26 +372,82 @@ def measure(name, make, libraries, options):
             "differs": differs}
 
 
+def resident(field):
+    """VmRSS, or VmHWM: its peak since reset_peak(), in MB."""
+    with open("/proc/self/status") as status:
+        for line in status:
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) / 1024
+    raise RuntimeError(f"/proc/self/status has no {field}")
+
+
+def reset_peak():
+    with open("/proc/self/clear_refs", "w") as refs:
+        refs.write("5")
+
+
+def print_memory_of(name, kind):
+    """In a process of its own: the peak memory of a workload with `kind`: strata, eager or frozen."""
+    lib = Library(kind != "strata")
+    if lib.is_torch:
+        lib.library.set_num_threads(1)
+    reset_peak()
+    before = resident("VmRSS")
+    call = dict(WORKLOADS)[name](lib, {}, kind == "frozen")
+    for _ in range(5):
+        value = call()
+        if hasattr(value, "realize"):
+            value.realize()
+    print(resident("VmHWM") - before)
+
+
+def measure_memory(name, make, options):
+    row = {}
+    for kind in ["strata", "eager"] + ["frozen"] * make.has_frozen:
+        words = [sys.executable, __file__, "--build", options.build, "--memory-of", kind, "--filter", name]
+        row[kind] = float(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    best = min((k for k in row if k != "strata"), key=row.get)
+    return {"strata_mb": row["strata"], "torch_mb": row[best], "torch_is": best, "ratio": row["strata"] / row[best]}
+
+
 class Options:
-    build, filter, json, threads, turns = "build/release", "", False, 1, 15
+    build, filter, json, threads, turns, memory, memory_of = "build/release", "", False, 1, 15, False, None
 
     def __init__(self, words):
         words = iter(words)
         for word in words:
-            if word == "--json":
-                self.json = True
-            elif word in ("--build", "--filter"):
-                setattr(self, word[2:], next(words))
+            if word in ("--json", "--memory"):
+                setattr(self, word[2:], True)
+            elif word in ("--build", "--filter", "--memory-of"):
+                setattr(self, word[2:].replace("-", "_"), next(words))
             elif word in ("--threads", "--turns"):
                 setattr(self, word[2:], int(next(words)))
             else:
                 sys.exit(f"workloads.py: unknown option {word}\n{__doc__}")
 
 
+def print_memory(options):
+    if not options.json:
+        print("| workload | Strata, MB | PyTorch, MB | / PyTorch |\n|---|---|---|---|")
+    for name, make in WORKLOADS:
+        if options.filter not in name:
+            continue
+        row = measure_memory(name, make, options)
+        if options.json:
+            print(json.dumps({"row": name} | row), flush=True)
+        else:
+            peer = f"{row['torch_mb']:.0f} {row['torch_is']}"
+            print(f"| {name} | {row['strata_mb']:.0f} | {peer} | {row['ratio']:.2f} |", flush=True)
+
+
 def main():
     options = Options(sys.argv[1:])
     sys.path.insert(0, os.path.abspath(os.path.join(options.build, "python")))
     os.environ["STRATA_THREADS"] = str(options.threads)
+    if options.memory_of:
+        return print_memory_of(options.filter, options.memory_of)
+    if options.memory:
+        return print_memory(options)
     libraries = [Library(False), Library(True)]
     libraries[1].library.set_num_threads(options.threads)
     gc.disable()

@@ -339,7 +339,7 @@ class Choice {
   /// Copies of an output axis. Of an axis of symbolic size, what they leave over is copied half as often.
   void copy_axis(std::size_t axis, std::int64_t copies) {
     add(Opt::Kind::UPCAST, axis, copies);
-    if (is_known(axis) || copies < 4) return;
+    if (copies < 4 || is_known(axis) || axes_.axes()[axis].segments.size() == main_[axis] + 1) return;
     const Opt rest{Opt::Kind::UPCAST, axis, copies / 2, main_[axis] + 1, {}};
     axes_.apply(rest);
     opts_.push_back(rest);

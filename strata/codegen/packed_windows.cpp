@@ -421,6 +421,10 @@ class Packing {
     return out;
   }
 
+  /// True iff nothing is left over by copies of an axis.
+  static bool is_multiple(const Int& size, std::int64_t copies) {
+    return size - Int(size.expr() / copies) * Int(copies) == Int(0);
+  }
   /// Whether the last tile along the lanes has only the vectors that are left: no scratch memory is filled once more
   /// for it.
   bool has_short_tile(const Plan& plan) const {
@@ -439,7 +443,7 @@ class Packing {
     if (plan.blocks > 1) out.push_back({Opt::Kind::SPLIT, lane_axis, plan.blocks, 0, {}});
     if (plan.tile.copies > 1) out.push_back({Opt::Kind::UPCAST, copy_axis, plan.tile.copies, 0, {}});
     // What the copies of a symbolic size leave over is copied half as often.
-    if (plan.tile.copies > 3 && !is_known(copy_axis))
+    if (plan.tile.copies > 3 && !is_known(copy_axis) && !is_multiple(axes_.axes()[copy_axis].size, plan.tile.copies))
       out.push_back({Opt::Kind::UPCAST, copy_axis, plan.tile.copies / 2, 1, {}});
     if (plan.order != axes_.order()) out.push_back({Opt::Kind::REORDER, 0, 0, 0, plan.order});
     std::vector<int> staged;  // a buffer with several loads is staged once, for all of them

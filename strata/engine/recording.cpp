@@ -52,7 +52,6 @@ void Recording::stop(std::string name) {
 
 /// Finds the launches whose packed elements are kept, now that all writes are known.
 void Recording::find_packed() {
-  packed_of_.resize(memory_.size());
   std::vector<bool> differs;
   for (std::size_t k = 0; k < written_.size(); ++k) differs.push_back(written_[k] || outside_[k]);
   for (const FeedListener::Fed& f : fed_)
@@ -67,7 +66,25 @@ void Recording::find_packed() {
     launch.keeps = !kernel.before.empty() && std::none_of(kernel.before.begin(), kernel.before.end(), has_variables) &&
                    std::none_of(read.begin(), read.end(), [&](std::size_t place) { return differs[place]; });
     if (!launch.keeps) continue;
-    for (const std::size_t place : read) packed_of_[place].push_back(k);
+    for (const std::size_t place : read) {
+      auto known = std::find_if(packed_.begin(), packed_.end(), [&](const PackedPlace& p) { return p.place == place; });
+      if (known == packed_.end()) {
+        const auto memory =
+            std::find_if(held_.begin(), held_.end(), [&](const Buffer& b) { return place_of(b) == place; });
+        known = packed_.insert(known, {place, &memory->memory(), memory->memory().writes(), {}});
+      }
+      known->launches.push_back(k);
+    }
+  }
+}
+
+/// Finds the packed elements that were written since they were packed.
+void Recording::look_for_changes() {
+  for (PackedPlace& p : packed_) {
+    const std::uint64_t writes = writes_to(p.memory);
+    if (writes == p.writes && (p.memory == nullptr || !p.memory->is_written_outside())) continue;
+    p.writes = writes;
+    changed(p);
   }
 }
 
@@ -110,6 +127,7 @@ void Recording::set_value(const std::string& name, std::int64_t value) {
 }
 
 void Recording::replay() {
+  look_for_changes();
   if (TraceFile* const trace = TraceFile::current()) return replay_traced(*trace);
   for (const FeedListener::Fed& f : fed_) f.fill(f.buffer.data());
   for (Launch& launch : launches_) {

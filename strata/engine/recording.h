@@ -28,8 +28,9 @@ struct RecordedTime {
 /// identifies one memory.
 ///
 /// Kernels may pack what they read, e.g. the weights of a network (codegen/pack.h). A replay packs only what may have
-/// changed: elements are kept that no kernel of the recording writes, that are not fed, and that are in a place which
-/// neither set_memory() nor changed() named since they were packed.
+/// changed: elements are kept that no kernel of the recording writes, that are not fed, whose memory notes no write
+/// (DeviceMemory::writes()) and is not written by others, and whose place set_memory() did not name since they were
+/// packed.
 class Recording {
  public:
   /// Whether the elements of a memory are likely to differ in each replay, as arguments do: they are not packed.
@@ -49,15 +50,13 @@ class Recording {
   std::optional<std::size_t> place_of(const Buffer& buffer) const;
   /// Whether a kernel of the recording writes the memory.
   bool wrote(const Buffer& buffer) const;
-  /// Sets the memory of a place for later replays. @pre it is as large as the recorded memory, and lives until the last
-  /// replay
-  void set_memory(std::size_t place, void* memory) {
+  /// Sets the memory of a place for later replays; `owner` notes the writes to it. @pre it is as large as the recorded
+  /// memory; both live until the last replay. Without an owner each replay is preceded by set_memory(), or nobody
+  /// writes the memory
+  void set_memory(std::size_t place, void* memory, const DeviceMemory* owner = nullptr) {
     memory_[place] = memory;
-    changed(place);
-  }
-  /// The elements of a place may be others than in the last replay.
-  void changed(std::size_t place) {
-    for (const std::size_t k : packed_of_[place]) launches_[k].is_packed = false;
+    for (PackedPlace& p : packed_)
+      if (p.place == place) p = {place, owner, writes_to(owner), std::move(p.launches)}, changed(p);
   }
   void* memory(std::size_t place) const { return memory_[place]; }
   /// Sets the value of a variable for later replays, in every kernel that has the variable. @pre within its bounds
@@ -85,6 +84,18 @@ class Recording {
   std::int64_t traced_capture(TraceFile& trace);
   void add(const RanKernel& ran);
   void find_packed();
+  /// A place whose packed elements are kept.
+  struct PackedPlace {
+    std::size_t place;
+    const DeviceMemory* memory;  // null: it does not change
+    std::uint64_t writes;        // writes_to(memory) when the elements were packed last
+    std::vector<std::size_t> launches;
+  };
+  static std::uint64_t writes_to(const DeviceMemory* memory) { return memory != nullptr ? memory->writes() : 0; }
+  void changed(const PackedPlace& p) {
+    for (const std::size_t k : p.launches) launches_[k].is_packed = false;
+  }
+  void look_for_changes();
   std::size_t add_memory(const Buffer& buffer);
 
   Changes changes_;
@@ -95,7 +106,7 @@ class Recording {
   std::vector<Buffer> held_;  // keeps the memory alive
   // By place: the memory of replays. By the address of recorded memory: its place.
   std::vector<void*> memory_;
-  std::vector<std::vector<std::size_t>> packed_of_;  // by place: the launches that keep packed elements of it
+  std::vector<PackedPlace> packed_;
   std::unordered_map<const void*, std::size_t> place_;
   std::vector<bool> written_;     // by place: whether a kernel writes it
   std::vector<bool> outside_;     // by place: DeviceMemory::is_written_outside()

@@ -46,17 +46,18 @@ class OwnedMemory final : public HostMemory {
 class BorrowedMemory final : public HostMemory {
  public:
   BorrowedMemory(void* at, Buffer::Deleter deleter, bool read_only, bool constant)
-      : HostMemory(at), deleter_(std::move(deleter)), is_read_only_(read_only), is_constant_(constant) {}
+      : HostMemory(at), deleter_(std::move(deleter)), is_read_only_(read_only) {
+    if (!constant) let_others_write();
+  }
   ~BorrowedMemory() override {
     if (deleter_) deleter_(host());
   }
   bool is_borrowed() const override { return true; }
-  bool is_written_outside() const override { return !is_constant_; }
   bool is_read_only() const override { return is_read_only_; }
 
  private:
   Buffer::Deleter deleter_;
-  bool is_read_only_, is_constant_;
+  bool is_read_only_;
 };
 
 /// The size of a buffer in bytes. @throws Error (domain, overflow) as Buffer::allocate()

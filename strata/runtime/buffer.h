@@ -40,9 +40,6 @@ class DeviceMemory {
   virtual void* host() const = 0;
   /// True iff code outside of Strata may hold a pointer to the memory. Such memory is never reused for other elements.
   virtual bool is_borrowed() const { return false; }
-  /// True iff code outside of Strata may write the memory at any time. Results that are computed of such memory are not
-  /// kept.
-  virtual bool is_written_outside() const { return false; }
   /// True iff the memory must not be written.
   virtual bool is_read_only() const { return false; }
   /// Copies the first `bytes` bytes to the host, or from the host. @pre the memory has that many
@@ -53,9 +50,15 @@ class DeviceMemory {
   /// CompiledKernel::run() and Jit::into() note theirs; code that writes through data() or as() notes its own.
   std::uint64_t writes() const { return writes_.load(std::memory_order_acquire); }
   void note_write() { writes_.fetch_add(1, std::memory_order_release); }
+  /// True iff code outside of Strata may write the memory at any time, without a note. What is computed of such memory
+  /// is not kept.
+  bool is_written_outside() const { return is_written_outside_.load(std::memory_order_acquire); }
+  /// From now on code outside of Strata may write the memory.
+  void let_others_write() { is_written_outside_.store(true, std::memory_order_release); }
 
  private:
   std::atomic<std::uint64_t> writes_{0};
+  std::atomic<bool> is_written_outside_{false};
 };
 
 /// The scalar dtype whose elements have the C++ type T, e.g. float32 for float and int64 for every signed integer of 8

@@ -130,6 +130,7 @@ std::unique_ptr<Exported<M>> exported_as(const Tensor& x, bool copy, bool may_be
   else if (is_backwards)
     memory = {x.buffer(), memory.shape, detail::contiguous_strides(memory.shape), 0};
   memory.buffer = memory.buffer.toCPU();
+  if (!memory.buffer.is_read_only()) memory.buffer.memory().let_others_write();  // the consumer
   auto out = std::make_unique<Exported<M>>(Exported<M>{
       {}, memory, {memory.shape.begin(), memory.shape.end()}, {memory.strides.begin(), memory.strides.end()}});
   Elements& e = out->managed.dl_tensor;

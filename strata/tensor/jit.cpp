@@ -101,7 +101,9 @@ void settle(const Watching& watching, const Recording* recording = nullptr) {
 
 /// Runs the function without capturing. Tensors that it reads from outside are realized, so that a capture can
 /// recognize their memory.
-std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Tensor> inputs) {
+/// @param read  if not null, gets the tensors that the function reads from outside
+std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Tensor> inputs,
+                              std::vector<std::weak_ptr<TensorState>>* read = nullptr) {
   Watching watching(birth_now());
   const FirstRun listener(inputs, watching);
   std::vector<Tensor> results = function(inputs);
@@ -110,6 +112,8 @@ std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Ten
   for (const auto& [state, before] : watching.read_)
     if (!chain_of(state->node)) TensorAccess::of(state).realize();
   settle(watching);
+  if (read != nullptr)
+    for (const auto& [state, before] : watching.read_) read->push_back(state);
   return results;
 }
 
@@ -125,6 +129,8 @@ class Jit::Capture {
   }
 
   bool is_captured() const { return recording_ != nullptr; }
+  /// What the first run read from outside.
+  void set_known(std::vector<std::weak_ptr<TensorState>> read) { known_ = std::move(read); }
   std::vector<RecordedTime> times(int repeats) const { return recording_->times(repeats); }
 
   bool matches(std::span<const Tensor> inputs) const {
@@ -147,6 +153,10 @@ class Jit::Capture {
     std::vector<Tensor> own;
     std::vector<Buffer> memory;
     values_.clear();  // of an earlier call that threw
+    // What has changed since it was read has to be memory, so that replays find it.
+    for (const std::weak_ptr<TensorState>& known : known_)
+      if (const State state = known.lock(); state != nullptr && !chain_of(state->node))
+        TensorAccess::of(state).realize();
     for (std::size_t k = 0; k < inputs.size(); ++k) copy_input(inputs, k, own, memory);
     Watching watching(birth_now());
     auto recording = std::make_unique<Recording>(changes_of(own, watching));
@@ -168,6 +178,14 @@ class Jit::Capture {
       inputs_[k].is_written = watching.has_assigned(state_of(own[k]));
       if (watching.has_used(state_of(inputs[k]))) inputs_[k].outside = state_of(inputs[k]);
     }
+    // A tensor that is no memory could not be read again: the next call tries once more.
+    const bool is_whole = std::all_of(watching.read_.begin(), watching.read_.end(),
+                                      [](const auto& known) { return chain_of(known.second).has_value(); });
+    if (!is_whole) {
+      for (const auto& [state, before] : watching.read_) known_.push_back(state);
+      hand_back(watching, own, inputs);
+      return results;
+    }
     const auto stands_for = [&](const State& state) -> std::optional<std::size_t> {
       for (std::size_t k = 0; k < own.size(); ++k)
         if (state_of(own[k]) == state) return k;
@@ -179,6 +197,7 @@ class Jit::Capture {
     hand_back(watching, own, inputs);
     for (const Tensor& y : results) outputs_.push_back({recording->place_of(y.buffer()), y, y.shape()});
     recording_ = std::move(recording);
+    known_.clear();
     return results;
   }
 
@@ -196,23 +215,17 @@ class Jit::Capture {
     check(outputs, values, name);
     for (std::size_t k = 0; k < outputs.size(); ++k)
       if (outputs_[k].place) recording_->set_memory(*outputs_[k].place, outputs[k].buffer().data());
-    run(inputs);
     for (const Tensor& y : outputs) y.buffer().memory().note_write();
+    run(inputs);
   }
 
   /// Finds the current memory of all tensors that are read from outside, for the next replay. False if one of them has
   /// changed in more than its elements, so that the capture cannot be replayed.
   bool resolve() {
     for (Read& r : read_) {
-      if (r.state->node == r.seen) {
-        if (const std::uint64_t writes = writes_to(r.memory); writes != r.writes) {
-          r.writes = writes;
-          recording_->changed(r.place);
-        }
-        continue;
-      }
+      if (r.state->node == r.seen) continue;
       if (!find_again(r)) return false;
-      recording_->set_memory(r.place, r.at);
+      recording_->set_memory(r.place, r.at, r.memory);
       r.seen = r.state->node;
     }
     // Tensors that shared memory when they were captured have one place: they must still share memory.
@@ -237,7 +250,6 @@ class Jit::Capture {
     void* at;  ///< its current memory
     std::size_t bytes;
     const DeviceMemory* memory;  ///< kept alive by `seen`; null: memory of the graph, which never changes
-    std::uint64_t writes;        ///< writes_to(memory) when the last replay read it
   };
   struct Assigned {
     State state;  ///< null for an input
@@ -319,11 +331,10 @@ class Jit::Capture {
 
   void note_read(const State& state, const LazyOp& before, const Recording& recording) {
     const std::optional<Chain> chain = chain_of(before);
-    if (!chain) return;  // computed from other tensors, which are noted themselves
     const Buffer memory = buffer_of((*chain)[0]);
     const std::optional<std::size_t> place = recording.place_of(memory);
     if (!place) return;
-    read_.push_back({state, *chain, before, *place, memory.data(), memory.nbytes(), nullptr, 0});
+    read_.push_back({state, *chain, before, *place, memory.data(), memory.nbytes(), nullptr});
     look(read_.back(), (*chain)[0]);
   }
   /// @param input the input that the tensor stands for, if any
@@ -369,9 +380,7 @@ class Jit::Capture {
     const auto* const of_buffer = dynamic_cast<const BufferStorage*>(storage.get());
     r.at = buffer_of(leaf).data();
     r.memory = of_buffer != nullptr ? &of_buffer->buffer().memory() : nullptr;
-    r.writes = writes_to(r.memory);
   }
-  static std::uint64_t writes_to(const DeviceMemory* memory) { return memory != nullptr ? memory->writes() : 0; }
 
   /// Makes the next run read `inputs`; returns the values of their variables.
   Values take(std::span<const Tensor> inputs) {
@@ -442,6 +451,7 @@ class Jit::Capture {
   }
 
   std::vector<Input> inputs_;
+  std::vector<std::weak_ptr<TensorState>> known_;  ///< what calls read from outside, until one is captured
   std::unique_ptr<Recording> recording_;
   std::vector<Read> read_;
   std::vector<Written> written_;
@@ -495,8 +505,10 @@ std::vector<Tensor> Jit::run(std::span<const Tensor> inputs) {
   ++runs_;
   if (flags::CHECK_INDEX.get()) return first_run(function_, inputs);
   if (Capture* const known = find(inputs)) return known->capture(function_, inputs, name_);
-  std::vector<Tensor> results = first_run(function_, inputs);
+  std::vector<std::weak_ptr<TensorState>> read;
+  std::vector<Tensor> results = first_run(function_, inputs, &read);
   captures_.push_front(std::make_unique<Capture>(inputs));
+  captures_.front()->set_known(std::move(read));
   if (captures_.size() > most_captures_) captures_.pop_back();
   return results;
 }

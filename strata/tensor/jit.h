@@ -29,11 +29,11 @@
 // - everything else stays as in the captured call: numbers that C++ code computed or read with item(), the branches
 // taken, printed
 //   output (none in a replay), gradients left in grad().
-// A jit function that another one calls runs as a part of the other one, and is captured with it.
-// While the flag CHECK_INDEX is set nothing is captured or replayed: each call runs f, and its indices are checked.
-// Each result has memory of its own while somebody holds it; into() writes the results to memory of the caller. One
-// thread at a time calls a jit function; other threads wait. A function that calls itself would wait for itself: this
-// is an Error.
+// A jit function that another one calls runs as a part of the other one, and is captured with it; gradients flow
+// through it then. While the flag CHECK_INDEX is set nothing is captured or replayed: each call runs f, and its indices
+// are checked. Each result has memory of its own while somebody holds it; into() writes the results to memory of the
+// caller. One thread at a time calls a jit function; other threads wait. A function that calls itself would wait for
+// itself: this is an Error.
 #pragma once
 
 #include <array>

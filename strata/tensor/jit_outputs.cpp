@@ -9,7 +9,7 @@ namespace strata::jit_outputs {
 
 const LazyOp& memory_below(const LazyOp& node) {
   const LazyOp* at = &node;
-  while (is_movement(at->op()) || is_annotation(at->op())) at = &at->src()[0];
+  while (is_annotation(at->op()) || (is_movement(at->op()) && !is_realized(*at->node()))) at = &at->src()[0];
   return *at;
 }
 Bytes bytes_below(const LazyOp& node) {

@@ -16,7 +16,7 @@ struct Bytes {
   std::size_t size;
 };
 
-/// The first node below `node`, itself included, that is neither a movement op nor an annotation.
+/// The first node below `node`, itself included, that is neither an annotation nor a movement op without memory.
 const LazyOp& memory_below(const LazyOp& node);
 /// The memory of memory_below(node); {nullptr, 0} where that node is not realized.
 Bytes bytes_below(const LazyOp& node);

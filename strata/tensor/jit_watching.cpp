@@ -8,7 +8,9 @@ namespace strata::jit_watching {
 
 std::optional<Chain> chain_of(const LazyOp& node) {
   Chain out = {node};
-  while (is_movement(out.back().op()) || is_annotation(out.back().op())) out.push_back(LazyOp(out.back().src(0)));
+  // A movement that is realized has memory of its own.
+  while (is_annotation(out.back().op()) || (is_movement(out.back().op()) && !is_realized(*out.back().node())))
+    out.push_back(LazyOp(out.back().src(0)));
   if (!is_realized(*out.back().node())) return std::nullopt;
   std::reverse(out.begin(), out.end());
   return out;
@@ -50,7 +52,8 @@ bool is_memory_of(const LazyOp& node, const Buffer& memory) {
 
 Recording::Changes changes_of(std::span<const Tensor> inputs, const Watching& watching) {
   return [inputs, &watching](const Buffer& memory) {
-    return std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return is_memory_of(x.node(), memory); }) ||
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const Tensor& x) { return is_memory_of(TensorAccess::state(x)->node, memory); }) ||
            std::any_of(watching.assigned_.begin(), watching.assigned_.end(),
                        [&](const auto& known) { return is_memory_of(known.second, memory); });
   };

@@ -379,6 +379,9 @@ TEST(Heuristic, SymbolicSizesHaveTiles) {
   EXPECT_TRUE(has(opts(rows, {2}), " @1")) << opts(rows, {2});
   const char* across = "n: 1..64; a: f32[n,512]; w: f32[512,512]; b = a @ w.permute(1,0)";
   EXPECT_TRUE(has(opts(across, {}), "STAGE 1 2")) << opts(across, {});
+  const char* eights = "n: 1..50; x: f32[8*n,64]; w: f32[64,100]; y = x @ w";  // nothing is left over by 8 copies
+  EXPECT_TRUE(has(opts(eights, {}), "UPCAST 0 8")) << opts(eights, {});
+  EXPECT_TRUE(has(opts(eights, {2}), "PACK 1 ")) << opts(eights, {2});
   const char* columns = "n: 1..512; a: f32[64,512]; w: f32[512,n]; b = a @ w";
   EXPECT_TRUE(has(opts(columns, {}), "UPCAST 1 2") && has(opts(columns, {}), "UPCAST 0 8")) << opts(columns, {});
 }

@@ -319,6 +319,37 @@ TEST(JitInto, RefusesWhatItCannotWrite) {
 
 // --- one thread at a time ---
 
+// A tensor from outside that is changed between the first call and the second one, and not computed yet, is no constant
+// of the capture.
+TEST(Jit, SeesWhatWasChangedBeforeTheCapture) {
+  const std::vector<std::function<void(const Tensor&)>> changes = {
+      [](const Tensor& w) { Tensor(w).assign(w + 1); }, [](const Tensor& w) { Tensor(w).assign(w.flip(0) * 2); },
+      [](const Tensor& w) { Tensor(w).assign(Tensor::full({3}, 2.0).cast(dtypes::float32).to("INTERP")); }};
+  for (const auto& change : changes)
+    for (const int lazy_calls : {1, 2, 3}) {
+      const Tensor w = f32({1, 2, 3}), scale = Tensor(0.5F).to("INTERP");
+      auto f = jit([&](const Tensor& a) { return a * w * scale; });
+      for (int k = 0; k < 8; ++k) {
+        EXPECT_EQ(floats(f(f32({1, 1, 2}))), floats(f32({1, 1, 2}) * w * scale)) << k;
+        if (k < lazy_calls || k > 4) change(w);
+        if (k == 6) Tensor(scale).assign(scale * 2);
+      }
+      EXPECT_GT(f.jit()->replays(), 2U);
+    }
+}
+
+// A view that is realized has memory of its own, which other memory replaces.
+TEST(Jit, SeesWhatReplacesARealizedView) {
+  const Tensor w = f32({1, 2, 3, 4, 5, 6}, {2, 3}), first = w.t(), second = w.t();
+  first.realize();
+  auto f = jit([&](const Tensor& a) { return a + second; });
+  const Tensor x = f32({0, 0, 0, 0, 0, 0}, {3, 2});
+  for (int k = 0; k < 6; ++k) {
+    EXPECT_EQ(floats(f(x)), floats(second.contiguous())) << k;
+    if (k > 2) Tensor(second).assign(second * 2);
+  }
+}
+
 // What a function calls is a part of its capture, also where the called function has a capture of its own.
 TEST(Jit, FunctionsOfFunctions) {
   const Tensor total = f32({0});

@@ -10,6 +10,7 @@
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/recording.h"
 #include "strata/runtime/allocator.h"
+#include "strata/tensor/dlpack.h"
 #include "strata/tensor/interop.h"
 #include "strata/tensor/jit.h"
 #include "tests/tensor/arrays.h"
@@ -88,6 +89,44 @@ TEST_F(Kept, WhatIsWrittenToItsMemoryIsSeen) {
   EXPECT_EQ(values_of(f(x)), values_of(x.matmul(other * 2)));
   w.buffer().copy_from(other.buffer());
   EXPECT_EQ(values_of(f(x)), values_of(x.matmul(other)));
+}
+
+// The tensor is made in each call; a replay has the memory alone.
+TEST_F(Kept, WhatIsWrittenToABufferIsSeen) {
+  const Buffer buffer = w.buffer();
+  auto f = jit([&](const Tensor& a) { return a.matmul(Tensor::from_buffer(buffer, {70, 37})); });
+  for (int k = 0; k < 4; ++k) f(x);
+  EXPECT_TRUE(keeps(*f.jit()));
+  const Tensor other = whole_numbers({70, 37}, 5);
+  buffer.copy_from(other.buffer());
+  EXPECT_EQ(values_of(f(x)), values_of(x.matmul(other)));
+}
+
+TEST_F(Kept, MemoryThatDLPackExportsIsNotPackedFromThenOn) {
+  auto f = jit([&](const Tensor& a) { return a.matmul(w); });
+  for (int k = 0; k < 4; ++k) f(x);
+  EXPECT_TRUE(keeps(*f.jit()));
+  dlpack::ManagedTensor* const out = dlpack::exported(w, false);
+  for (int k = 0; k < 3; ++k) {
+    static_cast<float*>(out->dl_tensor.data)[k] += 1;  // the consumer
+    EXPECT_EQ(values_of(f(x)), values_of(x.matmul(w)));
+  }
+  out->deleter(out);
+}
+
+// Asking whether an argument's memory changes is no use of the argument.
+TEST_F(Kept, AnArgumentThatIsAlsoAssignedTo) {
+  const Tensor m = whole_numbers({70, 3}, 6);
+  auto f = jit([&](const Tensor& a) {
+    const Tensor y = a.t().matmul(m);
+    Tensor(w).assign(w * -1);
+    y.realize();
+    return y;
+  });
+  for (int k = 0; k < 4; ++k) {
+    const std::vector<double> expected = values_of(w.t().matmul(m));
+    EXPECT_EQ(values_of(f(w)), expected) << k;
+  }
 }
 
 TEST_F(Kept, ArgumentsAreNotPacked) {
