@@ -70,9 +70,12 @@ class Realizing {
   static std::vector<int> kept_slots(const ScheduleItem& item) {
     std::vector<int> out;
     if (listener == nullptr || !item.is_kernel() || reductions_of(item.ast) < ReductionKind::plain) return out;
-    for (std::size_t k = 0; k < item.inputs.size(); ++k)
-      if (const LazyOp& n = item.inputs[k]; is_realized(*n.node()) && listener->keeps(buffer_of(n)))
+    for (std::size_t k = 0; k < item.inputs.size(); ++k) {
+      if (!is_realized(*item.inputs[k].node())) continue;
+      const Buffer memory = buffer_of(item.inputs[k]);
+      if (!memory.memory().is_written_outside() && listener->keeps(memory))
         out.push_back(static_cast<int>(item.outputs.size() + k));
+    }
     return out;
   }
 

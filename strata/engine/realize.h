@@ -54,8 +54,8 @@ class RunListener {
   RunListener& operator=(const RunListener&) = delete;
 
   virtual void ran(RanKernel kernel) = 0;
-  /// Whether a kernel that reads `memory`, which was realized before, may pack its elements for later runs: they will
-  /// rarely change.
+  /// Whether a kernel that reads `memory`, which was realized before and is not written by others, may pack its
+  /// elements for later runs: they will rarely change.
   virtual bool keeps(const Buffer& memory) const;
   static RunListener* current();
 

@@ -26,8 +26,8 @@ class Recording::Listening final : public RunListener, public FeedListener {
   void ran(RanKernel kernel) override { to_.add(kernel); }
   bool keeps(const Buffer& memory) const override {
     const auto is_same = [&](const Fed& f) { return f.buffer.data() == memory.data(); };
-    return !memory.memory().is_written_outside() && !to_.wrote(memory) &&
-           std::none_of(fed.begin(), fed.end(), is_same) && !(to_.changes_ && to_.changes_(memory));
+    return !to_.wrote(memory) && std::none_of(fed.begin(), fed.end(), is_same) &&
+           !(to_.changes_ && to_.changes_(memory));
   }
 
  private:
@@ -93,6 +93,7 @@ std::size_t Recording::add_memory(const Buffer& buffer) {
   if (is_new) memory_.push_back(buffer.data());
   if (is_new) written_.push_back(false);
   if (is_new) outside_.push_back(buffer.memory().is_written_outside());
+  if (is_new) is_lent_.push_back(false);
   held_.push_back(buffer);
   return it->second;
 }
@@ -100,11 +101,15 @@ std::size_t Recording::add_memory(const Buffer& buffer) {
 void Recording::add(const RanKernel& ran) {
   constexpr double between = 0.002;  // seconds between two checks for interrupts
   unpolled_ += ran.kernel->estimated_seconds();
-  Launch launch{ran.kernel, {}, ran.kernel->arguments(ran.values), unpolled_ > between};
+  const std::vector<std::int64_t> values = ran.kernel->arguments(ran.values);
+  Launch launch{ran.kernel, {}, values, values, unpolled_ > between};
   if (launch.polls) unpolled_ = 0;
   for (const Buffer& b : ran.buffers) launch.places.push_back(add_memory(b));
   for (std::size_t k = 0; k < ran.outputs; ++k) written_[launch.places[k]] = true;
-  for (const Buffer& b : ran.kernel->temporaries(ran.values)) launch.places.push_back(add_memory(b));
+  for (const Buffer& b : ran.kernel->temporaries(ran.values)) {
+    launch.places.push_back(add_memory(b));
+    written_[launch.places.back()] = true;
+  }
   launches_.push_back(std::move(launch));
 }
 
@@ -166,11 +171,8 @@ std::int64_t Recording::traced_capture(TraceFile& trace) {
     for (const std::size_t place : launch.places) json.value(static_cast<std::int64_t>(place));
     json.end_array().end_object();
   }
-  json.end_array().key("places").begin_array();  // sizes in bytes
-  std::vector<std::int64_t> bytes(memory_.size());
-  for (const Buffer& b : held_)
-    if (const auto place = place_of(b)) bytes[*place] = std::max(bytes[*place], static_cast<std::int64_t>(b.nbytes()));
-  for (const std::int64_t n : bytes) json.value(n);
+  json.end_array().key("places").begin_array();
+  for (const std::int64_t n : bytes_of_places()) json.value(n);
   const TraceFile::Once once{"capture", json.end_array().end_object().take()};
   return trace.write_once(TraceTable::capture, key_, {&once, 1});
 }
@@ -183,13 +185,35 @@ void Recording::run(Launch& launch) {
   launch.is_packed = launch.keeps;
 }
 
-std::vector<RecordedTime> Recording::times(int repeats) {
+/// The sizes of the recorded memory, by place.
+std::vector<std::int64_t> Recording::bytes_of_places() const {
+  std::vector<std::int64_t> out(memory_.size());
+  for (const Buffer& b : held_)
+    if (const auto place = place_of(b)) out[*place] = std::max(out[*place], static_cast<std::int64_t>(b.nbytes()));
+  return out;
+}
+
+std::vector<RecordedTime> Recording::times(int repeats) const {
+  std::vector<void*> memory = memory_;
+  for (const Buffer& b : held_)
+    if (const auto place = place_of(b); place && (is_lent_[*place] || written_[*place])) memory[*place] = b.data();
+  const std::vector<std::int64_t> bytes = bytes_of_places();
+  std::vector<Buffer> scratch;
+  for (std::size_t place = 0; place < memory.size(); ++place) {
+    if (!written_[place]) continue;
+    scratch.push_back(Buffer::fromCPU(memory[place], bytes[place], dtypes::uint8));
+    memory[place] = scratch.back().data();
+  }
   std::vector<RecordedTime> out;
-  for (Launch& launch : launches_) {
+  for (const Launch& launch : launches_) {
+    std::vector<void*> arguments;
+    for (const std::size_t place : launch.places) arguments.push_back(memory[place]);
+    std::vector<std::int64_t> values = launch.recorded_values;
+    if (launch.keeps) launch.kernel->replay(arguments, values);  // packs
     double best = std::numeric_limits<double>::infinity();
     for (int k = 0; k < repeats; ++k) {
       const auto begin = std::chrono::steady_clock::now();
-      run(launch);
+      launch.keeps ? launch.kernel->replay_rest(arguments, values) : launch.kernel->replay(arguments, values);
       best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     }
     out.push_back({launch.kernel, best});

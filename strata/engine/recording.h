@@ -51,19 +51,27 @@ class Recording {
   /// Whether a kernel of the recording writes the memory.
   bool wrote(const Buffer& buffer) const;
   /// Sets the memory of a place for later replays; `owner` notes the writes to it. @pre it is as large as the recorded
-  /// memory; both live until the last replay. Without an owner each replay is preceded by set_memory(), or nobody
-  /// writes the memory
+  /// memory, and lives with its owner until the next call for the place. Without an owner it lives until the end of the
+  /// next replay, and each replay is preceded by a call for the place, or nobody writes the memory
   void set_memory(std::size_t place, void* memory, const DeviceMemory* owner = nullptr) {
     memory_[place] = memory;
-    for (PackedPlace& p : packed_)
-      if (p.place == place) p = {place, owner, writes_to(owner), std::move(p.launches)}, changed(p);
+    is_lent_[place] = owner == nullptr;
+    for (PackedPlace& p : packed_) {
+      if (p.place != place) continue;
+      p.memory = owner;
+      p.writes = writes_to(owner);
+      changed(p);
+    }
   }
   void* memory(std::size_t place) const { return memory_[place]; }
   /// Sets the value of a variable for later replays, in every kernel that has the variable. @pre within its bounds
   void set_value(const std::string& name, std::int64_t value);
 
-  /// Runs each kernel `repeats` times on the current memory. Returns the fastest time of each, longest first.
-  std::vector<RecordedTime> times(int repeats);
+  /// Runs each kernel `repeats` times with the values of the recorded run, and returns the fastest time of each,
+  /// longest first; a kernel whose packed elements are kept without the packing. Memory without an owner may be gone:
+  /// the recorded memory of its place is read. What kernels write goes to memory that is freed afterwards: neither
+  /// results nor later replays change. @throws Error (budget) as Buffer::allocate()
+  std::vector<RecordedTime> times(int repeats) const;
   /// Fills the fed memory, and runs all kernels in order. @pre stop() was called, and no other thread replays
   /// @throws what an InterruptCheck of this thread throws (base/interrupt.h); kernels before it have run then
   void replay();
@@ -74,7 +82,7 @@ class Recording {
   struct Launch {
     std::shared_ptr<const CompiledKernel> kernel;
     std::vector<std::size_t> places;  // by slot, temporaries among them
-    std::vector<std::int64_t> values;
+    std::vector<std::int64_t> values, recorded_values;
     bool polls;              // whether replay() checks for interrupts before it: about every 2 ms of estimated time
     bool keeps = false;      // whether the results of the kernels that run first serve later replays
     bool is_packed = false;  // whether the temporaries have these results
@@ -96,6 +104,7 @@ class Recording {
     for (const std::size_t k : p.launches) launches_[k].is_packed = false;
   }
   void look_for_changes();
+  std::vector<std::int64_t> bytes_of_places() const;
   std::size_t add_memory(const Buffer& buffer);
 
   Changes changes_;
@@ -106,9 +115,10 @@ class Recording {
   std::vector<Buffer> held_;  // keeps the memory alive
   // By place: the memory of replays. By the address of recorded memory: its place.
   std::vector<void*> memory_;
+  std::vector<bool> is_lent_;  // by place: set_memory() named no owner
   std::vector<PackedPlace> packed_;
   std::unordered_map<const void*, std::size_t> place_;
-  std::vector<bool> written_;     // by place: whether a kernel writes it
+  std::vector<bool> written_;     // by place: whether a kernel writes it, or a kernel that runs first
   std::vector<bool> outside_;     // by place: DeviceMemory::is_written_outside()
   std::vector<void*> arguments_;  // of the current launch; a member, to allocate nothing
   std::string name_;

@@ -89,8 +89,8 @@ class Jit {
   std::size_t runs() const { return runs_; }
   /// How many calls were replays.
   std::size_t replays() const { return replays_; }
-  /// Measures the kernels of the most recently used capture, slowest first; empty where that is not captured yet.
-  /// NOTE: runs the kernels, on the memory of the last call.
+  /// Measures the kernels of the most recently used capture, slowest first; empty where that is not captured yet. The
+  /// kernels run with the arguments of the captured call (Recording::times()).
   std::vector<RecordedTime> times(int repeats);
 
  private:

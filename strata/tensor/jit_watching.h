@@ -77,7 +77,7 @@ class FirstRun final : public RunListener {
   void ran(RanKernel kernel) override {
     if (outer() != nullptr) outer()->ran(std::move(kernel));
   }
-  bool keeps(const Buffer& memory) const override { return !memory.memory().is_written_outside() && !changes_(memory); }
+  bool keeps(const Buffer& memory) const override { return !changes_(memory); }
 
  private:
   Recording::Changes changes_;

@@ -319,6 +319,31 @@ TEST(JitInto, RefusesWhatItCannotWrite) {
 
 // --- one thread at a time ---
 
+// The memory of a call's arguments and outputs may be gone when its kernels are measured; results and states stay.
+TEST(Jit, TimesRunOnMemoryThatIsThere) {
+  const Tensor state = f32({1}), weight = f32({3});
+  auto f = jit([&](const Tensor& a) {
+    Tensor(state).assign(state + 1);
+    return a * weight + state;
+  });
+  std::vector<Tensor> results;
+  for (float k = 0; k < 4; ++k) results.push_back(f(f32({k})));
+  Tensor(weight).assign(f32({5}));
+  results.push_back(f(f32({4})));
+  for (int k = 0; k < 2; ++k) {  // memory of vectors: what reads it later reads freed memory
+    const Tensor out = Tensor::from(Floats{0}, {1}).to("INTERP").realize(),
+                 a = Tensor::from(Floats{1}, {1}).to("INTERP");
+    f.into(out, a);
+  }
+  const std::vector<RecordedTime> times = f.jit()->times(2);
+  EXPECT_GE(times.size(), 2U);
+  for (const RecordedTime& t : times) EXPECT_GT(t.seconds, 0);
+  for (float k = 0; k < 5; ++k)
+    EXPECT_EQ(floats(results[static_cast<std::size_t>(k)]), (Floats{k < 4 ? k * 3 + k + 2 : 26})) << k;
+  EXPECT_EQ(floats(state), (Floats{8}));
+  EXPECT_EQ(floats(f(f32({2}))), (Floats{19}));
+}
+
 // A tensor from outside that is changed between the first call and the second one, and not computed yet, is no constant
 // of the capture.
 TEST(Jit, SeesWhatWasChangedBeforeTheCapture) {

@@ -28,19 +28,12 @@ testing::AssertionResult keeps(Jit& function) {
   return testing::AssertionFailure() << function.runs() << " runs, " << function.replays() << " replays of" << kernels;
 }
 
-/// Devices on which the heuristic packs: with vectors of several lanes.
-const Device* packing_device() {
-  for (const char* name : {"LLVM", "CLANG"})
-    if (Device::get(name).missing().empty()) return &Device::get(name);
-  return nullptr;
-}
+/// INTERP's target has no reassociation, without which nothing is packed; what the functions give is tested all the
+/// same.
+bool packs_here() { return Device::default_device().target().reassociate; }
 
 class Kept : public testing::Test {
  protected:
-  void SetUp() override {
-    if (packing_device() == nullptr) GTEST_SKIP() << "neither LLVM nor CLANG is here";
-  }
-
   const Tensor x = whole_numbers({5, 70}, 1);
   const Tensor w = whole_numbers({70, 37}, 2);
 };
@@ -49,10 +42,10 @@ TEST_F(Kept, WeightsArePackedOnce) {
   auto f = jit([&](const Tensor& a) { return a.matmul(w); });
   const std::vector<double> expected = values_of(x.matmul(w));
   for (int k = 0; k < 4; ++k) EXPECT_EQ(values_of(f(x)), expected);
-  EXPECT_TRUE(keeps(*f.jit()));
+  if (packs_here()) EXPECT_TRUE(keeps(*f.jit()));
   // Nobody may write through as() without a note: that the element is not seen shows that nothing is packed again.
   w.buffer().as<float>()[0] += 1;
-  EXPECT_EQ(values_of(f(x)), expected);
+  if (packs_here()) EXPECT_EQ(values_of(f(x)), expected);
   w.buffer().memory().note_write();
   EXPECT_EQ(values_of(f(x)), values_of(x.matmul(w)));
   EXPECT_NE(values_of(f(x)), expected);
@@ -78,7 +71,7 @@ TEST_F(Kept, WhatAnotherFunctionAssignsIsSeen) {
     EXPECT_EQ(values_of(f(x)), values_of(x.matmul(w))) << k;
     if (k % 3 != 0) step(Tensor::from({static_cast<float>(k % 2)}));
   }
-  EXPECT_TRUE(keeps(*f.jit()));
+  if (packs_here()) EXPECT_TRUE(keeps(*f.jit()));
 }
 
 TEST_F(Kept, WhatIsWrittenToItsMemoryIsSeen) {
@@ -96,7 +89,7 @@ TEST_F(Kept, WhatIsWrittenToABufferIsSeen) {
   const Buffer buffer = w.buffer();
   auto f = jit([&](const Tensor& a) { return a.matmul(Tensor::from_buffer(buffer, {70, 37})); });
   for (int k = 0; k < 4; ++k) f(x);
-  EXPECT_TRUE(keeps(*f.jit()));
+  if (packs_here()) EXPECT_TRUE(keeps(*f.jit()));
   const Tensor other = whole_numbers({70, 37}, 5);
   buffer.copy_from(other.buffer());
   EXPECT_EQ(values_of(f(x)), values_of(x.matmul(other)));
@@ -105,7 +98,7 @@ TEST_F(Kept, WhatIsWrittenToABufferIsSeen) {
 TEST_F(Kept, MemoryThatDLPackExportsIsNotPackedFromThenOn) {
   auto f = jit([&](const Tensor& a) { return a.matmul(w); });
   for (int k = 0; k < 4; ++k) f(x);
-  EXPECT_TRUE(keeps(*f.jit()));
+  if (packs_here()) EXPECT_TRUE(keeps(*f.jit()));
   dlpack::ManagedTensor* const out = dlpack::exported(w, false);
   for (int k = 0; k < 3; ++k) {
     static_cast<float*>(out->dl_tensor.data)[k] += 1;  // the consumer
@@ -150,7 +143,7 @@ TEST_F(Kept, MemoryThatOthersMayWriteIsNotPacked) {
   const Tensor constant = Tensor::from_blob(storage.data(), {70, 37}, {.constant = true});
   auto g = jit([&](const Tensor& a) { return a.matmul(constant); });
   for (int k = 0; k < 3; ++k) g(x);
-  EXPECT_TRUE(keeps(*g.jit()));
+  if (packs_here()) EXPECT_TRUE(keeps(*g.jit()));
 }
 
 // A step that trains the weights: they are packed in vain, and nothing is packed.
@@ -173,7 +166,7 @@ TEST_F(Kept, TheCaptureUsesTheKernelsOfTheFirstCall) {
   const auto before = KernelCache::instance().statistics().misses;
   f(x);
   EXPECT_LE(KernelCache::instance().statistics().misses, before + 1);  // the copy of the result
-  EXPECT_TRUE(keeps(*f.jit()));
+  if (packs_here()) EXPECT_TRUE(keeps(*f.jit()));
 }
 
 TEST_F(Kept, PackedCopiesAreMemoryOfTheFunction) {
@@ -183,7 +176,7 @@ TEST_F(Kept, PackedCopiesAreMemoryOfTheFunction) {
   {
     auto f = jit([&](const Tensor& a) { return a.matmul(large); });
     for (int k = 0; k < 3; ++k) f(row);
-    EXPECT_GE(held(), before + large.buffer().nbytes());
+    if (packs_here()) EXPECT_GE(held(), before + large.buffer().nbytes());
   }
   EXPECT_LT(held(), before + large.buffer().nbytes());
 }
@@ -215,7 +208,7 @@ TEST_F(Kept, EveryKindOfWeight) {
             detail::message("conv ", groups, " ", step, " ", size),
             [&](const Tensor& v) { return conv2d(v, weights, {}, options).relu(); }, image);
       }
-  EXPECT_GT(kept, 20U);
+  if (packs_here()) EXPECT_GT(kept, 20U);
 }
 
 }  // namespace
