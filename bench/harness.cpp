@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <thread>
 
@@ -133,6 +134,16 @@ std::string format_ratio(double ratio) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f", ratio);
   return text;
+}
+
+int run_bench(const char* name, const char* plugins, const std::function<int()>& body) {
+  try {
+    if (plugins != nullptr) setenv("STRATA_PLUGIN_DIR", plugins, 0);
+    return body();
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s: %s\n", name, e.what());
+    return 2;
+  }
 }
 
 }  // namespace strata::bench

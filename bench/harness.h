@@ -62,6 +62,11 @@ std::vector<Timing> measure(const std::vector<Row>& rows, const Budget& budget =
 /// Median over the turns of a/b within one turn. @pre both come from one call of `measure`
 double paired_ratio(const Timing& a, const Timing& b);
 
+/// What main() of the bench `name` returns: the result of `body`, or 2 after printing an exception. `plugins`: the
+/// folder of the LLVM device's other half in this build, where STRATA_PLUGIN_DIR names none; null for a bench without
+/// kernels.
+int run_bench(const char* name, const char* plugins, const std::function<int()>& body);
+
 /// Seconds of the steady clock.
 double now();
 

@@ -292,12 +292,6 @@ int run(const Options& options) {
 }  // namespace strata::bench
 
 int main(int argc, char** argv) {
-  try {
-    // The folder of the LLVM device's other half, in this build.
-    setenv("STRATA_PLUGIN_DIR", STRATA_BENCH_PLUGIN_DIR, 0);
-    return strata::bench::run(strata::bench::read_options(argc, argv));
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "bench_kernels: %s\n", e.what());
-    return 2;
-  }
+  return strata::bench::run_bench("bench_kernels", STRATA_BENCH_PLUGIN_DIR,
+                                  [&] { return strata::bench::run(strata::bench::read_options(argc, argv)); });
 }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <stdexcept>
@@ -127,12 +126,6 @@ double nanoseconds_of(const std::function<void()>& f) {
 }  // namespace strata::bench
 
 int main(int argc, char** argv) {
-  try {
-    // The folder of the LLVM device's other half, in this build; programs that are started here inherit it.
-    setenv("STRATA_PLUGIN_DIR", STRATA_BENCH_PLUGIN_DIR, 0);
-    return strata::bench::run(argc, argv);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "bench_latency: %s\n", e.what());
-    return 2;
-  }
+  return strata::bench::run_bench("bench_latency", STRATA_BENCH_PLUGIN_DIR,
+                                  [&] { return strata::bench::run(argc, argv); });
 }

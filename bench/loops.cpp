@@ -183,11 +183,8 @@ void run() {
 }  // namespace strata::bench
 
 int main() {
-  try {
+  return strata::bench::run_bench("bench_loops", nullptr, [&] {
     strata::bench::run();
     return 0;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "bench_loops: %s\n", e.what());
-    return 2;
-  }
+  });
 }

@@ -58,11 +58,8 @@ void print_goals(const std::string& title, const std::vector<Goal>& goals) {
 }  // namespace strata::bench
 
 int main(int argc, char** argv) {
-  try {
+  return strata::bench::run_bench("bench_micro", nullptr, [&] {
     strata::bench::run(argc, argv);
     return 0;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "bench_micro: %s\n", e.what());
-    return 2;
-  }
+  });
 }

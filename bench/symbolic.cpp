@@ -141,10 +141,5 @@ int run(int argc, char** argv) {
 }  // namespace strata::bench
 
 int main(int argc, char** argv) {
-  try {
-    return strata::bench::run(argc, argv);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "bench_symbolic: %s\n", e.what());
-    return 2;
-  }
+  return strata::bench::run_bench("bench_symbolic", nullptr, [&] { return strata::bench::run(argc, argv); });
 }

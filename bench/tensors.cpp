@@ -2,7 +2,6 @@
 //
 //   bench_tensors
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <vector>
 
@@ -61,11 +60,5 @@ int run() {
 }  // namespace strata::bench
 
 int main() {
-  try {
-    setenv("STRATA_PLUGIN_DIR", STRATA_BENCH_PLUGIN_DIR, 0);
-    return strata::bench::run();
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "bench_tensors: %s\n", e.what());
-    return 2;
-  }
+  return strata::bench::run_bench("bench_tensors", STRATA_BENCH_PLUGIN_DIR, [&] { return strata::bench::run(); });
 }
