@@ -332,17 +332,12 @@ class Choice {
     const auto rows = static_cast<std::size_t>(other);
     const std::int64_t n = is_known(rows) ? fitting(size(rows), left) : std::min(left, kCopiesOfUnknown);
     if (n < size(rows)) stage_rows(axis, rows);
-    if (n > 1) copy_axis(rows, n);
+    if (n > 1)
+      for (const Opt& opt : copy_opts(axes_.axes()[rows], rows, main_[rows], n)) {
+        axes_.apply(opt);
+        opts_.push_back(opt);
+      }
     if (axes_.groups().size() == 1) unroll_windows(body * n);
-  }
-
-  /// Copies of an output axis. Of an axis of symbolic size, what they leave over is copied half as often.
-  void copy_axis(std::size_t axis, std::int64_t copies) {
-    add(Opt::Kind::UPCAST, axis, copies);
-    if (copies < 4 || is_known(axis) || axes_.axes()[axis].segments.size() == main_[axis] + 1) return;
-    const Opt rest{Opt::Kind::UPCAST, axis, copies / 2, main_[axis] + 1, {}};
-    axes_.apply(rest);
-    opts_.push_back(rest);
   }
 
   /// Packs the loads of a convolution (packed_windows.h). False where that does not pay.

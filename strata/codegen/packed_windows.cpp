@@ -421,10 +421,6 @@ class Packing {
     return out;
   }
 
-  /// True iff nothing is left over by copies of an axis.
-  static bool is_multiple(const Int& size, std::int64_t copies) {
-    return size - Int(size.expr() / copies) * Int(copies) == Int(0);
-  }
   /// Whether the last tile along the lanes has only the vectors that are left: no scratch memory is filled once more
   /// for it.
   bool has_short_tile(const Plan& plan) const {
@@ -441,10 +437,8 @@ class Packing {
     out.push_back({Opt::Kind::LANES, lane_axis, lanes_, 0, {}});
     if (plan.tile.vectors > 1) out.push_back({Opt::Kind::UPCAST, lane_axis, plan.tile.vectors, 0, {}});
     if (plan.blocks > 1) out.push_back({Opt::Kind::SPLIT, lane_axis, plan.blocks, 0, {}});
-    if (plan.tile.copies > 1) out.push_back({Opt::Kind::UPCAST, copy_axis, plan.tile.copies, 0, {}});
-    // What the copies of a symbolic size leave over is copied half as often.
-    if (plan.tile.copies > 3 && !is_known(copy_axis) && !is_multiple(axes_.axes()[copy_axis].size, plan.tile.copies))
-      out.push_back({Opt::Kind::UPCAST, copy_axis, plan.tile.copies / 2, 1, {}});
+    if (plan.tile.copies > 1)
+      for (Opt& opt : copy_opts(axes_.axes()[copy_axis], copy_axis, 0, plan.tile.copies)) out.push_back(std::move(opt));
     if (plan.order != axes_.order()) out.push_back({Opt::Kind::REORDER, 0, 0, 0, plan.order});
     std::vector<int> staged;  // a buffer with several loads is staged once, for all of them
     const auto stage = [&](std::size_t axis, std::size_t load) {
@@ -496,6 +490,15 @@ std::vector<AxisStride> strides_of(const Access& a, std::span<const std::pair<Va
     if (same(moved, Expr(0)) && !is_guarded) continue;  // the axis may have other counters, in other nests
     out[axis] = {moved.is_constant(), moved.is_constant() ? moved.value() : 0, is_guarded};
   }
+  return out;
+}
+
+std::vector<Opt> copy_opts(const LoopAxis& axis, std::size_t number, std::size_t segment, std::int64_t copies) {
+  std::vector<Opt> out = {{Opt::Kind::UPCAST, number, copies, segment, {}}};
+  const Int size = axis.segments[segment].size();
+  if (size.is_number() || copies < 4) return out;
+  if (size - Int(size.expr() / copies) * Int(copies) == Int(0)) return out;  // nothing is left over
+  out.push_back({Opt::Kind::UPCAST, number, copies / 2, segment + 1, {}});
   return out;
 }
 

@@ -25,6 +25,10 @@ struct AxisStride {
 std::vector<AxisStride> strides_of(const Access& a, std::span<const std::pair<Variable, std::size_t>> counters,
                                    std::size_t axes);
 
+/// The Opts for so many copies of output axis `number`, in `segment`, which is one loop. What they leave over of a
+/// symbolic size is copied half as often.
+std::vector<Opt> copy_opts(const LoopAxis& axis, std::size_t number, std::size_t segment, std::int64_t copies);
+
 /// A kernel of which packed_windows() asks.
 struct PackedKernel {
   const LazyOp& kernel;
