@@ -193,7 +193,7 @@ std::vector<std::int64_t> Recording::bytes_of_places() const {
   return out;
 }
 
-std::vector<RecordedTime> Recording::times(int repeats) const {
+std::vector<RecordedTime> Recording::times(int repeats) {
   std::vector<void*> memory = memory_;
   for (const Buffer& b : held_)
     if (const auto place = place_of(b); place && (is_lent_[*place] || written_[*place])) memory[*place] = b.data();

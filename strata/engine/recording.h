@@ -71,7 +71,7 @@ class Recording {
   /// longest first; a kernel whose packed elements are kept without the packing. Memory without an owner may be gone:
   /// the recorded memory of its place is read. What kernels write goes to memory that is freed afterwards: neither
   /// results nor later replays change. @throws Error (budget) as Buffer::allocate()
-  std::vector<RecordedTime> times(int repeats) const;
+  std::vector<RecordedTime> times(int repeats);
   /// Fills the fed memory, and runs all kernels in order. @pre stop() was called, and no other thread replays
   /// @throws what an InterruptCheck of this thread throws (base/interrupt.h); kernels before it have run then
   void replay();
