@@ -55,8 +55,12 @@ std::vector<ContractionCase> cases() {
       product(detail::message(n, "^3, ", with), {1, n, n, n, across});
     product("32 times 64^3, " + with, {32, 64, 64, 64, across});
     product("17x33x29, " + with, {1, 17, 33, 29, across});
-    for (const auto& [element, word] : {std::pair(Element::bf16, "bf16"), {Element::int8, "int8"}})
+    for (const auto& [element, word] : {std::pair(Element::bf16, "bf16"), {Element::int8, "int8"}}) {
       product(detail::message("512^3 ", word, ", ", with), {1, 512, 512, 512, across, element});
+      product(detail::message("100x250x330 ", word, ", ", with), {1, 100, 330, 250, across, element});
+      for (const std::int64_t rows : {1, 4, 32})
+        product(detail::message(rows, " x 4096^2 ", word, ", ", with), {1, rows, 4096, 4096, across, element});
+    }
   }
   for (const std::int64_t batch : {1, 8}) {
     const std::string b = "b" + std::to_string(batch) + " ";

@@ -41,6 +41,9 @@ class Menu {
     out_.push_back({Opt::Kind::MERGE, a, 0, 0, {}});
     if (axis.group >= 0)
       for (const std::int64_t n : {4, 16}) out_.push_back({Opt::Kind::SPLITREDUCE, a, n, 0, {}});
+    for (std::size_t slot = 0; slot < kernel_.buffers.size() && axis.group >= 0; ++slot)
+      if (const BufferUse& use = kernel_.buffers[slot]; use.read && use.dtype.bits() == 8 && !use.dtype.is_bool())
+        out_.push_back({Opt::Kind::DOT, a, static_cast<std::int64_t>(slot), 0, {}});
     for (std::size_t slot = 0; slot < kernel_.buffers.size() && axis.group < 0; ++slot) {
       if (!kernel_.buffers[slot].read) continue;
       out_.push_back({Opt::Kind::STAGE, a, static_cast<std::int64_t>(slot), 0, {}});
@@ -71,7 +74,7 @@ class Menu {
 };
 
 std::string refusal_of(const KernelQuestion& question, const KernelAnswer& answer, const Opt& opt) {
-  const bool first = opt.kind == Opt::Kind::SPLITREDUCE || opt.kind == Opt::Kind::PACK;
+  const bool first = makes_kernels(opt.kind);
   try {
     if (!first) KernelAxes(*answer.record.axes).apply(opt);  // most refusals, without compiling
     std::vector<Opt> opts = answer.kernel.opts;

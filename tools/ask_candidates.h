@@ -16,7 +16,7 @@ struct OptCandidate {
 };
 
 /// Candidates for each axis and each buffer of the kernel. Each is tried by compiling the kernel with the candidate
-/// appended to its Opts, or prepended if it is a SPLITREDUCE or PACK.
+/// appended to its Opts, or prepended if it makes kernels that run first.
 /// @throws Error (budget) if the compilations exceed the request's budget
 std::vector<OptCandidate> ask_candidates(const KernelQuestion& question, const KernelAnswer& answer);
 

@@ -208,7 +208,7 @@ void write_kernel(JsonWriter& json, const KernelTold& told) {
   write_buffers(json, told);
   json.key("opts").begin_array();
   for (const Opt& opt : k.opts) json.value(opt.text());
-  json.end_array().key("first").begin_array();  // the kernels that run before it, by SPLITREDUCE or PACK
+  json.end_array().key("first").begin_array();  // the kernels that run before it, by SPLITREDUCE, PACK or DOT
   for (std::size_t b = 0; b < k.before.size(); ++b) {
     const Kernel& first = *k.before[b];
     json.begin_object().member("name", first.name).member("opts", opts_text(first));

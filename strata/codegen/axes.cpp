@@ -12,8 +12,9 @@ namespace strata {
 
 namespace {
 
-constexpr std::string_view kOptNames[] = {"SPLIT", "UPCAST", "UNROLL", "LANES",       "PARALLEL", "REORDER", "CUT",
-                                          "STAGE", "PADTO",  "MERGE",  "SPLITREDUCE", "PACK",     "STREAM",  "GUARD"};
+constexpr std::string_view kOptNames[] = {"SPLIT",       "UPCAST", "UNROLL", "LANES",  "PARALLEL",
+                                          "REORDER",     "CUT",    "STAGE",  "PADTO",  "MERGE",
+                                          "SPLITREDUCE", "PACK",   "DOT",    "STREAM", "GUARD"};
 
 constexpr std::int64_t kMostAmount = std::int64_t{1} << 30;
 constexpr std::int64_t kMostCopies = 1024;  // unrolled copies of a loop body
@@ -182,6 +183,10 @@ void KernelAxes::apply(const Opt& opt) {
       throw Error(
           ErrorKind::domain,
           detail::message("[", opt.text(), "] splits the kernel into two kernels: it must come before all other Opts"));
+    case Opt::Kind::DOT:
+      throw Error(ErrorKind::domain, detail::message("[", opt.text(),
+                                                     "] has kernels of its own: it must come first, and "
+                                                     "not with a SPLITREDUCE"));
     case Opt::Kind::PACK:
       throw Error(ErrorKind::domain, detail::message("[", opt.text(),
                                                      "] has a kernel of its own: it must come before "

@@ -103,9 +103,11 @@ struct Opt {
             ///< axes decrease by 1
     SPLITREDUCE,  ///< axis, n: splits a reduction into n partial reductions for threads (split_reduce.h): two kernels
                   ///< of one. First in a list; KernelAxes::apply() refuses it
-    PACK,    ///< axis, n, buffer: copies the elements that are loaded from the buffer to memory of their own, in blocks
-             ///< of n along the output axis (pack.h): two kernels of one. In front of all others in a list;
-             ///< KernelAxes::apply() refuses it
+    PACK,  ///< axis, n, buffer: copies the elements that are loaded from the buffer to memory of their own, in blocks
+           ///< of n along the output axis (pack.h): two kernels of one. In front of all others in a list;
+           ///< KernelAxes::apply() refuses it
+    DOT,   ///< reduce axis, buffer: adds up products of bytes four at a time, on words that kernels of their own make;
+           ///< the buffer is that of the weights (dot.h). First in a list; KernelAxes::apply() refuses it
     STREAM,  ///< buffer: vector stores to the buffer bypass the caches, which keep the data that is read
     GUARD,   ///< buffer: accesses that are not proven to be in bounds get a condition; loads give 0 where it is false
   };
@@ -120,6 +122,10 @@ struct Opt {
   bool operator==(const Opt&) const = default;
 };
 std::string_view to_string(Opt::Kind kind);
+/// Whether an Opt of this kind makes kernels that run first. Such Opts are in front of all others in a list.
+constexpr bool makes_kernels(Opt::Kind kind) {
+  return kind == Opt::Kind::SPLITREDUCE || kind == Opt::Kind::PACK || kind == Opt::Kind::DOT;
+}
 /// Parses Opts separated by commas, e.g. "LANES 0 8, PARALLEL 0". KernelAxes::apply() checks whether they are legal.
 /// @throws Error (parse) with the column
 std::vector<Opt> parse_opts(std::string_view text);

@@ -25,6 +25,12 @@ UOp binary(UOpGraph& graph, std::span<const UOp> v, const OpSet& native) {
   return F(FormulaValue(to, v[0]), FormulaValue(to, v[1])).uop();
 }
 
+template <FormulaValue (*F)(FormulaValue, FormulaValue, FormulaValue)>
+UOp ternary(UOpGraph& graph, std::span<const UOp> v, const OpSet& native) {
+  const Writer to{graph, native};
+  return F(FormulaValue(to, v[0]), FormulaValue(to, v[1]), FormulaValue(to, v[2])).uop();
+}
+
 /// `op` computed in f32, and rounded to the 16-bit dtype of the operands.
 template <Ops op>
 UOp through_f32(UOpGraph& graph, std::span<const UOp> v, const OpSet& native) {
@@ -55,6 +61,7 @@ constexpr Decomposition kDecompositions[] = {
   {Ops::FLOORMOD, "MOD into the divisor's sign",     kIntegers, 0,    binary<floormod_formula>},
   {Ops::SHL,      "count cut to the width",          kIntegers, 0,    binary<shl_formula>},
   {Ops::SHR,      "count cut to the width",          kIntegers, 0,    binary<shr_formula>},
+  {Ops::DOT4,     "byte by byte",                    "i32",     0,    ternary<dot4_formula>},
   {Ops::RECIP,    "1 / a",                           kFloats,   0,    unary<reciprocal>},
   {Ops::EXP2,     "2^n * polynomial",                "f32",     1.1,  unary<exp2_formula>},
   {Ops::EXP2,     "2^n * polynomial",                "f64",     1.1,  unary<exp2_formula>},

@@ -1,7 +1,9 @@
-// heuristic_opts(): whether a reduction is split, for threads or so that its loads can be packed.
+// heuristic_opts(): whether a reduction is of dot products of the target, or split, for threads or so that its loads
+// can be packed.
 
 #include <algorithm>
 
+#include "strata/codegen/dot.h"
 #include "strata/codegen/heuristic.h"
 #include "strata/codegen/split_reduce.h"
 
@@ -20,9 +22,19 @@ std::vector<Opt> with_split(const LazyOp& kernel, const Opt& split, const Target
   return out;
 }
 
+std::vector<Opt> with_dot(const LazyOp& kernel, const Opt& dot, const Target& target, std::span<const int> kept) {
+  const DotKernels kernels = dot_products(kernel, dot, target);
+  std::vector<int> words;
+  if (std::find(kept.begin(), kept.end(), static_cast<int>(dot.amount)) != kept.end()) words = {kernels.words};
+  std::vector<Opt> out = loop_opts(kernels.rest, target, words);
+  out.insert(out.begin(), dot);
+  return out;
+}
+
 }  // namespace
 
 std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target, std::span<const int> kept) {
+  if (const std::optional<Opt> dot = worthwhile_dot(kernel, target, kept)) return with_dot(kernel, *dot, target, kept);
   if (const std::optional<Opt> split = worthwhile_split(kernel, target)) return with_split(kernel, *split, target);
   std::vector<Opt> whole = loop_opts(kernel, target, kept);
   if (packs(whole)) return whole;

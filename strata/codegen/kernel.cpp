@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "strata/base/interrupt.h"
+#include "strata/codegen/dot.h"
 #include "strata/codegen/heuristic.h"
 #include "strata/codegen/instances.h"
 #include "strata/codegen/linearize.h"
@@ -61,8 +62,16 @@ class Parts {
   Parts(Kernel& kernel, const Target& target, KernelRecord* record)
       : kernel_(kernel), target_(target), record_(record) {}
 
-  /// Applies the SPLITREDUCE, or the PACKs, at the front of `opts` and removes them.
+  /// Applies the SPLITREDUCE, or the DOT and the PACKs, at the front of `opts` and removes them.
   LazyOp split(LazyOp ast, std::vector<Opt>& opts) {
+    if (opts[0].kind == Opt::Kind::DOT) {
+      DotKernels dot = dot_products(ast, opts[0], target_);
+      opts.erase(opts.begin());
+      for (const LazyOp& first : dot.of_weights) add_first(first);
+      add_first(dot.of_values);
+      kernel_.temporaries = std::move(dot.temporaries);
+      ast = dot.rest;
+    }
     while (!opts.empty() && opts[0].kind == Opt::Kind::PACK) {
       const PackedKernels packed = pack_buffer(ast, opts[0], target_);
       opts.erase(opts.begin());
@@ -114,6 +123,15 @@ class Positions {
   std::vector<UOp> step_;  // the mapping of the last pass
 };
 
+/// The use of a temporary by the kernel, or, where only kernels that run first use it, by the first of them.
+BufferUse use_of(int slot, const Lowered& kernel, std::span<const std::shared_ptr<const Kernel>> before) {
+  const auto at = static_cast<std::size_t>(slot);
+  if (at < kernel.buffers.size() && !kernel.buffers[at].dtype.is_none()) return kernel.buffers[at];
+  for (const auto& first : before)
+    if (at < first->buffers.size() && !first->buffers[at].dtype.is_none()) return first->buffers[at];
+  throw InternalError(detail::message("[compile_kernel] no kernel uses temporary ", slot));
+}
+
 void fill_record(KernelRecord& record, Lowered& lowered, const std::vector<ProvenBy>& how, const Positions& positions) {
   for (const auto& [variable, loop] : lowered.loops) {
     const auto position = positions.find(loop);
@@ -141,7 +159,7 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
   LazyOp rest = passes.run("absorb", [&] { return absorb_movement(ast); });
   out.opts = passes.run("opts", [&] { return opts ? *std::move(opts) : heuristic_opts(rest, target, kept); });
   std::vector<Opt> loops = out.opts;
-  if (!loops.empty() && (loops[0].kind == Opt::Kind::SPLITREDUCE || loops[0].kind == Opt::Kind::PACK))
+  if (!loops.empty() && makes_kernels(loops[0].kind))
     rest = passes.run("split", [&] { return Parts(out, target, record).split(rest, loops); });
   KernelAxes axes(rest);
   axes.apply(loops);
@@ -158,7 +176,7 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
   }
   passes.run("verify", [&] { return verify(out.uops), 0; });
   out.buffers = buffers_of(ast);
-  for (const int slot : out.temporaries) out.buffers.push_back(lowered.buffers[static_cast<std::size_t>(slot)]);
+  for (const int slot : out.temporaries) out.buffers.push_back(use_of(slot, lowered, out.before));
   for (const auto& first : out.before)
     for (const Variable& v : first->variables)
       if (!is_range_bound(v.name())) lowered.variables.push_back(v);

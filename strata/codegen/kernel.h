@@ -28,9 +28,9 @@ struct Kernel {
   /// the size of the launch, which has at least 1 instance.
   std::optional<Int> parallel;
   BoundsProof proof;
-  /// SPLITREDUCE and PACK: the kernels to run first. They work on the same buffers, and pass partial results or packed
-  /// elements to this kernel through temporaries: the last slots of `buffers`, which the code that runs the kernel
-  /// allocates.
+  /// SPLITREDUCE, PACK and DOT: the kernels to run first. They work on the same buffers, and pass partial results or
+  /// packed elements to this kernel through temporaries: the last slots of `buffers`, which the code that runs the
+  /// kernel allocates.
   std::vector<std::shared_ptr<const Kernel>> before{};
   std::vector<int> temporaries{};                     ///< their slots
   std::vector<std::pair<std::string, double>> times;  ///< the passes and their times in seconds
@@ -59,8 +59,9 @@ struct KernelRecord {
 };
 
 /// Compiles `ast`, a SINK. The passes are: absorb (absorb_movement(); Kernel::ast keeps the movement ops), opts
-/// (`opts`, or heuristic_opts()), split (if the first Opt is SPLITREDUCE or PACK), lower, bounds, linearize, instances
-/// (if the target launches instances), verify. @param record if not null, is filled  @param kept as of heuristic_opts()
+/// (`opts`, or heuristic_opts()), split (if the first Opt makes kernels that run first), lower, bounds, linearize,
+/// instances (if the target launches instances), verify. @param record if not null, is filled  @param kept as of
+/// heuristic_opts()
 /// @throws Error as the passes: (domain) for an illegal Opt, an access that is not proven, or a kernel that lower()
 ///   refuses; (shape, overflow)
 Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std::vector<Opt>> opts = std::nullopt,

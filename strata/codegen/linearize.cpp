@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
@@ -369,20 +370,29 @@ class Linearizing {
         [](UOp u, std::size_t k) { return k < u.src().size() ? source(u, k) : UOp(); }, [&](UOp u) { emit(u); });
   }
 
+  /// The op that adds `value` to a sum in one instruction: MULACC for a product of floats, DOT4 for one without a sum.
+  std::optional<Ops> summing_op(UOp value) const {
+    if (value.op() != UOps::ALU) return std::nullopt;
+    if (value.alu() == Ops::MUL && contract_ && value.dtype().is_float()) return Ops::MULACC;
+    if (value.alu() != Ops::DOT4) return std::nullopt;
+    const UOp sum = value.src(2);
+    const bool is_zero = sum.op() == UOps::CONST && sum.constant().bits() == 0;
+    return is_zero ? std::optional(Ops::DOT4) : std::nullopt;
+  }
+
   UOp combined(Ops op, UOp total, UOp value) {
     emit_waiting(value);
-    const bool is_product = value.op() == UOps::ALU && value.alu() == Ops::MUL;
-    if (op == Ops::ADD && contract_ && is_product && value.dtype().is_float()) {
+    if (const auto summing = op == Ops::ADD ? summing_op(value) : std::nullopt) {
       const UOp operands[] = {in_list(value.src(0)), in_list(value.src(1)), total};
-      return list_.add(UOps::ALU, total.dtype(), operands, Ops::MULACC, false);
+      return list_.add(UOps::ALU, total.dtype(), operands, *summing, false);
     }
     const UOp operands[] = {total, in_list(value)};
     return list_.add(UOps::ALU, total.dtype(), operands, op, false);
   }
 
-  /// True iff `u` is a product that is used only by MULACCs, so that it is not emitted itself.
+  /// True iff `u` is a product that is used only by sums, into which it goes, so that it is not emitted itself.
   bool is_contracted(UOp u) {
-    if (!contract_ || u.op() != UOps::ALU || u.alu() != Ops::MUL || !u.dtype().is_float()) return false;
+    if (!summing_op(u)) return false;
     if (uses_.empty()) count_uses();
     return uses_.at(u) == 0;
   }

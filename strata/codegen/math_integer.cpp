@@ -1,4 +1,5 @@
-// Integer ops on operands that hardware does not accept: divisors 0 and -1, and shift counts beyond the width.
+// Integer ops on operands that hardware does not accept: divisors 0 and -1, and shift counts beyond the width; dot
+// products of bytes.
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
@@ -116,6 +117,15 @@ FormulaValue shr_formula(FormulaValue a, FormulaValue count) {
   if (a.scalar().is_signed_int())  // a shift by width - 1 leaves copies of the sign
     return a.guarded(Ops::SHR, where(is_in_width(count), count, last));
   return where(is_in_width(count), a.guarded(Ops::SHR, count & last), 0);
+}
+
+FormulaValue dot4_formula(FormulaValue a, FormulaValue b, FormulaValue c) {
+  FormulaValue out = c;
+  for (int shift = 0; shift < 32; shift += 8) {
+    const FormulaValue byte = shift < 24 ? b << (24 - shift) : b;  // the sign is the word's
+    out = out + ((a >> shift) & 255) * (byte >> 24);
+  }
+  return out;
 }
 
 }  // namespace strata::formulas

@@ -22,8 +22,9 @@ namespace {
 
 thread_local RunListener* listener = nullptr;
 
-FusionOptions fusion_options() {
+FusionOptions fusion_options(const Device& device) {
   FusionOptions out;
+  out.dots = device.target().native.has(Ops::DOT4);
   out.fuse = !flags::NOFUSE.get() && !flags::NAN_CHECK.get();
   return out;
 }
@@ -35,7 +36,7 @@ class Realizing {
  public:
   Realizing(std::span<const LazyOp> roots, const Device& device) : traced_(roots), device_(device) {
     for (const LazyOp& r : roots) asked_.insert(r.node());
-    items_ = schedule(roots, fusion_options());
+    items_ = schedule(roots, fusion_options(device));
     for (const ScheduleItem& item : items_) kept_slots_.push_back(kept_slots(item));
     plan_ = plan_memory(items_, [&](const LazyOp& n) { return is_kept(n); });
     for (const std::int64_t bytes : plan_.blocks) blocks_.push_back(Buffer::allocate(bytes, dtypes::uint8));
@@ -216,12 +217,12 @@ void realize(std::span<const LazyOp> roots, const Device& device) {
 
 std::string explain(std::span<const LazyOp> roots) {
   std::string out;
-  for (const ScheduleItem& item : schedule(roots, fusion_options())) out += item.text() + "\n";
+  for (const ScheduleItem& item : schedule(roots, fusion_options(Device::default_device()))) out += item.text() + "\n";
   return out;
 }
 
 std::string explain_as_trace(std::span<const LazyOp> roots, const Device& device) {
-  const std::vector<ScheduleItem> items = schedule(roots, fusion_options());
+  const std::vector<ScheduleItem> items = schedule(roots, fusion_options(device));
   const auto is_kept = [&](const LazyOp& n) {
     return n.is_tracked() || std::find(roots.begin(), roots.end(), n) != roots.end();
   };

@@ -58,24 +58,38 @@ void Recording::find_packed() {
     if (const auto place = place_of(f.buffer)) differs[*place] = true;
   for (std::size_t k = 0; k < launches_.size(); ++k) {
     Launch& launch = launches_[k];
-    const Kernel& kernel = launch.kernel->kernel();
-    std::vector<std::size_t> read;
-    for (const auto& first : kernel.before)
-      for (std::size_t slot = 0; slot < first->buffers.size(); ++slot)
-        if (first->buffers[slot].read) read.push_back(launch.places[slot]);
-    launch.keeps = !kernel.before.empty() && std::none_of(kernel.before.begin(), kernel.before.end(), has_variables) &&
-                   std::none_of(read.begin(), read.end(), [&](std::size_t place) { return differs[place]; });
-    if (!launch.keeps) continue;
-    for (const std::size_t place : read) {
-      auto known = std::find_if(packed_.begin(), packed_.end(), [&](const PackedPlace& p) { return p.place == place; });
-      if (known == packed_.end()) {
-        const auto memory =
-            std::find_if(held_.begin(), held_.end(), [&](const Buffer& b) { return place_of(b) == place; });
-        known = packed_.insert(known, {place, &memory->memory(), memory->memory().writes(), {}});
+    const auto& before = launch.kernel->kernel().before;
+    std::unordered_map<std::size_t, std::vector<std::size_t>> packed_from;  // by place of packed elements: the places
+    for (std::size_t j = 0; j < before.size(); ++j) {
+      std::vector<std::size_t> from, written;
+      bool keeps = !has_variables(before[j]);
+      for (std::size_t slot = 0; slot < before[j]->buffers.size(); ++slot) {
+        const std::size_t place = launch.places[slot];
+        if (before[j]->buffers[slot].written) written.push_back(place);
+        if (!before[j]->buffers[slot].read) continue;
+        const auto packed = packed_from.find(place);
+        if (packed == packed_from.end())
+          keeps = keeps && !differs[place], from.push_back(place);
+        else
+          from.insert(from.end(), packed->second.begin(), packed->second.end());
       }
-      known->launches.push_back(k);
+      launch.keeps.push_back(keeps ? 1 : 0);
+      if (!keeps) continue;
+      for (const std::size_t place : written) packed_from.emplace(place, from);
+      for (const std::size_t place : from) packed_place(place).packings.emplace_back(k, j);
     }
+    launch.is_done.assign(launch.keeps.size(), 0);
   }
+}
+
+/// The entry of a place that no kernel of the recording writes.
+Recording::PackedPlace& Recording::packed_place(std::size_t place) {
+  auto known = std::find_if(packed_.begin(), packed_.end(), [&](const PackedPlace& p) { return p.place == place; });
+  if (known == packed_.end()) {
+    const auto memory = std::find_if(held_.begin(), held_.end(), [&](const Buffer& b) { return place_of(b) == place; });
+    known = packed_.insert(known, {place, &memory->memory(), memory->memory().writes(), {}});
+  }
+  return *known;
 }
 
 /// Finds the packed elements that were written since they were packed.
@@ -102,7 +116,7 @@ void Recording::add(const RanKernel& ran) {
   constexpr double between = 0.002;  // seconds between two checks for interrupts
   unpolled_ += ran.kernel->estimated_seconds();
   const std::vector<std::int64_t> values = ran.kernel->arguments(ran.values);
-  Launch launch{ran.kernel, {}, values, values, unpolled_ > between};
+  Launch launch{ran.kernel, {}, values, values, unpolled_ > between, {}, {}};
   if (launch.polls) unpolled_ = 0;
   for (const Buffer& b : ran.buffers) launch.places.push_back(add_memory(b));
   for (std::size_t k = 0; k < ran.outputs; ++k) written_[launch.places[k]] = true;
@@ -180,9 +194,8 @@ std::int64_t Recording::traced_capture(TraceFile& trace) {
 void Recording::run(Launch& launch) {
   arguments_.clear();
   for (const std::size_t place : launch.places) arguments_.push_back(memory_[place]);
-  if (launch.is_packed) return launch.kernel->replay_rest(arguments_, launch.values);
-  launch.kernel->replay(arguments_, launch.values);
-  launch.is_packed = launch.keeps;
+  launch.kernel->replay_rest(arguments_, launch.values, launch.is_done);
+  launch.is_done = launch.keeps;
 }
 
 /// The sizes of the recorded memory, by place.
@@ -209,11 +222,11 @@ std::vector<RecordedTime> Recording::times(int repeats) {
     std::vector<void*> arguments;
     for (const std::size_t place : launch.places) arguments.push_back(memory[place]);
     std::vector<std::int64_t> values = launch.recorded_values;
-    if (launch.keeps) launch.kernel->replay(arguments, values);  // packs
+    launch.kernel->replay(arguments, values);  // packs
     double best = std::numeric_limits<double>::infinity();
     for (int k = 0; k < repeats; ++k) {
       const auto begin = std::chrono::steady_clock::now();
-      launch.keeps ? launch.kernel->replay_rest(arguments, values) : launch.kernel->replay(arguments, values);
+      launch.kernel->replay_rest(arguments, values, launch.keeps);
       best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     }
     out.push_back({launch.kernel, best});

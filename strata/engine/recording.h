@@ -83,9 +83,9 @@ class Recording {
     std::shared_ptr<const CompiledKernel> kernel;
     std::vector<std::size_t> places;  // by slot, temporaries among them
     std::vector<std::int64_t> values, recorded_values;
-    bool polls;              // whether replay() checks for interrupts before it: about every 2 ms of estimated time
-    bool keeps = false;      // whether the results of the kernels that run first serve later replays
-    bool is_packed = false;  // whether the temporaries have these results
+    bool polls;  // whether replay() checks for interrupts before it: about every 2 ms of estimated time
+    // By kernel that runs first: whether its results serve later replays, and whether the temporaries have them.
+    std::vector<char> keeps, is_done;
   };
   void run(Launch& launch);
   void replay_traced(TraceFile& trace);
@@ -95,13 +95,14 @@ class Recording {
   /// A place whose packed elements are kept.
   struct PackedPlace {
     std::size_t place;
-    const DeviceMemory* memory;  // null: it does not change
-    std::uint64_t writes;        // writes_to(memory) when the elements were packed last
-    std::vector<std::size_t> launches;
+    const DeviceMemory* memory;                                 // null: it does not change
+    std::uint64_t writes;                                       // writes_to(memory) when the elements were packed last
+    std::vector<std::pair<std::size_t, std::size_t>> packings;  // of these elements: a launch, a kernel that runs first
   };
+  PackedPlace& packed_place(std::size_t place);
   static std::uint64_t writes_to(const DeviceMemory* memory) { return memory != nullptr ? memory->writes() : 0; }
   void changed(const PackedPlace& p) {
-    for (const std::size_t k : p.launches) launches_[k].is_packed = false;
+    for (const auto& [launch, first] : p.packings) launches_[launch].is_done[first] = 0;
   }
   void look_for_changes();
   std::vector<std::int64_t> bytes_of_places() const;

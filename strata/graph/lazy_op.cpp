@@ -368,7 +368,8 @@ KernelCost cost_of(const LazyOp& kernel) {
   KernelCost out;
   for (const LazyNode* n : postorder(kernel)) {
     const bool converts = row(n->op).typing == OpTyping::convert || n->op == Ops::WHERE;
-    if (is_elementwise(n->op) && !converts) out.operations += count(n->shape) * (n->op == Ops::MULACC ? 2 : 1);
+    const double each = n->op == Ops::MULACC ? 2 : n->op == Ops::DOT4 ? 8 : 1;
+    if (is_elementwise(n->op) && !converts) out.operations += count(n->shape) * each;
     if (is_reduce(n->op)) out.operations += count(n->src[0].shape());
   }
   for (const BufferUse& use : buffers_of(kernel))

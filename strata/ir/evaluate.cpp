@@ -256,6 +256,13 @@ Scalar first(std::span<const Scalar> v, DType) { return v[0]; }
 Scalar choose(std::span<const Scalar> v, DType) { return v[0].as_bool() ? v[1] : v[2]; }
 Scalar convert(std::span<const Scalar> v, DType to) { return v[0].cast(to); }
 Scalar reinterpret(std::span<const Scalar> v, DType to) { return v[0].bitcast(to); }
+Scalar dot_of_bytes(std::span<const Scalar> v, DType to) {
+  std::int64_t out = v[2].as_int();
+  for (int shift = 0; shift < 32; shift += 8)
+    out += std::int64_t{static_cast<std::uint8_t>(v[0].bits() >> shift)} *
+           static_cast<std::int8_t>(static_cast<std::uint8_t>(v[1].bits() >> shift));
+  return Scalar::of(to, out);
+}
 
 // clang-format off
 constexpr std::array kFunctionRows = {
@@ -309,6 +316,7 @@ constexpr std::array kFunctionRows = {
   on_values<[]<Any T>(T a, T b) { return a != b; }>(Ops::CMPNE),
   on_scalars(Ops::WHERE, choose),
   on_values<[]<Number T>(T a, T b, T c) { return multiply_add(a, b, c); }>(Ops::MULACC),
+  FunctionRow{Ops::DOT4, {dot_of_bytes}},
 };
 // clang-format on
 

@@ -32,6 +32,7 @@ constexpr std::string_view requirement(OpTyping typing) {
     case OpTyping::compare: return "operands of one dtype";
     case OpTyping::select: return "a bool and two operands of one dtype";
     case OpTyping::convert: return "a dtype to convert to";
+    case OpTyping::words: return "operands of int32";
     case OpTyping::none: return "no elements";
   }
   return {};
@@ -41,6 +42,7 @@ bool is_admitted(OpTyping typing, DType dtype) {
   switch (typing) {
     case OpTyping::number: return !dtype.is_bool();
     case OpTyping::real: return dtype.is_float();
+    case OpTyping::words: return dtype.scalar() == dtypes::int32;
     case OpTyping::integer: return dtype.is_int();
     case OpTyping::bits: return dtype.is_int() || dtype.is_bool();
     default: return true;

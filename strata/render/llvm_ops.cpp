@@ -61,6 +61,7 @@ bool is_special(Ops op, DType dtype) {
     case Ops::NOT: return !dtype.is_float();
     case Ops::NEG:
     case Ops::MULACC: return !dtype.is_bool();
+    case Ops::DOT4: return dtype.scalar() == dtypes::int32;
     case Ops::ABS: return dtype.is_int();
     case Ops::MAX:
     case Ops::MIN:
@@ -143,6 +144,7 @@ std::string LlvmOps::arithmetic(std::string_view name, UOp u, DType dtype, std::
     case Ops::SHL:
     case Ops::SHR: return shift(name, u, v);
     case Ops::MULACC: return mulacc(name, dtype, v);
+    case Ops::DOT4: return dot4(name, dtype, v);
     default: return extreme(name, u, dtype, v);
   }
 }
@@ -221,6 +223,55 @@ std::string LlvmOps::mulacc(std::string_view name, DType dtype, std::span<const 
   }
   const std::string product = text_.define(sub_name(name, "product"), "mul ", type, " ", v[0], ", ", v[1]);
   return text_.define(name, "add ", type, " ", product, ", ", v[2]);
+}
+
+/// Lane k of the result: lane mask[k] of `a`, and of `b` from lanes of `a` on; not set for -1.
+std::string LlvmOps::shuffle(std::string_view name, DType dtype, const std::string& a, const std::string& b,
+                             std::span<const int> mask) {
+  std::string lanes;
+  for (const int lane : mask)
+    lanes += detail::message(lanes.empty() ? "" : ", ", lane < 0 ? "i32 poison" : detail::message("i32 ", lane));
+  const std::string type = llvm_type(dtype);
+  return text_.define(name, "shufflevector ", type, " ", a, ", ", type, " ", b, ", <", mask.size(), " x i32> <", lanes,
+                      ">");
+}
+
+/// DOT4 by the instruction vpdpbusd of x86-64, which has 4, 8 or 16 lanes. Another number of lanes is computed in such
+/// parts, of which some lanes are not set.
+std::string LlvmOps::dot4(std::string_view name, DType dtype, std::span<const std::string> v) {
+  const int lanes = dtype.lanes(), whole = lanes <= 4 ? 4 : lanes <= 8 ? 8 : 16;
+  const DType part = dtypes::int32.vec(whole);
+  const std::string type = llvm_type(part), function = detail::message("llvm.x86.avx512.vpdpbusd.", whole * 32);
+  const auto call = [&](std::string_view to, std::span<const std::string> on) {
+    return text_.call(to, type, function, {{type, on[2]}, {type, on[0]}, {type, on[1]}});
+  };
+  if (lanes == whole) return call(name, v);
+  std::string out;
+  for (int begin = 0; begin < lanes; begin += whole) {
+    const std::string path = detail::message(name, ".from", begin);
+    std::vector<int> into(static_cast<std::size_t>(whole), -1), back(static_cast<std::size_t>(lanes), -1);
+    for (int k = 0; k < whole && begin + k < lanes; ++k) into[static_cast<std::size_t>(k)] = begin + k;
+    std::string operands[3];
+    for (std::size_t k = 0; k < 3; ++k) {
+      const std::string to = detail::message(path, ".in", k);
+      operands[k] = lanes == 1 ? text_.define(to, "insertelement ", type, " poison, i32 ", v[k], ", i64 0")
+                               : shuffle(to, dtype, v[k], "poison", into);
+    }
+    const std::string sum = call(sub_name(path, "sum"), operands);
+    if (lanes == 1) return text_.define(name, "extractelement ", type, " ", sum, ", i64 0");
+    for (int k = 0; k < whole && begin + k < lanes; ++k) back[static_cast<std::size_t>(begin + k)] = k;
+    if (lanes < whole) return shuffle(name, part, sum, "poison", back);
+    const std::string spread = shuffle(sub_name(path, "all"), part, sum, "poison", back);
+    if (begin == 0) {
+      out = spread;
+      continue;
+    }
+    std::vector<int> both;
+    for (int k = 0; k < std::min(begin + whole, lanes); ++k) both.push_back(k < begin ? k : lanes + k);
+    both.resize(static_cast<std::size_t>(lanes), -1);
+    out = shuffle(begin + whole < lanes ? sub_name(path, "both") : std::string(name), dtype, out, spread, both);
+  }
+  return out;
 }
 
 std::string LlvmOps::cast(std::string_view name, DType from, DType to, const std::string& v) {

@@ -252,16 +252,27 @@ void CompiledKernel::call(std::span<void* const> buffers, std::span<const std::i
 }
 
 void CompiledKernel::replay(std::span<void* const> buffers, std::span<std::int64_t> values, Executor* executor) const {
-  for (std::size_t k = 0; k < first_.size(); ++k) {
-    SmallVec<std::int64_t, 8> theirs;
-    for (const int position : positions_[k])
-      theirs.push_back(position < 0 ? 0 : values[static_cast<std::size_t>(position)]);
-    first_[k].replay(buffers.first(first_[k].kernel().buffers.size()), {theirs.data(), theirs.size()}, executor);
-  }
-  replay_rest(buffers, values, executor);
+  for (std::size_t k = 0; k < first_.size(); ++k) replay_first(k, buffers, values, executor);
+  replay_last(buffers, values, executor);
 }
 
 void CompiledKernel::replay_rest(std::span<void* const> buffers, std::span<std::int64_t> values,
+                                 std::span<const char> is_done, Executor* executor) const {
+  for (std::size_t k = 0; k < first_.size(); ++k)
+    if (is_done[k] == 0) replay_first(k, buffers, values, executor);
+  replay_last(buffers, values, executor);
+}
+
+void CompiledKernel::replay_first(std::size_t k, std::span<void* const> buffers, std::span<std::int64_t> values,
+                                  Executor* executor) const {
+  SmallVec<std::int64_t, 8> theirs;
+  for (const int position : positions_[k])
+    theirs.push_back(position < 0 ? 0 : values[static_cast<std::size_t>(position)]);
+  first_[k].replay(buffers.first(first_[k].kernel().buffers.size()), {theirs.data(), theirs.size()}, executor);
+}
+
+/// The kernel itself.
+void CompiledKernel::replay_last(std::span<void* const> buffers, std::span<std::int64_t> values,
                                  Executor* executor) const {
   const bool is_cut = begin_ >= 0 || end_ >= 0;  // false: the program launches all iterations itself
   if ((!kernel_->parallel || !is_cut) && !polls_) return program_->run(buffers, values);

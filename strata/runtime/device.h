@@ -112,11 +112,16 @@ class CompiledKernel {
   /// are set here.
   /// @pre all that run() checks
   void replay(std::span<void* const> buffers, std::span<std::int64_t> values, Executor* executor = nullptr) const;
-  /// replay() without the kernels that run first (kernel().before). @pre the temporaries hold what these would store
-  void replay_rest(std::span<void* const> buffers, std::span<std::int64_t> values, Executor* executor = nullptr) const;
+  /// replay() without those kernels that run first (kernel().before) for which `is_done` is true. @pre the temporaries
+  /// hold what these would store; one element for each kernel that runs first
+  void replay_rest(std::span<void* const> buffers, std::span<std::int64_t> values, std::span<const char> is_done,
+                   Executor* executor = nullptr) const;
 
  private:
   void check(std::span<const Buffer> buffers, NamedValues values) const;
+  void replay_first(std::size_t k, std::span<void* const> buffers, std::span<std::int64_t> values,
+                    Executor* executor) const;
+  void replay_last(std::span<void* const> buffers, std::span<std::int64_t> values, Executor* executor) const;
   void call(std::span<void* const> buffers, std::span<const std::int64_t> values, std::atomic<bool>& is_stopped,
             bool is_caller) const;
   std::int64_t value_of(const Variable& v, NamedValues values) const;

@@ -82,12 +82,15 @@ class LlvmDevice final : public Device {
     return made;
   }
 
-  static Target shuffling() {
+  static Target own_target() {
     Target out = host_target();
     out.shuffles = true;
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+    if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vl")) out.native.insert(Ops::DOT4);
+#endif
     return out;
   }
-  Target target_ = shuffling();
+  Target target_ = own_target();
 };
 
 }  // namespace

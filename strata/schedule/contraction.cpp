@@ -33,6 +33,19 @@ ReductionKind ElementsRead::kind_of(const LazyNode& n) const {
   return read > 0 && elements(source) > kMostReads * read ? ReductionKind::contraction : ReductionKind::plain;
 }
 
+std::vector<const LazyNode*> dot_casts(const LazyNode& n) {
+  if (n.op != Ops::SUM || n.dtype != dtypes::int32 || n.src[0].op() != Ops::MUL) return {};
+  if (reduced_count(n) < kMemoryCost) return {};
+  std::vector<const LazyNode*> out;
+  for (const LazyOp& factor : n.src[0].src()) {
+    const LazyNode* at = factor.node();
+    while (at->op == Ops::RESHAPE || at->op == Ops::PERMUTE || at->op == Ops::EXPAND) at = at->src[0].node();
+    if (at->op != Ops::CAST || at->src[0].dtype().bits() != 8 || at->src[0].dtype().is_bool()) return {};
+    out.push_back(at);
+  }
+  return out;
+}
+
 ReductionKind reductions_of(const LazyOp& kernel) {
   ElementsRead reads;
   ReductionKind out = ReductionKind::none;

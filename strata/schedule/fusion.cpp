@@ -169,6 +169,9 @@ class Fusing {
       detail::walk(
           &root, [&](const LazyOp* n) { return !is_memory(*n->node()) && info_.try_emplace(n->node()).second; },
           needed_source, [&](const LazyOp* n) { order_.push_back(*n); });
+    for (const LazyOp& n : order_)
+      if (options_.dots)
+        for (const LazyNode* cast : dot_casts(*n.node())) dot_casts_.insert(cast);
   }
 
   void place_all() {
@@ -185,7 +188,7 @@ class Fusing {
     const bool is_memory = is_forced(n) || recomputed_.contains(&n);
     reads_.note(n, is_memory);
     if (is_reduce(n.op) || is_memory) return;
-    double cost = is_pointwise(n.op) ? op_cost(n.op) : 0;
+    double cost = is_pointwise(n.op) && !dot_casts_.contains(&n) ? op_cost(n.op) : 0;
     for (const LazyOp& s : needed(n))
       if (const auto it = info_.find(s.node()); it != info_.end()) cost += passed_cost(*s.node(), n, it->second.cost);
     info_.at(&n).cost = std::min(cost, kMostCost);
@@ -234,7 +237,8 @@ class Fusing {
       if (group.nodes >= options_.most_nodes) return Boundary::large;
       if (is_reduce(n.op) && !fits(n, at, group)) return Boundary::unaligned;
       if (is_second_contraction(n, at, group)) return Boundary::contraction;
-      if (!is_reduce(n.op) && info.cost * (repetitions(n, at, group) - 1) > kMemoryCost) return Boundary::repeated;
+      if (is_reduce(n.op) || dot_casts_.contains(&n)) continue;
+      if (info.cost * (repetitions(n, at, group) - 1) > kMemoryCost) return Boundary::repeated;
     }
     const bool differently = is_reduce(n.op) && std::any_of(info.uses.begin(), info.uses.end(),
                                                             [&](const Use& at) { return !at.reads_as(info.uses[0]); });
@@ -323,7 +327,8 @@ class Fusing {
     for (const LazyOp& n : order_) {
       const Info& info = info_.at(n.node());
       const bool may_move = info.why >= Boundary::shared && info.why != Boundary::large && !info.inside;
-      placed.push_back({n.node(), info.why != Boundary::none, may_move, all_times(*n.node(), info)});
+      const bool is_dot_cast = dot_casts_.contains(n.node());
+      placed.push_back({n.node(), info.why != Boundary::none, may_move, is_dot_cast, all_times(*n.node(), info)});
     }
     return placed;
   }
@@ -498,6 +503,7 @@ class Fusing {
   std::vector<LazyOp> order_;
   std::unordered_map<const LazyNode*, Info> info_;
   std::unordered_set<const LazyNode*> recomputed_;  // nodes that earlier rounds found: to be materialized
+  std::unordered_set<const LazyNode*> dot_casts_;   // with FusionOptions::dots
   std::vector<FusionGroup> groups_;
   ElementsRead reads_;
 };

@@ -45,6 +45,9 @@ std::string_view to_string(Boundary why);
 struct FusionOptions {
   bool fuse = true;              ///< false: each op that computes becomes a kernel (the flag NOFUSE)
   std::size_t most_nodes = 256;  ///< the most nodes of one kernel
+  /// Whether the device adds up products of bytes (Target::native has DOT4): kernels of such sums read the bytes, not
+  /// memory of wider integers.
+  bool dots = false;
 };
 
 /// A node that is materialized.

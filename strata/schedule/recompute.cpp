@@ -32,7 +32,7 @@ class Recomputation {
     for (std::size_t k = 0; k < placed_.size(); ++k) {
       if (placed_[k].is_materialized && hands_on(k)) add(up_[k].top);
       if (is_materialized[k] || is_reduce(placed_[k].node->op)) continue;
-      cost[k] = own_cost(*placed_[k].node, cost);
+      cost[k] = own_cost(placed_[k], cost);
       if (is_expensive(k, cost[k])) add(k), cost[k] = 0;
     }
     return out;
@@ -40,17 +40,17 @@ class Recomputation {
 
   std::vector<const LazyNode*> excess_nodes(bool all) {
     for (std::size_t k = placed_.size(); k-- > 0;) look_up(k);
-    Cost once, kernels;
+    Cost once{}, kernels{};
     std::unordered_map<std::size_t, Cost> extra;  // by the top of a chain: the load of recomputation
     std::vector<double> cost(placed_.size());
     for (std::size_t k = 0; k < placed_.size(); ++k) {
       const PlacedNode& placed = placed_[k];
       const LazyNode& n = *placed.node;
-      cost[k] = is_reduce(n.op) || placed.is_materialized ? 0 : own_cost(n, cost);
+      cost[k] = is_reduce(n.op) || placed.is_materialized ? 0 : own_cost(placed, cost);
       if (is_cheap_constant(n, cost[k])) continue;
       const double times = placed.is_materialized ? 1 : placed.times;
       for (std::size_t w = 0; w < 2; ++w) {
-        const double own = cost_of(n)[w];
+        const double own = placed.is_dot_cast ? 0 : cost_of(n)[w];
         once[w] += own, kernels[w] += own * times;
         if (times > kOnce) extra[up_[k].top][w] += own * (times - 1);
       }
@@ -95,15 +95,16 @@ class Recomputation {
     int steps = 0;  // the length of the chain
   };
 
-  double own_cost(const LazyNode& n, const std::vector<double>& cost) const {
-    double out = is_pointwise(n.op) ? op_cost(n.op) : 0;
+  double own_cost(const PlacedNode& placed, const std::vector<double>& cost) const {
+    const LazyNode& n = *placed.node;
+    double out = is_pointwise(n.op) && !placed.is_dot_cast ? op_cost(n.op) : 0;
     for (const LazyOp& s : needed(n))
       if (const auto it = at_.find(s.node()); it != at_.end()) out += passed_cost(*s.node(), n, cost[it->second]);
     return out;
   }
   bool is_expensive(std::size_t k, double cost) const {
     const LazyNode& n = *placed_[k].node;
-    return is_elementwise(n.op) && up_[k].top == k && !is_cheap_constant(n, cost) &&
+    return is_elementwise(n.op) && up_[k].top == k && !placed_[k].is_dot_cast && !is_cheap_constant(n, cost) &&
            cost * (placed_[k].times - 1) > kMemoryCost;
   }
   /// True iff the top of the chain should be materialized in place of reduction k: its memory is not larger, and the
@@ -136,7 +137,7 @@ class Recomputation {
   /// leads to one) computed as often.
   bool passes(std::size_t source, std::size_t user) const {
     const PlacedNode& u = placed_[user];
-    if (u.is_materialized || u.times < kAsOften * placed_[source].times) return false;
+    if (u.is_materialized || u.is_dot_cast || u.times < kAsOften * placed_[source].times) return false;
     if (is_elementwise(u.node->op)) return true;
     const bool leads_on = is_movement(u.node->op) || is_annotation(u.node->op);
     return leads_on && u.node->op != Ops::EXPAND && up_[user].top != user;

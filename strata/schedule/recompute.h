@@ -35,9 +35,10 @@ double passed_cost(const LazyNode& from, const LazyNode& to, double cost);
 struct PlacedNode {
   const LazyNode* node;
   bool is_materialized;
-  bool may_move;  ///< materialized because of its uses (not asked for, and by a kernel of its own): another node may
-                  ///< take its place
-  double times;   ///< how often each element is computed by all kernels together; of a materialized node: read
+  bool may_move;     ///< materialized because of its uses (not asked for, and by a kernel of its own): another node may
+                     ///< take its place
+  bool is_dot_cast;  ///< one of dot_casts(): it costs nothing, and memory of it would not serve its source
+  double times;      ///< how often each element is computed by all kernels together; of a materialized node: read
 };
 
 /// The nodes of `placed` that should be materialized and are not yet, sources first. @pre `placed` is in order, sources

@@ -104,13 +104,19 @@ class Trial {
   Verdict llvm() {
     return guarded("LLVM", [&]() -> Verdict {
       if (!list_) make_list();
+      // With the instructions of this machine.
+      Target target = target_of(false);
+      const bool has_dots = Device::get("LLVM").target().native.has(Ops::DOT4);
+      if (has_dots) target.native.insert(Ops::DOT4);
+      const std::optional<Kernel> own = has_dots ? std::optional(compiled(target)) : std::nullopt;
       LlvmOptions text;
       text.contract = !is_deterministic_;
       LlvmCompileOptions options;
       options.deterministic = is_deterministic_;
       if (plan_seed_ % 3 == 0) options.level = 0;  // as tiny kernels are compiled
       const auto library = LlvmLibrary::open();
-      const LlvmModule module = library->load(library->compile(uops_to_llvm("k", list_->uops, text), options));
+      const LlvmModule module = library->load(
+          library->compile(uops_to_llvm("k", own && own->before.empty() ? own->uops : list_->uops, text), options));
       return ran("LLVM", module.function<void (*)(void* const*, const long long*)>("k_entry"));
     });
   }

@@ -80,6 +80,8 @@ TEST(Pack, Refusals) {
   expect(product, pack(1, 1, 2), "the amount is from 2 to 1073741824");
   expect("x: f32[4,4]; y = x @ x", pack(1, 2, 1), "more than one LOAD");
   expect("n: 1..9; x: f32[4,n]; w: f32[n,6]; y = x @ w", pack(1, 2, 2), "has a symbolic size");
+  expect("n: 0..9; x: f32[n,4]; w: f32[4,6]; y = x @ w", pack(1, 2, 2), "is loaded at no index where n is 0");
+  EXPECT_EQ(pack_refusal(kernel_of_text("n: 1..9; x: f32[n,4]; w: f32[4,6]; y = x @ w"), 1, 2, Target()), "");
   expect("x: f32[2,4]; w: f32[3,6]; y = x @ w.pad(((0,1),(0,0)))", pack(1, 2, 2), "without a mask");
   EXPECT_EQ(pack_axes(kernel_of_text(product), 2, Target()), std::vector<std::size_t>{1});
   EXPECT_EQ(pack_axes(kernel_of_text(product), 1, Target()), std::vector<std::size_t>{0});

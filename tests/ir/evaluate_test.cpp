@@ -94,6 +94,11 @@ TEST(Evaluate, Integers) {
       {Ops::CMPNE, int32, {3, 3}, "False"},
       {Ops::MULACC, int8, {16, 16, 3}, "3"},
       {Ops::MULACC, uint64, {-1, 2, 1}, "18446744073709551615"},
+      {Ops::DOT4, int32, {0x04030201, 0x01010101, 5}, "15"},
+      {Ops::DOT4, int32, {-1, -1, 0}, "-1020"},       // 255 * -1, four times
+      {Ops::DOT4, int32, {0x80, 0x80, 0}, "-16384"},  // 128 * -128
+      {Ops::DOT4, int32, {-1, 0x7f7f7f7f, -2147483648LL}, "-2147354108"},
+      {Ops::DOT4, int32, {-1, -2139062144, -2147483648LL}, "2147353088"},  // wraps
       {Ops::ADD, boolean, {1, 1}, "True"},
       {Ops::ADD, boolean, {0, 0}, "False"},
       {Ops::MUL, boolean, {1, 0}, "False"},

@@ -51,6 +51,49 @@ TEST_F(Kept, WeightsArePackedOnce) {
   EXPECT_NE(values_of(f(x)), expected);
 }
 
+/// Tensors of bytes, whose words are made once for the weights, and in each call for the argument.
+Tensor bytes(const Ints& shape, DType dtype, unsigned seed) {
+  return whole_numbers(shape, seed).cast(dtype).contiguous().realize();
+}
+
+TEST_F(Kept, WordsOfWeightsAreMadeOnceAndThoseOfArgumentsAlways) {
+  for (const DType dtype : {dtypes::int8, dtypes::uint8}) {
+    const Tensor weights = bytes({70, 37}, dtype, 2);
+    const auto product = [&](const Tensor& a) { return a.cast(dtypes::int32).matmul(weights.cast(dtypes::int32)); };
+    auto f = jit(product);
+    for (unsigned k = 0; k < 6; ++k) {
+      const Tensor a = bytes({5, 70}, dtypes::int8, 30 + k);
+      EXPECT_EQ(values_of(f(a)), values_of(product(a))) << k;
+      // The same memory with other elements.
+      a.buffer().copy_from(bytes({5, 70}, dtypes::int8, 40 + k).buffer());
+      EXPECT_EQ(values_of(f(a)), values_of(product(a))) << k;
+      if (k % 2 == 1) weights.buffer().copy_from(bytes({70, 37}, dtype, 50 + k).buffer());
+    }
+    const Tensor a = bytes({5, 70}, dtypes::int8, 3);
+    const std::vector<double> expected = values_of(f(a));
+    if (!Device::default_device().target().native.has(Ops::DOT4)) continue;
+    // What nobody may do shows that the words are kept.
+    static_cast<unsigned char*>(weights.buffer().data())[0] ^= 1;
+    EXPECT_EQ(values_of(f(a)), expected);
+    weights.buffer().memory().note_write();
+    EXPECT_EQ(values_of(f(a)), values_of(product(a)));
+  }
+}
+
+// The words of one operand come from outside, those of the other from a kernel of the same function.
+TEST_F(Kept, WordsOfWhatTheFunctionComputes) {
+  const Tensor weights = bytes({70, 37}, dtypes::int8, 2);
+  const auto quantized = [&](const Tensor& a) {
+    const Tensor q = (a * 3).round().cast(dtypes::int8);
+    return q.cast(dtypes::int32).matmul(weights.cast(dtypes::int32)).cast(dtypes::float32) / 3;
+  };
+  auto f = jit(quantized);
+  for (unsigned k = 0; k < 5; ++k) {
+    const Tensor a = whole_numbers({40, 70}, 30 + k);
+    EXPECT_EQ(values_of(f(a)), values_of(quantized(a))) << k;
+  }
+}
+
 TEST_F(Kept, AssignmentsAreSeen) {
   auto f = jit([&](const Tensor& a) { return a.matmul(w); });
   for (unsigned k = 0; k < 8; ++k) {

@@ -180,7 +180,7 @@ TEST(BatchKernelCandidates, AreWhatTheCompilerSays) {
       EXPECT_TRUE(texts.insert(opt.text()).second) << opt.text();
       (refusal.empty() ? legal : refused).insert(opt.kind);
       std::string list = opts;
-      const bool is_first = opt.kind == Opt::Kind::SPLITREDUCE || opt.kind == Opt::Kind::PACK;
+      const bool is_first = makes_kernels(opt.kind);
       list = list == "none" ? opt.text() : is_first ? opt.text() + ", " + list : list + ", " + opt.text();
       const std::string error =
           run_field(answer(asked("kernel", question.text, R"(,"show":"axes","opts":")" + list + '"')), "error");

@@ -1,0 +1,270 @@
+// DOT as a rewrite of the kernel's graph.
+
+#include "strata/codegen/dot.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "strata/codegen/load_dims.h"
+#include "strata/graph/absorb.h"
+#include "strata/graph/rebuild.h"
+
+namespace strata {
+
+namespace {
+
+constexpr std::int64_t kBytes = 4;            // of a word
+constexpr std::int64_t kWorthWords = 8;       // fewest uses of a byte that pay for making words in each run
+constexpr std::int64_t kWorthDots = 32;       // shortest axis
+constexpr std::int64_t kSigns = -0x7f7f7f80;  // the highest bit of each byte of a word
+
+bool is_byte(DType dtype) { return dtype == dtypes::int8 || dtype == dtypes::uint8; }
+
+LazyOp number(std::int64_t value, const Ints& shape) {
+  return LazyOp::constant(Scalar::of(dtypes::int32, value), shape);
+}
+
+/// The sum of products of a kernel.
+struct SumOfProducts {
+  const LazyNode* sum = nullptr;  ///< null: there is none
+  const LazyNode* loads[2] = {nullptr, nullptr};
+};
+
+/// The LOAD of bytes whose elements `n` has in int32, moved or not; null for something else.
+const LazyNode* widened_bytes(const LazyOp& n) {
+  const LazyOp* of = &n;
+  while (is_movement(of->op())) of = &of->src(0);
+  if (of->op() != Ops::CAST || of->dtype() != dtypes::int32) return nullptr;
+  of = &of->src(0);
+  return of->op() == Ops::LOAD && is_byte(of->dtype()) ? of->node() : nullptr;
+}
+
+/// The kernel where bytes are moved first, and widened then.
+LazyOp with_moved_bytes(const LazyOp& kernel) {
+  detail::Rebuild rebuild(
+      [](const LazyOp& n, const std::vector<LazyOp>& sources) {
+        const bool is_moved = is_movement(n.op()) && sources[0].op() == Ops::CAST && is_byte(sources[0].src(0).dtype());
+        return is_moved ? moved_as(*n.node(), sources[0].src(0)).cast(sources[0].dtype()) : n.with_sources(sources);
+      },
+      [](const LazyOp&) { return std::optional<LazyOp>(); });
+  return absorb_movement(rebuild(kernel));
+}
+
+SumOfProducts sum_of_products(const LazyOp& kernel) {
+  SumOfProducts out;
+  int reductions = 0;
+  for (const LazyNode* n : postorder(kernel)) {
+    if (!is_reduce(n->op)) continue;
+    const LazyOp& product = n->src[0];
+    if (++reductions > 1) return {};
+    if (n->op != Ops::SUM || product.op() != Ops::MUL) continue;
+    const LazyNode *a = widened_bytes(product.src(0)), *b = widened_bytes(product.src(1));
+    if (a != nullptr && b != nullptr) out = {n, {a, b}};
+  }
+  return out;
+}
+
+int slot_of(const LazyNode& load) { return std::get<BufferArg>(load.arg).slot; }
+
+/// The two buffers of a kernel with a DOT.
+class Operands {
+ public:
+  Operands(const LazyOp& kernel, std::size_t axis, int slot, const Target& target)
+      : kernel_(with_moved_bytes(kernel)), found_(sum_of_products(kernel_)), axis_(axis) {
+    if (found_.sum == nullptr) {
+      reason_ = "the kernel has no sum of products of bytes in int32, or other reductions";
+      return;
+    }
+    const int slots[] = {slot_of(*found_.loads[0]), slot_of(*found_.loads[1])};
+    if (slots[0] == slots[1] || (slot != slots[0] && slot != slots[1])) {
+      reason_ = detail::message("buffer ", slot, " is not multiplied by another one");
+      return;
+    }
+    weights_.emplace(kernel_, slot, target);
+    values_.emplace(kernel_, slot == slots[0] ? slots[1] : slots[0], target);
+    for (const LoadDims* const dims : {&*weights_, &*values_}) {
+      if (reason_.empty()) reason_ = dims->reason();
+      if (reason_.empty()) check(*dims, KernelAxes(kernel_));
+    }
+  }
+
+  const std::string& reason() const { return reason_; }
+  /// The kernel, in which bytes are moved before they are widened.
+  const LazyOp& kernel() const { return kernel_; }
+  const LazyNode& sum() const { return *found_.sum; }
+  const LoadDims& weights() const { return *weights_; }
+  const LoadDims& values() const { return *values_; }
+
+ private:
+  void check(const LoadDims& of, const KernelAxes& axes) {
+    if (axis_ < axes.outputs() || axis_ >= axes.axes().size()) {
+      reason_ = detail::message("axis ", axis_, " is not a reduce axis");
+      return;
+    }
+    for (std::size_t a = axes.outputs(); a < axes.axes().size(); ++a)
+      if (of.position_of(a) == of.dims().size() && (a == axis_ || !(axes.axes()[a].size == Int(1))))
+        reason_ = detail::message("buffer ", slot_of(of.load()), " does not move along axis ", a);
+  }
+
+  LazyOp kernel_;
+  SumOfProducts found_;
+  std::size_t axis_;
+  std::optional<LoadDims> weights_, values_;
+  std::string reason_;
+};
+
+/// The words of a buffer along dimension `along` of its LoadDims, in the order of the dimensions.
+LazyOp words_of(const LoadDims& of, std::size_t along) {
+  const std::vector<MovingDim>& dims = of.dims();
+  const std::int64_t size = dims[along].size, words = (size - 1) / kBytes + 1;
+  Padding beyond(dims.size(), {0, 0});
+  beyond[along].second = words * kBytes - size;
+  Ints in_words, shape;
+  for (std::size_t k = 0; k < dims.size(); ++k) {
+    shape.push_back(k == along ? words : dims[k].size);
+    in_words.push_back(shape.back());
+    if (k == along) in_words.push_back(kBytes);
+  }
+  const LazyOp bytes = moving(of.load_op(), dims).pad(beyond).reshape(in_words);
+  std::optional<LazyOp> out;
+  for (std::int64_t j = 0; j < kBytes; ++j) {
+    Mask chosen;
+    for (const Int& n : in_words) chosen.push_back({0, n});
+    chosen[along + 1] = {j, j + 1};
+    const LazyOp byte = bytes.shrink(chosen).reshape(shape);
+    LazyOp in_place = (byte.dtype() == dtypes::uint8 ? byte : byte.bitcast(dtypes::uint8)).cast(dtypes::int32);
+    if (j > 0) in_place = LazyOp::alu(Ops::SHL, {in_place, number(8 * j, shape)});
+    out = out ? LazyOp::alu(Ops::OR, {*out, in_place}) : in_place;
+  }
+  return *out;
+}
+
+/// The dimensions, where dimension `along` is in words.
+std::vector<MovingDim> dims_of_words(const LoadDims& of, std::size_t along) {
+  std::vector<MovingDim> out = of.dims();
+  out[along].size = (out[along].size - 1) / kBytes + 1;
+  return out;
+}
+
+/// The order of the dimensions where the one whose elements are neighbours in memory is innermost.
+Axes neighbours_inside(const LoadDims& of) {
+  Axes out;
+  const View view = std::get<BufferArg>(of.load().arg).st.simplify().views()[0];
+  std::size_t inner = of.dims().size();
+  for (std::size_t k = 0; k < of.dims().size(); ++k)
+    if (view.strides()[of.dims()[k].dim] == Int(1)) inner = k;
+  for (std::size_t k = 0; k < of.dims().size(); ++k)
+    if (k != inner) out.push_back(static_cast<std::int64_t>(k));
+  if (inner < of.dims().size()) out.push_back(static_cast<std::int64_t>(inner));
+  return out;
+}
+
+LazyOp storing(int slot, const LazyOp& value) {
+  return absorb_movement(LazyOp::sink({LazyOp::store(slot, ShapeTracker::from_shape(value.shape()), value)}));
+}
+
+LazyOp loading(int slot, const Ints& shape) {
+  return LazyOp::load(slot, dtypes::int32, ShapeTracker::from_shape(shape), product(shape));
+}
+
+/// `factor` times the sums of the buffer's bytes over all reduce axes, with the dimensions of its output axes.
+LazyOp sums_of(const LoadDims& of, std::int64_t factor) {
+  const LazyOp bytes = moving(of.load_op(), of.dims()).cast(dtypes::int32);
+  Axes reduced;
+  Ints left;
+  for (std::size_t k = 0; k < of.dims().size(); ++k)
+    if (of.dims()[k].axis >= of.outputs())
+      reduced.push_back(static_cast<std::int64_t>(k));
+    else
+      left.push_back(of.dims()[k].size);
+  const LazyOp sums = LazyOp::reduce(Ops::SUM, bytes, reduced).reshape(left);
+  return sums * number(factor, left);
+}
+
+std::vector<MovingDim> output_dims(const LoadDims& of) {
+  std::vector<MovingDim> out;
+  for (const MovingDim& m : of.dims())
+    if (m.axis < of.outputs()) out.push_back(m);
+  return out;
+}
+
+}  // namespace
+
+std::string dot_refusal(const LazyOp& kernel, std::size_t axis, int slot, const Target& target) {
+  return Operands(kernel, axis, slot, target).reason();
+}
+
+DotKernels dot_products(const LazyOp& kernel, const Opt& opt, const Target& target) {
+  const Operands found(kernel, opt.axis, static_cast<int>(opt.amount), target);
+  STRATA_CHECK(found.reason().empty(), domain, "[", opt.text(), "] ", found.reason());
+  const LoadDims &weights = found.weights(), &values = found.values();
+  const bool has_signs = weights.load().dtype == dtypes::int8;
+  const bool is_shifted = values.load().dtype == weights.load().dtype;
+
+  // The words of both, and the sums.
+  int slot = static_cast<int>(buffers_of(kernel).size());
+  const int weight_slot = slot++, value_slot = slot++, sum_slot = is_shifted ? slot++ : -1;
+  const std::size_t weight_at = weights.position_of(opt.axis), value_at = values.position_of(opt.axis);
+  const Axes order = neighbours_inside(weights);
+  const LazyOp weight_words = words_of(weights, weight_at).permute(order);
+  LazyOp value_words = words_of(values, value_at);
+  if (is_shifted) value_words = LazyOp::alu(Ops::XOR, {value_words, number(kSigns, value_words.shape())});
+
+  // The products of words.
+  const LazyNode& product = *found.sum().src[0].node();
+  Ints shape = product.shape;
+  const std::vector<MovingDim> weight_dims = dims_of_words(weights, weight_at),
+                               value_dims = dims_of_words(values, value_at);
+  shape[weight_dims[weight_at].dim] = weight_dims[weight_at].size;
+  const LazyOp by_weights =
+      spread(loading(weight_slot, weight_words.shape()).permute(inverse_order(order)), weight_dims, shape);
+  const LazyOp by_values = spread(loading(value_slot, value_words.shape()), value_dims, shape);
+  const LazyOp dots = LazyOp::alu(
+      Ops::DOT4, {has_signs ? by_values : by_weights, has_signs ? by_weights : by_values, number(0, shape)});
+  LazyOp sum = LazyOp::reduce(Ops::SUM, dots, std::get<Axes>(found.sum().arg));
+
+  DotKernels out{{storing(weight_slot, weight_words)}, storing(value_slot, value_words), kernel, weight_slot, {}};
+  if (is_shifted) {
+    const LazyOp sums = sums_of(weights, has_signs ? -128 : 128);
+    out.of_weights.push_back(storing(sum_slot, sums));
+    sum = sum + spread(loading(sum_slot, sums.shape()), output_dims(weights), sum.shape());
+  }
+  for (int k = weight_slot; k < slot; ++k) out.temporaries.push_back(k);
+  detail::Rebuild rebuild(
+      [](const LazyOp& n, const std::vector<LazyOp>& sources) { return n.with_sources(sources); },
+      [&](const LazyOp& n) { return n.node() == &found.sum() ? std::optional(sum) : std::nullopt; });
+  out.rest = absorb_movement(rebuild(found.kernel()));
+  return out;
+}
+
+std::optional<Opt> worthwhile_dot(const LazyOp& kernel, const Target& target, std::span<const int> kept) {
+  if (!target.native.has(Ops::DOT4)) return std::nullopt;
+  const SumOfProducts found = sum_of_products(kernel);
+  if (found.sum == nullptr) return std::nullopt;
+  const KernelAxes axes(kernel);
+  const std::size_t last = axes.axes().size() - 1;
+  if (last < axes.outputs() || !axes.axes()[last].size.is_number() || axes.axes()[last].size.value() < kWorthDots)
+    return std::nullopt;
+  // The weights move along the last output axis.
+  std::size_t inner = axes.outputs();
+  while (inner > 0 && axes.axes()[inner - 1].size == Int(1)) --inner;
+  if (inner == 0) return std::nullopt;
+  for (const LazyNode* load : found.loads) {
+    const int slot = slot_of(*load);
+    const Operands operands(kernel, last, slot, target);
+    if (!operands.reason().empty()) return std::nullopt;
+    const LoadDims &weights = operands.weights(), &values = operands.values();
+    const auto moves = [&](const LoadDims& of) { return of.position_of(inner - 1) < of.dims().size(); };
+    if (!moves(weights) || moves(values)) continue;
+    const auto pays = [&](const LoadDims& of) {
+      double uses = 1;
+      for (std::size_t a = 0; a < axes.outputs(); ++a)
+        if (of.position_of(a) == of.dims().size()) uses *= static_cast<double>(axes.axes()[a].size.vmax());
+      return uses >= kWorthWords || std::find(kept.begin(), kept.end(), slot_of(of.load())) != kept.end();
+    };
+    if (pays(weights) && pays(values)) return Opt{Opt::Kind::DOT, last, slot, 0, {}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace strata

@@ -1,0 +1,157 @@
+// DOT: the kernels that make words and the rest together mean what the kernel means, for all bytes; the words;
+// refusals.
+#include "strata/codegen/dot.h"
+
+#include <gtest/gtest.h>
+
+#include "strata/codegen/heuristic.h"
+#include "strata/codegen/kernel.h"
+#include "strata/graph/absorb.h"
+#include "strata/graph/interpret.h"
+#include "strata/ops/kernel_text.h"
+#include "tests/codegen/dots.h"
+#include "tests/codegen/kernels.h"
+
+namespace strata {
+namespace {
+
+using oracle::dot;
+using oracle::random_memory;
+using oracle::random_product;
+
+LazyOp kernel_of_dots(std::string_view text) { return absorb_movement(parse_kernel(text).kernel); }
+
+Target with_dots() {
+  Target out;
+  out.vector_bytes = 64;
+  out.vector_registers = 32;
+  out.shuffles = true;
+  out.native.insert(Ops::DOT4);
+  return out;
+}
+
+/// Interprets the kernels of a DOT, and then returns all memory, temporaries included.
+oracle::Buffers run_all(const DotKernels& kernels, oracle::Buffers memory) {
+  std::vector<LazyOp> all = kernels.of_weights;
+  all.push_back(kernels.of_values);
+  for (const int slot : kernels.temporaries)
+    for (const LazyOp& k : all)
+      if (const auto uses = buffers_of(k); static_cast<std::size_t>(slot) < uses.size())
+        if (const BufferUse& use = uses[static_cast<std::size_t>(slot)]; use.written)
+          memory.emplace_back(use.dtype, use.size.value());
+  all.push_back(kernels.rest);
+  for (const LazyOp& k : all) interpret(k, oracle::memory_of(memory), {});
+  return memory;
+}
+
+std::vector<std::int64_t> words_where_byte_k_is_k(std::string_view text, const Opt& opt) {
+  const LazyOp kernel = kernel_of_dots(text);
+  oracle::Buffers memory;
+  for (const BufferUse& use : buffers_of(kernel)) {
+    memory.emplace_back(use.dtype, use.size.value());
+    for (std::int64_t k = 0; k < memory.back().size(); ++k) memory.back().put(k, Scalar::of(use.dtype, k));
+  }
+  const DotKernels kernels = dot_products(kernel, opt, Target());
+  const oracle::Buffers after = run_all(kernels, memory);
+  std::vector<std::int64_t> out;
+  const oracle::GuardedMemory& words = after[static_cast<std::size_t>(kernels.words)];
+  for (std::int64_t k = 0; k < words.size(); ++k) out.push_back(words[k].as_int());
+  return out;
+}
+
+TEST(Dot, Words) {
+  using Words = std::vector<std::int64_t>;
+  // w[k][n], of which five rows are two words; columns are neighbours.
+  EXPECT_EQ(words_where_byte_k_is_k("x: u8[1,5]; w: u8[5,2]; y = x.cast(i32) @ w.cast(i32)", dot(2, 2)),
+            (Words{0x06040200, 0x07050301, 8, 9}));
+  // w[n][k]: bytes are neighbours, words are so, too.
+  EXPECT_EQ(words_where_byte_k_is_k("x: i8[1,5]; w: i8[2,5]; y = x.cast(i32) @ w.cast(i32).permute(1,0)", dot(2, 2)),
+            (Words{0x03020100, 4, 0x08070605, 9}));
+}
+
+TEST(Dot, Refusals) {
+  const auto expect = [](std::string_view text, const Opt& opt, std::string_view words) {
+    const std::string message = complaint([&] { dot_products(kernel_of_dots(text), opt, Target()); });
+    EXPECT_NE(message.find(words), std::string::npos) << message;
+    EXPECT_NE(message.find("[" + opt.text() + "]"), std::string::npos) << message;
+  };
+  const std::string product = "x: i8[4,8]; w: i8[8,6]; y = x.cast(i32) @ w.cast(i32)";
+  expect(product, dot(2, 0), "buffer 0 is not multiplied by another one");
+  expect(product, dot(2, 9), "buffer 9 is not multiplied by another one");
+  expect(product, dot(1, 2), "axis 1 is not a reduce axis");
+  expect(product, dot(7, 2), "axis 7 is not a reduce axis");
+  const std::string_view no_sum = "the kernel has no sum of products of bytes in int32, or other reductions";
+  expect("x: f32[4,8]; w: f32[8,6]; y = x @ w", dot(2, 2), no_sum);
+  expect("x: i8[4,8]; w: i8[8,6]; y = x.cast(i64) @ w.cast(i64)", dot(2, 2), no_sum);
+  expect("x: i16[4,8]; w: i8[8,6]; y = x.cast(i32) @ w.cast(i32)", dot(2, 2), no_sum);
+  expect("x: i8[4,8]; w: i8[8,6]; y = (x.cast(i32) @ w.cast(i32)).sum(1)", dot(2, 2), no_sum);
+  expect("x: i8[4,8]; y = x.cast(i32) @ x.cast(i32).permute(1,0)", dot(2, 1), "buffer 1 is not multiplied");
+  expect("n: 1..9; x: i8[4,n]; w: i8[n,6]; y = x.cast(i32) @ w.cast(i32)", dot(2, 2), "has a symbolic size");
+  expect("x: i8[4,8]; w: i8[6]; y = (x.cast(i32).reshape(4,8,1) * w.cast(i32).reshape(1,1,6)).sum(1)", dot(3, 2),
+         "buffer 2 does not move along axis 3");
+  EXPECT_EQ(dot_refusal(kernel_of_dots(product), 2, 2, Target()), "");
+  EXPECT_EQ(dot_refusal(kernel_of_dots(product), 2, 1, Target()), "");
+  const LazyOp k = parse_kernel(product).kernel;
+  for (const char* wrong :
+       {"LANES 1 2, DOT 2 2", "SPLITREDUCE 2 2, DOT 2 2", "PACK 1 2 2, DOT 2 2", "DOT 2 2, DOT 2 2"})
+    EXPECT_NE(complaint([&] { compile_kernel(k, Target(), parse_opts(wrong)); }).find("it must come first"),
+              std::string::npos)
+        << wrong;
+  EXPECT_NE(complaint([&] { parse_opts("DOT 2"); }).find("a number is missing"), std::string::npos);
+}
+
+TEST(Dot, RandomProductsMeanTheSame) {
+  std::mt19937_64 random(5);
+  int rewritten = 0;
+  for (int n = 0; n < 300; ++n) {
+    const std::string text = random_product(random);
+    const LazyOp kernel = kernel_of_dots(text);
+    const std::size_t axis = KernelAxes(kernel).axes().size() - 1;
+    for (const int slot : {1, 2}) {
+      if (!dot_refusal(kernel, axis, slot, Target()).empty()) continue;
+      ++rewritten;
+      const oracle::Buffers before = random_memory(kernel, random);
+      oracle::Buffers plain = before;
+      interpret(kernel, oracle::memory_of(plain), {});
+      const oracle::Buffers after = run_all(dot_products(kernel, dot(axis, slot), Target()), before);
+      for (std::int64_t j = 0; j < plain[0].size(); ++j)
+        ASSERT_EQ(plain[0][j].bits(), after[0][j].bits()) << text << ", buffer " << slot << ", element " << j;
+    }
+  }
+  EXPECT_GT(rewritten, 500);
+}
+
+TEST(Dot, TheHeuristicTakesItWhereItPays) {
+  const auto takes = [](std::string_view text, const Target& target, std::vector<int> kept = {}) {
+    const std::vector<Opt> opts = heuristic_opts(kernel_of_dots(text), target, kept);
+    compile_kernel(parse_kernel(text).kernel, target, opts);  // proven in bounds
+    return !opts.empty() && opts[0].kind == Opt::Kind::DOT;
+  };
+  const std::string large = "x: i8[64,96]; w: i8[96,64]; y = x.cast(i32) @ w.cast(i32)";
+  const std::string row = "x: i8[1,96]; w: i8[96,64]; y = x.cast(i32) @ w.cast(i32)";
+  EXPECT_TRUE(takes(large, with_dots()));
+  EXPECT_TRUE(takes(large, with_dots().deterministic()));  // integers are exact in any order
+  EXPECT_FALSE(takes(large, Target()));
+  EXPECT_FALSE(takes(row, with_dots()));  // the words are used once
+  EXPECT_TRUE(takes(row, with_dots(), {2}));
+  EXPECT_FALSE(takes("x: i8[64,9]; w: i8[9,64]; y = x.cast(i32) @ w.cast(i32)", with_dots()));  // too short
+  EXPECT_FALSE(takes("x: i8[64,96]; w: i8[96,64]; y = x.cast(f32) @ w.cast(f32)", with_dots()));
+  EXPECT_TRUE(takes("x: u8[3,40,40]; w: i8[3,40,40]; y = (x.cast(i32) @ w.cast(i32)).cast(f32) * 0.5", with_dots()));
+}
+
+// A sum is in the instruction: no additions are left in the loop.
+TEST(Dot, SumsAreInTheInstruction) {
+  const LazyOp k = parse_kernel("x: i8[8,64]; w: i8[64,32]; y = x.cast(i32) @ w.cast(i32)").kernel;
+  const Kernel made = compile_kernel(k, with_dots(), parse_opts("DOT 2 2, LANES 1 16, UPCAST 0 4"));
+  int dots = 0, sums = 0;
+  for (const UOp u : made.uops) {
+    if (u.op() != UOps::ALU) continue;
+    dots += u.alu() == Ops::DOT4 ? 1 : 0;
+    sums += u.alu() == Ops::ADD && u.dtype().is_vector() ? 1 : 0;
+  }
+  EXPECT_EQ(dots, 4);
+  EXPECT_EQ(sums, 4);  // of what the shifted bytes added
+}
+
+}  // namespace
+}  // namespace strata
