@@ -30,6 +30,14 @@ def _remainder(a: Any, b: Any) -> Any:
         return np.fmod(a, b)
 
 
+def _dot4(a: Any, b: Any, c: Any) -> Any:
+    """c and the products of the four bytes of each a, unsigned, and of each b, signed, modulo 2^32."""
+    def bytes_of(words: Any, dtype: Any) -> Any:
+        words = np.ascontiguousarray(words, np.int32)
+        return words.reshape(*words.shape, 1).view(dtype).astype(np.int32)
+    return (bytes_of(a, np.uint8) * bytes_of(b, np.int8)).sum(-1, dtype=np.int32) + c
+
+
 fxn_for_op: Dict[Any, Callable[..., Any]] = {
     UnaryOps.NOOP: lambda x: x, UnaryOps.REQUIRES_GRAD: lambda x: x, UnaryOps.DETACH: lambda x: x,
     UnaryOps.CUSTOM_GRAD: lambda x, *_: x, UnaryOps.IN_RANGE: lambda x: x, UnaryOps.NEG: np.negative, UnaryOps.ABS: np.abs, UnaryOps.NOT: np.invert,
@@ -45,7 +53,7 @@ fxn_for_op: Dict[Any, Callable[..., Any]] = {
     BinaryOps.AND: np.bitwise_and, BinaryOps.OR: np.bitwise_or, BinaryOps.XOR: np.bitwise_xor,
     BinaryOps.SHL: np.left_shift, BinaryOps.SHR: np.right_shift, BinaryOps.CMPLT: np.less,
     BinaryOps.CMPEQ: np.equal, BinaryOps.CMPNE: np.not_equal,
-    TernaryOps.WHERE: np.where, TernaryOps.MULACC: lambda a, b, c: a * b + c,
+    TernaryOps.WHERE: np.where, TernaryOps.MULACC: lambda a, b, c: a * b + c, TernaryOps.DOT4: _dot4,
     ReduceOps.SUM: np.add.reduce, ReduceOps.PROD: np.multiply.reduce, ReduceOps.MAX: np.maximum.reduce,
     ReduceOps.MIN: np.minimum.reduce,
 }
