@@ -8,10 +8,12 @@
 #include <optional>
 
 #include "strata/codegen/access_uops.h"
+#include "strata/codegen/interleave.h"
 #include "strata/codegen/packed_windows.h"
 #include "strata/codegen/register_tile.h"
 #include "strata/codegen/rows.h"
 #include "strata/codegen/split_reduce.h"
+#include "strata/codegen/stream_opts.h"
 #include "strata/codegen/thread_opts.h"
 #include "strata/codegen/unguarded.h"
 #include "strata/ir/sum_order.h"
@@ -28,8 +30,6 @@ constexpr std::size_t kShortBody = 64;           // UOps: a body up to this size
 constexpr double kWorthCopies = 1 << 20;         // operations of a kernel that pay for compiling unrolled code
 constexpr std::int64_t kShortWindow = 8;         // longest innermost reduce loop that is unrolled completely
 constexpr std::int64_t kLongBody = 160;          // most vector multiply-adds of an unrolled body
-constexpr double kWorthStreaming = 1 << 25;      // bytes moved, from which stores bypass the caches
-constexpr double kStreamedShare = 0.125;         // the least share of kWorthStreaming that a streamed buffer has
 constexpr std::int64_t kWorthCutting = 8;        // fewest iterations without conditions that a CUT must yield
 constexpr double kWorthGathering = 4;            // operations per element worth 1 in the score of output_lanes()
 
@@ -71,6 +71,11 @@ class Choice {
       return std::move(opts_);
     }
     const int reduced = contiguous_reduction(), lane_axis = output_lanes(true);
+    if (lane_axis < 0 && axes_.groups().empty() && interleave()) {
+      streams();
+      threads();
+      return std::move(opts_);
+    }
     if (lane_axis >= 0 && (reduced < 0 || reuses_along(lane_axis) || can_stage(lane_axis))) {
       output_vectors(static_cast<std::size_t>(lane_axis));
     } else if (!register_tile() && reduced >= 0) {
@@ -96,6 +101,11 @@ class Choice {
     const Opt opt{kind, axis, amount, main_[axis], {}};
     axes_.apply(opt);
     opts_.push_back(opt);
+  }
+
+  void add(std::span<const Opt> opts) {
+    axes_.apply(opts);
+    opts_.insert(opts_.end(), opts.begin(), opts.end());
   }
 
   // --- how accesses move ---
@@ -340,6 +350,16 @@ class Choice {
     if (axes_.groups().size() == 1) unroll_windows(body * n);
   }
 
+  /// Lanes along interleaved_axis(). False where there is no such axis.
+  bool interleave() {
+    if (!target_.shuffles) return false;
+    const auto found = interleaved_axis(axes_, plain_.accesses, strides_, counters_, lanes());
+    if (!found) return false;
+    add(Opt::Kind::UPCAST, found->axis, found->places);
+    add(Opt::Kind::LANES, found->axis, found->lanes);
+    return true;
+  }
+
   /// Packs the loads of a convolution (packed_windows.h). False where that does not pay.
   bool pack_windows() {
     if (lanes() < 2 || axes_.groups().size() != 1 || keeps_order(0)) return false;
@@ -458,8 +478,7 @@ class Choice {
     std::vector<Opt> chosen = staging(axes_, axis, rows);
     if (chosen.empty() && bytes_of(matrix_to_stage(axis, rows)) >= kBeyondCaches)
       chosen = {columns_outside(axes_, axis, rows)};
-    for (const Opt& opt : chosen) axes_.apply(opt);
-    opts_.insert(opts_.end(), chosen.begin(), chosen.end());
+    add(chosen);
   }
   /// The bytes of buffer `slot`; 0 for a symbolic size, and for slot -1.
   std::int64_t bytes_of(int slot) const {
@@ -546,28 +565,12 @@ class Choice {
 
   // --- stores past the caches ---
 
-  void streams() {
-    if (cost_of(kernel_).bytes < kWorthStreaming) return;
-    for (std::size_t slot = 0; slot < plain_.buffers.size(); ++slot) {
-      const BufferUse& use = plain_.buffers[slot];
-      if (!use.written || use.read || !use.size.is_number()) continue;
-      const auto width = static_cast<double>(use.dtype.itemsize());
-      if (static_cast<double>(use.size.value()) * width < kStreamedShare * kWorthStreaming) continue;
-      const Opt opt{Opt::Kind::STREAM, 0, static_cast<std::int64_t>(slot), 0, {}};
-      axes_.apply(opt);
-      opts_.push_back(opt);
-    }
-  }
+  void streams() { add(stream_opts(kernel_, plain_.buffers)); }
 
   // --- threads ---
 
   /// @param reorders whether an axis that is not the outermost one may become it
-  void threads(bool reorders = true) {
-    for (const Opt& opt : thread_opts(kernel_, axes_, main_, reorders)) {
-      axes_.apply(opt);
-      opts_.push_back(opt);
-    }
-  }
+  void threads(bool reorders = true) { add(thread_opts(kernel_, axes_, main_, reorders)); }
 
   LazyOp kernel_;
   Target target_;

@@ -159,15 +159,15 @@ class Lowering {
     for (const std::vector<std::size_t>& run :
          runs_of(stores, stores.empty() ? 1 : static_cast<std::size_t>(nest.lanes->count))) {
       std::vector<UOp> columns;
-      for (const std::size_t k : run) {
-        const IndexExprs& at = stores[k].at;
-        accesses_.note(arg.slot, true, at, arg.size, nest.coordinates());
-        columns.push_back(stores[k].value);
+      for (const std::size_t k : run) columns.push_back(stores[k].value);
+      if (target_.shuffles && !is_read_slot(arg.slot) && are_interleaved(stores, run, *nest.lanes)) {
+        store_interleaved(arg, stores[run[0]].at, columns, nest);
+        continue;
       }
+      for (const std::size_t k : run) accesses_.note(arg.slot, true, stores[k].at, arg.size, nest.coordinates());
       std::optional<Transposed> turned;
       // linearize() finds the loads that a store has to wait for by their index: of a run it has but the first one.
-      const bool is_read = out_.buffers[static_cast<std::size_t>(arg.slot)].read;
-      if (target_.shuffles && !is_read && Transposed::pays(columns)) turned.emplace(out_.graph, columns);
+      if (target_.shuffles && !is_read_slot(arg.slot) && Transposed::pays(columns)) turned.emplace(out_.graph, columns);
       const UOp pointer = global(arg.slot, columns[0].dtype().scalar());
       for (int lane = 0; lane < nest.lanes->count; ++lane)
         for (std::size_t first = 0, count = 1; first < run.size(); first += count) {
@@ -179,6 +179,30 @@ class Lowering {
                                  : out_.graph.lane(columns[first], lane),
                           nest.loops, nullptr);
         }
+    }
+  }
+
+  bool is_read_slot(int slot) const { return out_.buffers[static_cast<std::size_t>(slot)].read; }
+  /// True iff the stores of a run fill the places between each other's lanes.
+  static bool are_interleaved(std::span<const ScatteredStore> stores, std::span<const std::size_t> run,
+                              const Lanes& lanes) {
+    const IndexExprs& first = stores[run[0]].at;
+    return run.size() > 1 && std::has_single_bit(run.size()) && run.size() <= static_cast<std::size_t>(lanes.count) &&
+           std::has_single_bit(static_cast<unsigned>(lanes.count)) && lanes.count <= Transposed::kMostTurned &&
+           stride_along(first.index, lanes) == static_cast<std::int64_t>(run.size()) &&
+           stride_along(first.valid, lanes) == 0;
+  }
+  /// Stores such a run, whose first store is `at`, as whole vectors.
+  void store_interleaved(const BufferArg& arg, const IndexExprs& at, std::span<const UOp> columns, const Nest& nest) {
+    const Transposed turned(out_.graph, columns);
+    const auto count = static_cast<std::size_t>(nest.lanes->count);
+    const Expr first = substitute(at.index, {{nest.lanes->variable, 0}});
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      const IndexExprs whole{first + static_cast<std::int64_t>(k * count) + nest.lanes->variable, at.valid};
+      accesses_.note(arg.slot, true, whole, arg.size, nest.coordinates());
+      accesses_.store(global(arg.slot, columns[0].dtype().scalar()), whole,
+                      turned.row(k * count / columns.size(), 0, count), nest.loops, nest.lanes,
+                      axes_.streams(arg.slot));
     }
   }
 

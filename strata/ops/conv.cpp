@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "strata/ops/backward.h"
 #include "strata/ops/functional.h"
@@ -145,52 +146,158 @@ Value convolved(const char* operation, const Value& x, const Value& weight, cons
       .reshape(result);
 }
 
-/// The gradients of a convolution with steps of 1, by the input and by the weight. `saved`: both; the groups, then the
-/// dilation and the padding in front and behind of each spatial axis. The gradient by the input is a convolution, too:
-/// of dy, with the kernel turned round and its channels exchanged.
+/// What one axis adds to a phase of adjoint(): the outputs whose place is `phase` modulo the step. They are a
+/// convolution with steps of 1, of every `every`-th element of the kernel from `first` on.
+struct PhaseAxis {
+  std::int64_t first = 0, every = 1;
+  Window window{0, 1, 1};  ///< of no elements where the outputs are 0
+  std::pair<std::int64_t, std::int64_t> sides;
+};
+
+/// @param from the place of output 0 among the places of whole windows  @param count outputs of each phase  @param size
+/// of the axis of the values
+PhaseAxis phase_axis(const Window& w, std::int64_t phase, std::int64_t from, std::int64_t count, std::int64_t size) {
+  const std::int64_t place = phase + from, rest = place % w.step, shared = std::gcd(w.step, w.dilation);
+  PhaseAxis out;
+  out.every = w.step / shared;
+  while (out.first < out.every && out.first * w.dilation % w.step != rest) ++out.first;
+  if (out.first >= std::min(out.every, w.size)) return out;
+  const std::int64_t elements = (w.size - out.first - 1) / out.every + 1, apart = w.dilation / shared;
+  const std::int64_t reach = (elements - 1) * apart;
+  const std::int64_t front = (out.first * w.dilation - rest) / w.step - place / w.step + reach;
+  const std::int64_t back = count + reach - front - size;
+  if (-front < size && -back < size) out.window.size = elements, out.window.dilation = apart;
+  out.sides = {front, back};
+  return out;
+}
+
+/// The adjoint of the convolution that has windows `each` on an input padded by `sides`: the sum, for each element of
+/// that input, of the values at the windows that it is in, times the kernel. With steps it is cut into phases: the
+/// outputs at equal places modulo the steps are a convolution of the values with a part of the kernel.
+/// @param values (batch, out channels, counts...)  @param weight of the convolution  @param sizes of the input
+Value adjoint(const char* operation, const Value& values, const Value& weight, std::span<const Window> each,
+              const ConvPadding::Sides& sides, const Numbers& sizes, std::int64_t groups) {
+  const std::size_t n = each.size();
+  const Int out = weight.size(1) * Int(groups);
+  std::size_t phases = 1;
+  Ints stacked, joined = {values.size(0), out}, of_phase = joined;
+  Numbers counts;
+  Axes order, spatial;
+  Mask all = {{0, joined[0]}, {0, joined[1]}};
+  order = {static_cast<std::int64_t>(n), static_cast<std::int64_t>(n + 1)};
+  for (std::size_t k = 0; k < n; ++k) {
+    phases *= static_cast<std::size_t>(each[k].step);
+    counts.push_back((sizes[k] - 1) / each[k].step + 1);
+    stacked.push_back(each[k].step), of_phase.push_back(counts[k]), joined.push_back(counts[k] * each[k].step);
+    order.push_back(static_cast<std::int64_t>(n + 2 + k)), order.push_back(static_cast<std::int64_t>(k));
+    all.push_back({0, sizes[k]});
+    spatial.push_back(static_cast<std::int64_t>(k) + 2);
+  }
+  for (const Int& size : of_phase) stacked.push_back(size);
+  std::vector<std::optional<Value>> found;  // by phase; none where the outputs are 0
+  for (std::size_t phase = 0; phase < phases; ++phase) {
+    Mask bounds = {{0, weight.size(0)}, {0, weight.size(1)}};
+    Ints every = {1, 1}, split = {groups, number_of(weight.size(0), operation) / groups, weight.size(1)},
+         turned = {out, split[1]};
+    ConvPlan p;
+    ConvPadding::Sides around;
+    bool is_empty = false;
+    std::size_t left = phase, inside = phases;
+    for (std::size_t k = 0; k < n; ++k) {
+      inside /= static_cast<std::size_t>(each[k].step);
+      const PhaseAxis axis = phase_axis(each[k], static_cast<std::int64_t>(left / inside), sides[k].first, counts[k],
+                                        number_of(values.size(spatial[k]), operation));
+      left %= inside;
+      is_empty = is_empty || axis.window.size == 0;
+      bounds.push_back({axis.first, axis.first + (axis.window.size - 1) * axis.every + 1});
+      every.push_back(axis.every), split.push_back(axis.window.size), turned.push_back(axis.window.size);
+      around.push_back(axis.sides);
+      p.windows.push_back(axis.window), p.counts.push_back(counts[k]);
+    }
+    found.emplace_back();
+    if (is_empty) continue;
+    const Value kernel = Value(weight.node().shrink(bounds).stride(every));
+    found.back() = convolved(operation, padded(values, around),
+                             kernel.reshape(split).transpose(1, 2).reshape(turned).flip(spatial), p, groups);
+  }
+  const auto some = std::find_if(found.begin(), found.end(), [](const auto& part) { return part.has_value(); });
+  const DType dtype = some == found.end() ? values.dtype() : (*some)->dtype();
+  std::vector<LazyOp> parts;
+  for (const std::optional<Value>& part : found)
+    parts.push_back(part ? part->node() : LazyOp::constant(Scalar::of(dtype, std::int64_t{0}), of_phase));
+  const LazyOp whole =
+      phases == 1 ? parts[0] : LazyOp::concatenated(parts).reshape(stacked).permute(order).reshape(joined);
+  return whole.shrink(all);
+}
+
+/// True iff adjoint() serves: windows have several elements, and phases are few. Windows of one element are moved
+/// apart, which is a product and a View.
+bool is_worth_phases(std::span<const Window> each) {
+  constexpr double most = 16;
+  double phases = 1;
+  for (const Window& w : each) phases *= static_cast<double>(w.step);
+  return phases <= most && std::any_of(each.begin(), each.end(), [](const Window& w) { return w.size > 1; });
+}
+
+/// The numbers of Saved: the groups, then of each spatial axis the step, the dilation, and the padding in front and
+/// behind.
+struct SavedPlan {
+  static Ints numbers(std::int64_t groups, std::span<const Window> each, const ConvPadding::Sides& sides) {
+    Ints out = {groups};
+    for (std::size_t k = 0; k < each.size(); ++k)
+      for (const std::int64_t n : {each[k].step, each[k].dilation, sides[k].first, sides[k].second}) out.push_back(n);
+    return out;
+  }
+  /// @param input, weight, output of the convolution
+  SavedPlan(const Saved& saved, const Value& input, const Value& weight, const Value& output)
+      : groups(saved.number(0)) {
+    for (std::int64_t k = 2; k < weight.ndim(); ++k) {
+      const auto at = static_cast<std::size_t>(4 * (k - 2) + 1);
+      forwards.windows.push_back({number_of(weight.size(k), "conv"), saved.number(at), saved.number(at + 1)});
+      sides.emplace_back(saved.number(at + 2), saved.number(at + 3));
+      forwards.counts.push_back(number_of(output.size(k), "conv"));
+      sizes.push_back(number_of(input.size(k), "conv"));
+    }
+  }
+  std::int64_t groups;
+  ConvPlan forwards;
+  ConvPadding::Sides sides;
+  Numbers sizes;
+};
+
+/// The gradients of a convolution by the input and by the weight. `saved`: both, and SavedPlan::numbers().
 std::vector<Value> conv_gradients(const Value& dy, const Saved& saved) {
   const Value &x = saved[0], &weight = saved[1];
-  const std::int64_t groups = saved.number(0);
-  ConvPlan forwards, backwards;
-  ConvPadding::Sides sides, sides_of_dy;
-  Ints split = {groups, number_of(weight.size(0), "conv") / groups, weight.size(1)},
-       joined = {weight.size(1) * Int(groups), split[1]};
-  Axes spatial;
-  for (std::int64_t k = 2; k < x.ndim(); ++k) {
-    const auto at = static_cast<std::size_t>(3 * (k - 2) + 1);
-    const Window w{number_of(weight.size(k), "conv"), 1, saved.number(at)};
-    const std::int64_t reach = w.reach().value() - 1;
-    sides.emplace_back(saved.number(at + 1), saved.number(at + 2));
-    sides_of_dy.emplace_back(reach - sides.back().first, reach - sides.back().second);
-    forwards.windows.push_back(w), backwards.windows.push_back(w);
-    forwards.counts.push_back(number_of(dy.size(k), "conv")), backwards.counts.push_back(number_of(x.size(k), "conv"));
-    split.push_back(w.size), joined.push_back(w.size);
-    spatial.push_back(k);
-  }
-  const Value turned = weight.reshape(split).transpose(1, 2).reshape(joined).flip(spatial);
+  const SavedPlan p(saved, x, weight, dy);
   const Value variable(weight.node().tracked({}));
-  const Value y = convolved("conv", padded(x, sides), variable, forwards, groups);
-  const Value by_x = convolved("conv", padded(dy, sides_of_dy), turned, backwards, groups);
+  const Value y = convolved("conv", padded(x, p.sides), variable, p.forwards, p.groups);
+  const Value by_x = adjoint("conv", dy, weight, p.forwards.windows, p.sides, p.sizes, p.groups);
   return {by_x.cast(x.dtype()), gradients(y, {&variable, 1}, dy)[0]};
 }
 
+/// The gradients of a transposed convolution, which is the adjoint of a convolution of dy.
+std::vector<Value> conv_transpose_gradients(const Value& dy, const Saved& saved) {
+  const Value &x = saved[0], &weight = saved[1];
+  const SavedPlan p(saved, dy, weight, x);
+  const Value variable(weight.node().tracked({})), input = padded(dy, p.sides);
+  const Value y = convolved("conv_transpose", input, variable, p.forwards, p.groups);
+  return {convolved("conv_transpose", input, weight, p.forwards, p.groups).cast(x.dtype()),
+          gradients(y, {&variable, 1}, x)[0]};
+}
+
 /// `y`, the convolution of `x`, with conv_gradients() where these are no more work than the sums of windows that follow
-/// from the formula: with steps of 1, and an output that is not much smaller than the input.
+/// from the formula: where windows overlap, and an output is not much smaller than the steps make it.
 Value with_conv_gradients(const Value& y, const Value& x, const Value& weight, const ConvPlan& p,
                           const ConvPadding::Sides& sides, std::int64_t groups) {
-  constexpr double most = 2;  // elements of the input for each of the output
-  if (!kTakesGradients) return y;
+  constexpr double most = 2;  // elements of the input for each window and step
+  if (!kTakesGradients || !is_worth_phases(p.windows)) return y;
   double ratio = 1;
-  Ints numbers = {groups};
-  for (std::size_t k = 0; k < p.windows.size(); ++k) {
-    if (p.windows[k].step != 1) return y;
+  for (std::size_t k = 0; k < p.windows.size(); ++k)
     ratio *= static_cast<double>(number_of(x.size(static_cast<std::int64_t>(k) + 2), "conv")) /
-             static_cast<double>(p.counts[k]);
-    numbers.push_back(p.windows[k].dilation);
-    numbers.push_back(sides[k].first), numbers.push_back(sides[k].second);
-  }
+             static_cast<double>(p.counts[k] * p.windows[k].step);
   if (ratio > most) return y;
-  return with_gradient(y, std::array{x, weight}, &conv_gradients, Saved({x, weight}, numbers));
+  return with_gradient(y, std::array{x, weight}, &conv_gradients,
+                       Saved({x, weight}, SavedPlan::numbers(groups, p.windows, sides)));
 }
 
 void check_channels(const char* operation, const Value& x, const Value& weight, std::int64_t groups, std::int64_t own,
@@ -228,7 +335,7 @@ Value spread_by(const char* operation, const Value& x, const Value& weight, std:
   return sum_of_products(operation, x.reshape(inputs), weight.reshape(weights), {2}).reshape(result);
 }
 
-/// The transposed convolution: spread_by(), and then all overlapping kernels added into the output.
+/// The transposed convolution: adjoint(), or spread_by(), and then all kernels added into the output.
 Value conv_transpose(const char* operation, const Value& input, const Value& weight, const std::optional<Value>& bias,
                      const ConvTransposeOptions& o) {
   const Numbers kernel = kernel_of(operation, weight);
@@ -252,6 +359,22 @@ Value conv_transpose(const char* operation, const Value& input, const Value& wei
     sides.emplace_back(-padding[k], -padding[k]);
     STRATA_CHECK(sizes[k].value() > 2 * padding[k], shape, "[", operation, "] padding ", padding[k],
                  " leaves nothing of spatial axis ", k);
+  }
+  if (is_worth_phases(each)) {
+    ConvPadding::Sides around;
+    Numbers results;
+    for (std::size_t k = 0; k < n; ++k) {
+      results.push_back(sizes[k].value() - 2 * padding[k]);
+      around.emplace_back(padding[k], padding[k] - more[k]);
+    }
+    const Value y = adjoint(operation, x.batched(), weight, each, around, results, o.groups);
+    const std::array<Value, 2> inputs{x.batched(), weight};
+    return x.unbatched(with_bias(
+        operation,
+        kTakesGradients ? with_gradient(y, inputs, &conv_transpose_gradients,
+                                        Saved({inputs[0], inputs[1]}, SavedPlan::numbers(o.groups, each, around)))
+                        : y,
+        bias));
   }
   const Value terms = spread_by(operation, x.batched(), weight, o.groups);
   const Value whole = Value(unwindowed_of(terms.node(), each, sizes));

@@ -3,6 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "strata/codegen/heuristic.h"
+#include "strata/codegen/kernel.h"
+#include "strata/graph/absorb.h"
+#include "strata/graph/interpret.h"
+#include "strata/ops/kernel_text.h"
+#include "tests/codegen/kernel_ranges.h"
+
 #include <bit>
 #include <cstdint>
 #include <numeric>
@@ -64,6 +71,49 @@ TEST(Transposed, RunsOfStores) {
   EXPECT_EQ(runs_of(std::vector{store(v * 8), store(v * 8 + 1, w < 3), store(w * 8 + 1)}, 4), (Runs{{0}, {1}, {2}}));
   // Twice the same index is no run.
   EXPECT_EQ(runs_of(std::vector{store(v), store(v)}, 4), (Runs{{0}, {1}}));
+}
+
+// Elements that come from two or four places in turn are loaded as vectors, and interleaved in registers.
+TEST(Interleave, StoresAreWholeVectors) {
+  Target target;
+  target.vector_bytes = 64;
+  target.vector_registers = 32;
+  target.shuffles = true;
+  struct Row {
+    const char* text;
+    const char* opts;  // of the last axis
+    int scalar_stores;
+  };
+  for (const Row& row : {Row{"a: f32[2,160]; b = a.permute(1,0).reshape(320) * 2", "UPCAST 0 2, LANES 0 16", 0},
+                         {"a: f32[4,160]; b = a.permute(1,0).reshape(640) * 2", "UPCAST 0 4, LANES 0 16", 0},
+                         {"a: f64[2,24]; b = a.permute(1,0).reshape(48)", "UPCAST 0 2, LANES 0 8", 0},
+                         {"a: i16[2,3,9]; b = a.permute(1,2,0).reshape(3,18)", "UPCAST 1 2, LANES 1 8", 2},
+                         {"a: f32[2,2,8,8]; b = a.permute(2,0,3,1).reshape(16,16)", "UPCAST 1 2, LANES 1 8", 0}}) {
+    const LazyOp kernel = absorb_movement(parse_kernel(row.text).kernel);
+    const std::vector<Opt> opts = heuristic_opts(kernel, target);
+    EXPECT_NE(text_of(opts).find(row.opts), std::string::npos) << row.text << ": " << text_of(opts);
+    const Kernel made = compile_kernel(kernel, target, opts);
+    int scalar_stores = 0;
+    for (const UOp u : made.uops) scalar_stores += u.op() == UOps::STORE && !u.src(2).dtype().is_vector() ? 1 : 0;
+    EXPECT_EQ(scalar_stores, row.scalar_stores) << row.text << "\n" << made.uops.text();
+    // The list means what the kernel means.
+    oracle::Buffers memory;
+    for (const BufferUse& use : buffers_of(kernel)) {
+      memory.emplace_back(use.dtype, use.size.value());
+      for (std::int64_t k = 0; k < memory.back().size(); ++k) memory.back().put(k, Scalar::of(use.dtype, k));
+    }
+    oracle::Buffers expected = memory, after = memory;
+    interpret(kernel, oracle::memory_of(expected), {});
+    interpret(made.uops, oracle::memory_of(after), {});
+    for (std::int64_t k = 0; k < expected[0].size(); ++k)
+      ASSERT_EQ(after[0][k].bits(), expected[0][k].bits()) << row.text;
+  }
+  // Three places, a condition, and an axis that is too short have none.
+  for (const char* text :
+       {"a: f32[3,160]; b = a.permute(1,0).reshape(480)", "a: f32[2,3]; b = a.permute(1,0).reshape(6)"})
+    EXPECT_EQ(text_of(heuristic_opts(absorb_movement(parse_kernel(text).kernel), target)).find("UPCAST"),
+              std::string::npos)
+        << text;
 }
 
 }  // namespace

@@ -91,11 +91,12 @@ struct Array {
     return true;
   }
   /// `outside` where there is no such element.
-  double at(const Place& place, double outside = 0) const {
-    if (!holds(place)) return outside;
-    std::int64_t flat = 0;
-    for (std::size_t k = 0; k < shape.size(); ++k) flat = flat * shape[k] + place[k];
-    return values[static_cast<std::size_t>(flat)];
+  double at(const Place& place, double outside = 0) const { return holds(place) ? values[flat(place)] : outside; }
+  /// The position in `values`. @pre holds(place)
+  std::size_t flat(const Place& place) const {
+    std::int64_t out = 0;
+    for (std::size_t k = 0; k < shape.size(); ++k) out = out * shape[k] + place[k];
+    return static_cast<std::size_t>(out);
   }
   Ints sizes() const {
     Ints out;

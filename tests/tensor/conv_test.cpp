@@ -67,25 +67,69 @@ TEST(Convolution, IsTheSumOverChannelsAndKernel) {
   }
 }
 
-/// <conv(x), y> is <x, conv_transpose(y)>: the definition, where sizes divide.
-TEST(Convolution, TransposedIsTheAdjoint) {
-  for (const Case& c : cases()) {
-    if (c.x[0] == 0 || c.before != c.after) continue;
+/// The derivatives of <conv(x), y>, by the definition: by x, and by the weight.
+struct Slopes {
+  Array x, w;
+};
+Slopes slopes_of(const Case& c, const Array& x, const Array& w, const Array& y) {
+  Slopes out{Array(c.x, 0), Array(c.w, 0)};
+  std::fill(out.x.values.begin(), out.x.values.end(), 0);
+  std::fill(out.w.values.begin(), out.w.values.end(), 0);
+  const std::int64_t own = w.shape[1];
+  const Place kernel(w.shape.begin() + 2, w.shape.end());
+  for_each_place(y.shape, [&](const Place& at) {
+    const std::int64_t group = at[1] / (w.shape[0] / c.groups);
+    for (std::int64_t ch = 0; ch < own; ++ch)
+      for_each_place(kernel, [&](const Place& k) {
+        Place from = {at[0], group * own + ch}, by = {at[1], ch};
+        for (std::size_t a = 0; a < k.size(); ++a) {
+          from.push_back(at[a + 2] * c.stride[a] + k[a] * c.dilation[a] - c.before[a]);
+          by.push_back(k[a]);
+          if (from.back() < 0 || from.back() >= c.x[a + 2]) return;
+        }
+        out.x.values[out.x.flat(from)] += w.at(by) * y.at(at);
+        out.w.values[out.w.flat(by)] += x.at(from) * y.at(at);
+      });
+  });
+  return out;
+}
+
+/// Gradients, and transposed convolutions, which are the gradients by the input where sizes divide.
+TEST(Convolution, GradientsAndTransposedAreTheAdjoint) {
+  std::vector<Case> all = cases();
+  for (const std::int64_t k : {1, 2, 3, 5})  // phases: with and without elements, all shifts
+    for (const std::int64_t s : {2, 3, 4})
+      for (const std::int64_t d : {1, 2, 3})
+        for (const std::int64_t p : {0, 1, 3}) all.push_back({{2, 2, 14}, {2, 2, k}, {s}, {d}, {p}, {p}, 1});
+  all.push_back({{1, 2, 9, 11}, {4, 1, 3, 4}, {2, 3}, {1, 2}, {1, 2}, {1, 2}, 2});
+  all.push_back({{1, 1, 5, 6, 7}, {2, 1, 2, 3, 3}, {2, 1, 2}, {1, 1, 2}, {1, 1, 2}, {1, 1, 2}});
+  all.push_back({{1, 1, 40}, {1, 1, 3}, {17}});  // more phases than are cut
+  for (const Case& c : all) {
+    if (c.x[0] == 0) continue;
     const Array x(c.x, 1), w(c.w, 2), y(result_of(c), 4);
+    const Slopes expected = slopes_of(c, x, w, y);
+    SCOPED_TRACE(::testing::PrintToString(c.x) + ::testing::PrintToString(c.w) + ::testing::PrintToString(c.stride) +
+                 ::testing::PrintToString(c.dilation) + ::testing::PrintToString(c.before));
+    Tensor input = x.tensor().requires_grad(true), weight = w.tensor().requires_grad(true);
+    conv_nd(input, weight, {}, c.options()).backward(y.tensor());
+    expect_near(*input.grad(), c.x, [&](const Place& at) { return expected.x.at(at); });
+    expect_near(*weight.grad(), c.w, [&](const Place& at) { return expected.w.at(at); });
+    if (c.before != c.after) continue;
     std::vector<std::int64_t> more;
     for (std::size_t a = 0; a < c.axes(); ++a)
       more.push_back((c.x[a + 2] + 2 * c.before[a] - (c.w[a + 2] - 1) * c.dilation[a] - 1) % c.stride[a]);
-    const Tensor back = conv_transpose_nd(y.tensor(), w.tensor(), {},
+    Tensor values = y.tensor().requires_grad(true), kernel = w.tensor().requires_grad(true);
+    const Tensor back = conv_transpose_nd(values, kernel, {},
                                           {.stride = c.each(c.stride),
                                            .padding = c.each(c.before),
                                            .output_padding = more,
                                            .groups = c.groups,
                                            .dilation = c.each(c.dilation)});
-    Tensor input = x.tensor().requires_grad(true);
-    conv_nd(input, w.tensor(), {}, c.options()).backward(y.tensor());
-    const Array slope(*input.grad());
-    SCOPED_TRACE(::testing::PrintToString(c.x) + ::testing::PrintToString(c.w) + ::testing::PrintToString(c.stride));
-    expect_near(back, c.x, [&](const Place& at) { return slope.at(at); });
+    expect_near(back, c.x, [&](const Place& at) { return expected.x.at(at); });
+    // <conv_transpose(y), x> is <y, conv(x)>: its gradients are the convolution, and those of the weight from above.
+    back.backward(x.tensor());
+    expect_near(*values.grad(), y.shape, [&](const Place& at) { return conv_at(c, x, w, at); });
+    expect_near(*kernel.grad(), c.w, [&](const Place& at) { return expected.w.at(at); });
   }
 }
 

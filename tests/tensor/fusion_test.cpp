@@ -63,7 +63,8 @@ TEST(KernelsOf, Convolutions) {
   EXPECT_EQ(kernels(conv2d(x, w, b, {.stride = 2, .padding = 1}).relu()), 1);
   EXPECT_EQ(kernels(conv2d(x, memory({6, 2, 3, 3}), b, {.padding = "same", .dilation = 2, .groups = 2}).gelu()), 1);
   // A product, and what puts its windows back.
-  EXPECT_EQ(kernels(conv_transpose2d(x, memory({4, 6, 3, 3}), b, {.stride = 2}).relu()), 2);
+  // Four phases, and a kernel that interleaves them.
+  EXPECT_EQ(kernels(conv_transpose2d(x, memory({4, 6, 3, 3}), b, {.stride = 2}).relu()), 5);
   // A residual block's two convolutions: one is memory, the other one's kernel adds it.
   const Tensor wide = memory({2, 32, 8, 8}), taps = memory({32, 32, 3, 3}), ones = memory({32, 32, 1, 1});
   EXPECT_EQ(kernels((conv2d(wide, taps, {}, {.padding = 1}) + conv2d(wide, ones)).relu()), 2);
