@@ -33,7 +33,9 @@ Value with_gradient(const Value& value, std::span<const Value> inputs, Backward 
 }
 
 std::vector<Value> gradients(const Value& y, std::span<const Value> xs, const Value& dy) {
-  const auto by = backpropagate(y, dy);
+  std::vector<LazyOp> nodes;
+  for (const Value& x : xs) nodes.push_back(x.node());
+  const auto by = backpropagate(y, dy, nodes);
   std::vector<Value> out;
   for (const Value& x : xs) {
     const auto at = by.find(x.node().node());

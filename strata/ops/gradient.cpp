@@ -264,30 +264,54 @@ std::vector<LazyOp> tracked_below(const LazyOp& y) {
   return out;
 }
 
-}  // namespace
+/// The nodes that depend on a node of `xs`, or are one. `nodes`: sources first.
+std::unordered_set<const LazyNode*> leading_to(std::span<const LazyOp> xs, std::span<const LazyOp> nodes) {
+  std::unordered_set<const LazyNode*> out;
+  for (const LazyOp& x : xs) out.insert(x.node());
+  for (const LazyOp& n : nodes)
+    if (std::any_of(n.src().begin(), n.src().end(), [&](const LazyOp& s) { return out.contains(s.node()); }))
+      out.insert(n.node());
+  return out;
+}
 
-std::span<const GradientRule> gradient_rules() { return kRules; }
-
-std::unordered_map<const LazyNode*, LazyOp> backpropagate(const LazyOp& y, const LazyOp& dy) {
+/// backpropagate(), of nodes that lead to `xs` alone where these are given.
+std::unordered_map<const LazyNode*, LazyOp> propagated(const LazyOp& y, const LazyOp& dy,
+                                                       std::optional<std::span<const LazyOp>> xs) {
   std::unordered_map<const LazyNode*, LazyOp> out;
   if (!y.is_tracked()) return out;
   const std::vector<LazyOp> nodes = tracked_below(y);
+  const std::unordered_set<const LazyNode*> leading =
+      xs ? leading_to(*xs, nodes) : std::unordered_set<const LazyNode*>();
+  const auto is_needed = [&](const LazyOp& n) { return n.is_tracked() && (!xs || leading.contains(n.node())); };
   out.emplace(y.node(), dy);
   for (std::size_t k = nodes.size(); k-- > 0;) {
     const LazyOp& n = nodes[k];
     const auto known = out.find(n.node());
     const GradientRule* rule = rule_of(n.op());
     if (known == out.end() || rule == nullptr) continue;
+    if (std::none_of(n.src().begin(), n.src().end(), is_needed)) continue;
     const LazyOp by_n = known->second;
     const Grads by_sources = rule->gradients(n, by_n);
     for (std::size_t s = 0; s < n.src().size(); ++s) {
       const LazyOp& source = n.src(s);
-      if (!by_sources[s] || !source.is_tracked() || !source.dtype().is_float()) continue;
+      if (!by_sources[s] || !is_needed(source) || !source.dtype().is_float()) continue;
       const auto [at, is_new] = out.try_emplace(source.node(), *by_sources[s]);
       if (!is_new) at->second = at->second + *by_sources[s];
     }
   }
   return out;
+}
+
+}  // namespace
+
+std::span<const GradientRule> gradient_rules() { return kRules; }
+
+std::unordered_map<const LazyNode*, LazyOp> backpropagate(const LazyOp& y, const LazyOp& dy) {
+  return propagated(y, dy, std::nullopt);
+}
+std::unordered_map<const LazyNode*, LazyOp> backpropagate(const LazyOp& y, const LazyOp& dy,
+                                                          std::span<const LazyOp> xs) {
+  return propagated(y, dy, xs);
 }
 
 }  // namespace strata

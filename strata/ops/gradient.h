@@ -31,5 +31,10 @@ std::span<const GradientRule> gradient_rules();
 /// Returns the gradient of `y`, times `dy`, by each tracked node of floats below y, y included. A node without an entry
 /// has the gradient 0. Linear in the size of the graph; no recursion. @pre dy has y's shape and dtype
 std::unordered_map<const LazyNode*, LazyOp> backpropagate(const LazyOp& y, const LazyOp& dy);
+/// The same for `xs` and the nodes between y and them: nothing that no x depends on is differentiated, such as the
+/// layers below an operand of y. A custom gradient that takes gradients itself needs this: with it, a chain of such
+/// nodes costs a gradient for each; without it, each node would differentiate all nodes below, and they theirs.
+std::unordered_map<const LazyNode*, LazyOp> backpropagate(const LazyOp& y, const LazyOp& dy,
+                                                          std::span<const LazyOp> xs);
 
 }  // namespace strata

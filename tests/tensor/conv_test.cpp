@@ -133,6 +133,23 @@ TEST(Convolution, GradientsAndTransposedAreTheAdjoint) {
   }
 }
 
+// The gradient of each layer by its weight differentiates that layer alone: with all layers below, 40 layers would take
+// 2^40 steps.
+TEST(Convolution, ADeepNetIsDifferentiatedOnce) {
+  for (const bool is_transposed : {false, true}) {
+    const Tensor x = counted({1, 1, 8}).cast(dtypes::float64).requires_grad(true);
+    std::vector<Tensor> weights;
+    Tensor y = x;
+    for (int layer = 0; layer < 40; ++layer) {
+      weights.push_back((f64({0.2, 0.5, 0.3}, {1, 1, 3})).requires_grad(true));
+      y = is_transposed ? conv_transpose1d(y, weights.back(), {}, {.padding = 1})
+                        : conv1d(y, weights.back(), {}, {.padding = 1});
+    }
+    const std::vector<Tensor> by = gradients(y.sum(), weights);
+    EXPECT_LT(postorder(by[0].node()).size(), 20000U);
+  }
+}
+
 TEST(Convolution, TransposedByHand) {
   const Tensor x = i64({1, 2}, {1, 1, 2}).cast(dtypes::float64), w = i64({1, 10, 100}, {1, 1, 3}).cast(dtypes::float64);
   expect_values(conv_transpose1d(x, w), {1, 1, 4}, {1, 12, 120, 200});
