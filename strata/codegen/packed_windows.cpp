@@ -26,6 +26,8 @@ constexpr std::int64_t kMostSize = std::int64_t{1} << 40;  // of an axis, and th
 constexpr double kAcross = 1.5, kTurned = 0.5;  // to store an element of a vector that lies across: alone, turned over
 constexpr double kCopiedRow = 3, kCopiedVector = 4, kCopiedElement = 2.5;  // to pack windows: a row, its vectors; else
 constexpr double kPanelTurned = 0.4, kPanelElement = 2;  // to pack an element of a panel: turned over, or alone
+constexpr double kSparse = 2.5;                          // how much longer elements take that lie kSparseBytes apart
+constexpr std::int64_t kSparseBytes = 32;
 constexpr double kDotStep = 0.55, kDotEnd = 12.8;   // lanes on the reduction: a vector of it; the sum over the lanes
 constexpr double kDotCopies = 4;                    // rows of a tile with lanes on the reduction
 constexpr double kDotStreams = 1.4;                 // reading them at once takes so much longer than reading a panel
@@ -119,14 +121,18 @@ class Packing {
         reach += static_cast<double>(other) * static_cast<double>(size(a) - 1);
     return by != 0 && size(axis) > 1 && reach >= static_cast<double>(by);
   }
-  /// True iff the load has conditions, reads windows that overlap, or is contiguous along no axis.
-  bool reads_windows(std::size_t access) const {
-    bool is_contiguous = false;
-    for (std::size_t a = 0; a < strides_[access].size(); ++a) {
+  /// True iff the load has conditions, or reads windows that overlap.
+  bool has_windows(std::size_t access) const {
+    for (std::size_t a = 0; a < strides_[access].size(); ++a)
       if (strides_[access][a].guarded || overlaps(access, a)) return true;
-      is_contiguous = is_contiguous || (size(a) > 1 && std::abs(strides_[access][a].by) == 1);
-    }
-    return !is_contiguous;
+    return false;
+  }
+  /// The same, or it is contiguous along no axis.
+  bool reads_windows(std::size_t access) const {
+    if (has_windows(access)) return true;
+    for (std::size_t a = 0; a < strides_[access].size(); ++a)
+      if (size(a) > 1 && std::abs(strides_[access][a].by) == 1) return false;
+    return true;
   }
   PackedLoad packed_load(std::size_t access) const {
     PackedLoad out;
@@ -248,7 +254,7 @@ class Packing {
                                         : kept_axis(k, static_cast<std::size_t>(tile.copy_axis));
                  across >= 0) {
         add_pack(plan, k, across, tile.copies);
-      } else if (!is_window && lies_across && !moves_with_copies(tile, k)) {
+      } else if (!has_windows(k) && lies_across && !moves_with_copies(tile, k)) {
         plan.panels.push_back(k);
       } else if (is_window || lies_across) {
         plan.rows.push_back(k);
@@ -364,10 +370,14 @@ class Packing {
       double elements = trips(plan.tile, lane_axis) * static_cast<double>(plan.tile.vectors * lanes_), run = 1;
       for (std::size_t a = 0; a < axes_.axes().size(); ++a)
         if (a != lane_axis && depends(k, a)) elements *= static_cast<double>(size(a));
+      std::int64_t apart = kMostSize;
+      for (std::size_t a = 0; a < axes_.axes().size(); ++a)
+        if (strides_[k][a].by != 0 && size(a) > 1) apart = std::min(apart, std::abs(strides_[k][a].by));
       // The run of neighbours along the reduction: from the innermost axis outwards.
       for (std::size_t a = axes_.axes().size(); a-- > axes_.outputs();)
         if (static_cast<double>(strides_[k][a].by) == run) run *= static_cast<double>(size(a));
-      out += elements * (target_.shuffles && run >= static_cast<double>(lanes_) ? kPanelTurned : kPanelElement);
+      out += elements * (target_.shuffles && run >= static_cast<double>(lanes_) ? kPanelTurned : kPanelElement) *
+             sparseness(k, apart);
     }
     return out;
   }
@@ -387,7 +397,7 @@ class Packing {
       bytes += region.elements * static_cast<double>(item_bytes(k));
       const double vectors = std::ceil(region.run / static_cast<double>(lanes_));
       out += times * (region.run > 1 ? region.elements / region.run * (kCopiedRow + kCopiedVector * vectors)
-                                     : region.elements * kCopiedElement);
+                                     : region.elements * kCopiedElement * sparseness(k, region.apart));
     }
     return out;
   }
@@ -395,7 +405,12 @@ class Packing {
   /// neighbours.
   struct Region {
     double elements = 1, run = 1;
+    std::int64_t apart = 1;  // elements between neighbours
   };
+  /// How much longer the elements of a load take that are so many elements apart: few of a cache line are used.
+  double sparseness(std::size_t access, std::int64_t apart) const {
+    return apart >= kSparseBytes / item_bytes(access) ? kSparse : 1;
+  }
   Region region_of(std::size_t access, const std::vector<double>& counts) const {
     std::vector<std::pair<std::int64_t, double>> steps;  // by stride
     for (std::size_t a = 0; a < counts.size(); ++a)
@@ -416,6 +431,7 @@ class Packing {
       }
       const double count = reach / static_cast<double>(unit) + 1;
       out.elements *= count;
+      if (is_first) out.apart = unit;
       if (is_first && unit == 1) out.run = count;
     }
     return out;
