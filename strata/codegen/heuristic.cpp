@@ -9,6 +9,7 @@
 
 #include "strata/codegen/access_uops.h"
 #include "strata/codegen/interleave.h"
+#include "strata/codegen/legal.h"
 #include "strata/codegen/packed_windows.h"
 #include "strata/codegen/register_tile.h"
 #include "strata/codegen/rows.h"
@@ -42,10 +43,11 @@ Target as_written(Target target) {
 
 class Choice {
  public:
-  Choice(const LazyOp& kernel, const Target& target, std::span<const int> kept)
+  Choice(const LazyOp& kernel, const Target& target, std::span<const int> kept, bool may_be_parallel = true)
       : kernel_(kernel),
         target_(target),
         kept_(kept),
+        may_be_parallel_(may_be_parallel),
         axes_(kernel),
         plain_(lower(kernel, axes_, as_written(target))),
         main_(axes_.axes().size(), 0),
@@ -563,18 +565,17 @@ class Choice {
     return false;
   }
 
-  // --- stores past the caches ---
-
   void streams() { add(stream_opts(kernel_, plain_.buffers)); }
 
-  // --- threads ---
-
   /// @param reorders whether an axis that is not the outermost one may become it
-  void threads(bool reorders = true) { add(thread_opts(kernel_, axes_, main_, reorders)); }
+  void threads(bool reorders = true) {
+    if (may_be_parallel_) add(thread_opts(kernel_, axes_, main_, reorders));
+  }
 
   LazyOp kernel_;
   Target target_;
   std::span<const int> kept_;
+  bool may_be_parallel_;
   KernelAxes axes_;
   Lowered plain_;
   std::vector<std::size_t>
@@ -589,7 +590,8 @@ class Choice {
 }  // namespace
 
 std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target, std::span<const int> kept) {
-  return Choice(kernel, target, kept).opts();
+  const std::vector<Opt> out = Choice(kernel, target, kept).opts();
+  return is_within_scratch(kernel, out, target) ? out : Choice(kernel, target, kept, false).opts();
 }
 
 }  // namespace strata

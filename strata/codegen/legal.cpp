@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "strata/codegen/pack.h"
 #include "strata/ir/sum_order.h"
 
 namespace strata {
@@ -78,6 +79,22 @@ void check_in_place(const Lowered& lowered) {
 void check_memory(const Lowered& lowered) {
   check_in_place(lowered);
   check_stores(lowered);
+}
+
+bool is_within_scratch(LazyOp kernel, std::span<const Opt> opts, const Target& target) {
+  const auto has = [&](Opt::Kind kind) {
+    return std::any_of(opts.begin(), opts.end(), [&](const Opt& o) { return o.kind == kind; });
+  };
+  if (!has(Opt::Kind::PARALLEL) || !has(Opt::Kind::STAGE)) return true;
+  try {
+    for (; opts[0].kind == Opt::Kind::PACK; opts = opts.subspan(1)) kernel = pack_buffer(kernel, opts[0], target).rest;
+    KernelAxes axes(kernel);
+    axes.apply(opts);
+    lower(kernel, axes, target);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 }  // namespace strata

@@ -42,6 +42,22 @@ const Opt* find(std::span<const Opt> opts, Opt::Kind kind) {
   return it == opts.end() ? nullptr : &*it;
 }
 
+// With a parallel loop, rows and what they leave over have tiles of their own: together more than the scratch memory.
+TEST(Heuristic, TilesOfThreadsFitIntoScratchMemory) {
+  const LazyOp kernel = absorb_movement(
+      parse_kernel("x: u8[121,106,58]; w: i32[8,58,106]; y = ((x.permute(0,2,1).cast(i32).reshape(121,1,58,106) * "
+                   "w.reshape(1,8,58,106)).cast(i64)).sum(2,3).reshape(121,8).cast(i32)")
+          .kernel);
+  Target target = wide();
+  target.shuffles = true;
+  EXPECT_NE(complaint([&] {
+              compile_kernel(kernel, target,
+                             parse_opts("PADTO 1 16, LANES 1 16, UPCAST 0 24, REORDER 1 0, STAGE 1 2, PARALLEL 0"));
+            }).find("786944 bytes of scratch memory"),
+            std::string::npos);
+  EXPECT_NO_THROW(compile_kernel(kernel, target));
+}
+
 TEST(Heuristic, ElementsAreVectorsAlongContiguousMemory) {
   const std::vector<Opt> opts = heuristic_opts(added({64, 256}), Target());
   const Opt* lanes = find(opts, Opt::Kind::LANES);
