@@ -36,12 +36,16 @@ py::object array_of_buffer(const Buffer& buffer) {
   const Buffer here = buffer.toCPU();
   const py::dtype dtype(py::object(object_of_dtype(here.dtype()).attr("numpy")));
   py::array out(dtype, {here.size()}, {static_cast<py::ssize_t>(here.dtype().itemsize())}, here.data(), py::cast(here));
-  if (here.is_read_only()) out.attr("setflags")(py::arg("write") = false);
+  if (here.is_read_only())
+    out.attr("setflags")(py::arg("write") = false);
+  else
+    here.memory().let_others_write();
   return out;
 }
 
 py::buffer_info info_of_buffer(const Buffer& buffer) {
   const auto itemsize = static_cast<py::ssize_t>(buffer.dtype().itemsize());
+  if (!buffer.is_read_only()) buffer.memory().let_others_write();
   return {buffer.data(), itemsize, format_of(buffer.dtype()), 1, {buffer.size()}, {itemsize}, buffer.is_read_only()};
 }
 

@@ -30,7 +30,7 @@ void realize_all(const std::vector<Tensor>& tensors) {
 std::string explained(std::span<const Tensor> tensors) {
   std::vector<LazyOp> nodes;
   for (const Tensor& t : tensors) nodes.push_back(t.node());
-  return explain(nodes);
+  return tensors.empty() ? explain(nodes) : explain(nodes, tensors[0].device());
 }
 
 py::object realized(const py::object& self) {

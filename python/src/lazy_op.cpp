@@ -183,7 +183,7 @@ void bind_schedule(py::module_& m) {
       "schedule",
       [](const std::vector<LazyOp>& roots) {
         const Unlocked unlocked;
-        return schedule(roots);
+        return schedule(roots, fusion_options(Device::default_device()));
       },
       py::arg("roots"), "The steps that realize the nodes `roots`, in execution order. Runs nothing.");
   m.def(

@@ -14,7 +14,9 @@ namespace strata {
 namespace {
 
 constexpr std::int64_t kBytes = 4;            // of a word
-constexpr std::int64_t kWorthWords = 8;       // fewest uses of a byte that pay for making words in each run
+constexpr double kWorthWords = 8;             // fewest uses of a byte that pay for making words in each run,
+constexpr double kWorthWordsFarAway = 16;     // where they leave the caches
+constexpr std::int64_t kInCaches = 1 << 23;   // bytes that stay there
 constexpr std::int64_t kWorthDots = 32;       // shortest axis
 constexpr std::int64_t kSigns = -0x7f7f7f80;  // the highest bit of each byte of a word
 
@@ -242,16 +244,17 @@ std::optional<Opt> worthwhile_dot(const LazyOp& kernel, const Target& target, st
   const SumOfProducts found = sum_of_products(kernel);
   if (found.sum == nullptr) return std::nullopt;
   const KernelAxes axes(kernel);
-  const std::size_t last = axes.axes().size() - 1;
-  if (last < axes.outputs() || !axes.axes()[last].size.is_number() || axes.axes()[last].size.value() < kWorthDots)
-    return std::nullopt;
+  const auto is_long = [&](const Int& size) { return size.is_number() && size.value() >= kWorthDots; };
+  std::size_t along = axes.axes().size();  // behind the innermost reduce axis that is long enough
+  while (along > axes.outputs() && !is_long(axes.axes()[along - 1].size)) --along;
+  if (along == axes.outputs()) return std::nullopt;
   // The weights move along the last output axis.
   std::size_t inner = axes.outputs();
   while (inner > 0 && axes.axes()[inner - 1].size == Int(1)) --inner;
   if (inner == 0) return std::nullopt;
   for (const LazyNode* load : found.loads) {
     const int slot = slot_of(*load);
-    const Operands operands(kernel, last, slot, target);
+    const Operands operands(kernel, along - 1, slot, target);
     if (!operands.reason().empty()) return std::nullopt;
     const LoadDims &weights = operands.weights(), &values = operands.values();
     const auto moves = [&](const LoadDims& of) { return of.position_of(inner - 1) < of.dims().size(); };
@@ -260,9 +263,11 @@ std::optional<Opt> worthwhile_dot(const LazyOp& kernel, const Target& target, st
       double uses = 1;
       for (std::size_t a = 0; a < axes.outputs(); ++a)
         if (of.position_of(a) == of.dims().size()) uses *= static_cast<double>(axes.axes()[a].size.vmax());
-      return uses >= kWorthWords || std::find(kept.begin(), kept.end(), slot_of(of.load())) != kept.end();
+      const bool stays = std::get<BufferArg>(of.load().arg).size.vmax() <= kInCaches;
+      return uses >= (stays ? kWorthWords : kWorthWordsFarAway) ||
+             std::find(kept.begin(), kept.end(), slot_of(of.load())) != kept.end();
     };
-    if (pays(weights) && pays(values)) return Opt{Opt::Kind::DOT, last, slot, 0, {}};
+    if (pays(weights) && pays(values)) return Opt{Opt::Kind::DOT, along - 1, slot, 0, {}};
   }
   return std::nullopt;
 }

@@ -28,14 +28,16 @@ struct DotKernels {
 };
 
 /// Rewrites the sum of products over reduce axis opt.axis. Words hold four bytes along that axis, the first in the
-/// lowest bits; what the last word has beyond the axis is 0. They lie in the order of the axes, but words whose bytes
-/// are from neighbouring columns are neighbours: w[k][n] becomes words[k / 4][n], and x[m][k] words[m][k / 4].
+/// lowest bits; what the last word has beyond the axis is 0. Words lie in the order of the axes; if the bytes of buffer
+/// opt.amount are neighbours along another axis, that one is innermost: w[k][n] becomes words[k / 4][n], and w[n][k]
+/// words[n][k / 4].
 /// @throws Error (domain) naming the Opt and the reason where dot_refusal() has one
 DotKernels dot_products(const LazyOp& kernel, const Opt& opt, const Target& target);
 
 /// The reason why DOT cannot be applied to reduce axis `axis` with the sums of buffer `slot`; empty where it can. It
 /// can where the only reduction of the kernel is a SUM in int32 of products of an element of buffer `slot` and one of
-/// another buffer, both of int8 or uint8, where PACK (pack.h) could pack both, and both move along all reduce axes.
+/// another buffer, both of int8 or uint8, where PACK (pack.h) could pack both, and both move along all reduce axes
+/// longer than 1.
 std::string dot_refusal(const LazyOp& kernel, std::size_t axis, int slot, const Target& target);
 
 /// The DOT that pays, if the target has DOT4: along a long axis, where each byte is used often, or is kept (`kept`, as

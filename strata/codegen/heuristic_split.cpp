@@ -1,4 +1,4 @@
-// heuristic_opts(): whether a reduction is of dot products of the target, or split, for threads or so that its loads
+// heuristic_opts(): whether a reduction is computed by dot products, or split, for threads or so that its loads
 // can be packed.
 
 #include <algorithm>
@@ -34,6 +34,7 @@ std::vector<Opt> with_dot(const LazyOp& kernel, const Opt& dot, const Target& ta
 }  // namespace
 
 std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target, std::span<const int> kept) {
+  // Not split: sums of many outputs, each of a loop of its own, have enough work for threads.
   if (const std::optional<Opt> dot = worthwhile_dot(kernel, target, kept)) return with_dot(kernel, *dot, target, kept);
   if (const std::optional<Opt> split = worthwhile_split(kernel, target)) return with_split(kernel, *split, target);
   std::vector<Opt> whole = loop_opts(kernel, target, kept);

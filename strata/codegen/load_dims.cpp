@@ -70,6 +70,9 @@ void LoadDims::find_dims(const LazyOp& kernel, const Target& target) {
     while (axis < by->size() && (is_taken[axis] || (*by)[axis] != stride.value() || !(axes_.axes()[axis].size == size)))
       ++axis;
     if (axis == by->size()) return refuse("has a dimension that no axis of the kernel follows");
+    for (std::size_t other = axis + 1; other < by->size(); ++other)
+      if ((*by)[other] == stride.value() && axes_.axes()[other].size == size)
+        return refuse("moves alike along axes ", axis, " and ", other);
     is_taken[axis] = true;
     dims_.push_back({d, axis, size.value()});
     if (!try_mul(elements, size.value(), elements)) return refuse("has more than 2^63 elements");

@@ -120,12 +120,9 @@ FormulaValue shr_formula(FormulaValue a, FormulaValue count) {
 }
 
 FormulaValue dot4_formula(FormulaValue a, FormulaValue b, FormulaValue c) {
-  FormulaValue out = c;
-  for (int shift = 0; shift < 32; shift += 8) {
-    const FormulaValue byte = shift < 24 ? b << (24 - shift) : b;  // the sign is the word's
-    out = out + ((a >> shift) & 255) * (byte >> 24);
-  }
-  return out;
+  FormulaValue out = (a & 255) * ((b << 24) >> 24) + c;
+  for (const int shift : {8, 16}) out = out + ((a >> shift) & 255) * ((b << (24 - shift)) >> 24);
+  return out + ((a >> 24) & 255) * (b >> 24);
 }
 
 }  // namespace strata::formulas

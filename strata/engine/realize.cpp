@@ -22,13 +22,6 @@ namespace {
 
 thread_local RunListener* listener = nullptr;
 
-FusionOptions fusion_options(const Device& device) {
-  FusionOptions out;
-  out.dots = device.target().native.has(Ops::DOT4);
-  out.fuse = !flags::NOFUSE.get() && !flags::NAN_CHECK.get();
-  return out;
-}
-
 /// The number of elements, with symbolic sizes at their maximum.
 std::int64_t size_of(const LazyOp& n) { return product(n.shape()).vmax(); }
 
@@ -215,9 +208,17 @@ void realize(std::span<const LazyOp> roots, const Device& device) {
   Realizing(roots, device).run();
 }
 
-std::string explain(std::span<const LazyOp> roots) {
+FusionOptions fusion_options(const Device& device) {
+  FusionOptions out;
+  out.dots = device.target().native.has(Ops::DOT4);
+  out.fuse = !flags::NOFUSE.get() && !flags::NAN_CHECK.get();
+  return out;
+}
+
+std::string explain(std::span<const LazyOp> roots) { return explain(roots, Device::default_device()); }
+std::string explain(std::span<const LazyOp> roots, const Device& device) {
   std::string out;
-  for (const ScheduleItem& item : schedule(roots, fusion_options(Device::default_device()))) out += item.text() + "\n";
+  for (const ScheduleItem& item : schedule(roots, fusion_options(device))) out += item.text() + "\n";
   return out;
 }
 

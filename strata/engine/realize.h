@@ -30,6 +30,9 @@ inline void realize(const LazyOp& root, const Device& device = Device::default_d
 /// The schedule that realize(roots) would run, one line for each item: its ops, and the reason why it is not fused into
 /// its user.
 std::string explain(std::span<const LazyOp> roots);
+std::string explain(std::span<const LazyOp> roots, const Device& device);
+/// How realize() fuses on the device, with the flags NOFUSE and NAN_CHECK as they are.
+FusionOptions fusion_options(const Device& device);
 
 /// A complete trace (docs/viz-trace.md) of the run of realize(roots): graph, schedule, memory plan, and each kernel
 /// with its code. Nothing runs. @throws as schedule() and compile_kernel()

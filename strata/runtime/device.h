@@ -113,7 +113,7 @@ class CompiledKernel {
   /// @pre all that run() checks
   void replay(std::span<void* const> buffers, std::span<std::int64_t> values, Executor* executor = nullptr) const;
   /// replay() without those kernels that run first (kernel().before) for which `is_done` is true. @pre the temporaries
-  /// hold what these would store; one element for each kernel that runs first
+  /// hold what these would store; `is_done` has an element for each kernel that runs first
   void replay_rest(std::span<void* const> buffers, std::span<std::int64_t> values, std::span<const char> is_done,
                    Executor* executor = nullptr) const;
 

@@ -33,17 +33,49 @@ ReductionKind ElementsRead::kind_of(const LazyNode& n) const {
   return read > 0 && elements(source) > kMostReads * read ? ReductionKind::contraction : ReductionKind::plain;
 }
 
+namespace {
+
+/// The node that `n` is a movement of.
+const LazyNode* below_movement(const LazyNode* n, std::vector<const LazyNode*>& moves) {
+  while (!is_realized(*n) && is_movement(n->op)) moves.push_back(n), n = n->src[0].node();
+  return n;
+}
+
+/// A factor of a product: a CAST of bytes, moved or not.
+struct ByteFactor {
+  const LazyNode* cast = nullptr;  ///< null: it is none, or not loaded by one View without a mask
+  const LazyNode* memory = nullptr;
+};
+
+ByteFactor byte_factor(const LazyOp& factor) {
+  std::vector<const LazyNode*> moves;
+  const LazyNode* const cast = below_movement(factor.node(), moves);
+  if (cast->op != Ops::CAST || cast->src[0].dtype().bits() != 8 || cast->src[0].dtype().is_bool()) return {};
+  const LazyNode* const n = below_movement(cast->src[0].node(), moves);
+  // What is computed becomes memory, because the products repeat it.
+  const bool is_computed = is_elementwise(n->op) && op_cost(n->op) > 0;
+  const bool is_memory = is_realized(*n) || n->op == Ops::EMPTY || n->op == Ops::LOAD || n->op == Ops::CONTIGUOUS;
+  if (!is_computed && !is_memory) return {};
+  ShapeTracker st = ShapeTracker::from_shape(n->shape);
+  for (std::size_t k = moves.size(); k-- > 0;) st = moved_as(*moves[k], st);
+  st = st.simplify();
+  if (st.views().size() != 1 || st.views()[0].mask()) return {};
+  return {cast, n};
+}
+
+}  // namespace
+
 std::vector<const LazyNode*> dot_casts(const LazyNode& n) {
+  constexpr double shortest = 32;  // axis of bytes
   if (n.op != Ops::SUM || n.dtype != dtypes::int32 || n.src[0].op() != Ops::MUL) return {};
-  if (reduced_count(n) < kMemoryCost) return {};
-  std::vector<const LazyNode*> out;
-  for (const LazyOp& factor : n.src[0].src()) {
-    const LazyNode* at = factor.node();
-    while (at->op == Ops::RESHAPE || at->op == Ops::PERMUTE || at->op == Ops::EXPAND) at = at->src[0].node();
-    if (at->op != Ops::CAST || at->src[0].dtype().bits() != 8 || at->src[0].dtype().is_bool()) return {};
-    out.push_back(at);
-  }
-  return out;
+  const Axes& axes = std::get<Axes>(n.arg);
+  if (std::none_of(axes.begin(), axes.end(), [&](std::int64_t axis) {
+        return count_of(n.src[0].shape()[static_cast<std::size_t>(axis)]) >= shortest;
+      }))
+    return {};
+  const ByteFactor a = byte_factor(n.src[0].src(0)), b = byte_factor(n.src[0].src(1));
+  if (a.cast == nullptr || b.cast == nullptr || a.memory == b.memory) return {};
+  return {a.cast, b.cast};
 }
 
 ReductionKind reductions_of(const LazyOp& kernel) {

@@ -37,7 +37,7 @@ struct PlacedNode {
   bool is_materialized;
   bool may_move;     ///< materialized because of its uses (not asked for, and by a kernel of its own): another node may
                      ///< take its place
-  bool is_dot_cast;  ///< one of dot_casts(): it costs nothing, and memory of it would not serve its source
+  bool is_dot_cast;  ///< one of dot_casts(): its kernel reads the bytes, not memory of wider integers
   double times;      ///< how often each element is computed by all kernels together; of a materialized node: read
 };
 

@@ -80,7 +80,7 @@ Scalar Tensor::scalar() const {
   return buffer()[0];
 }
 
-std::string Tensor::explain() const { return strata::explain({&node(), 1}); }
+std::string Tensor::explain() const { return strata::explain({&node(), 1}, device()); }
 
 Tensor Tensor::to(const Device& device, At at) const {
   const OriginScope scope("to", at);

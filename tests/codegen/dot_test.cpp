@@ -89,6 +89,15 @@ TEST(Dot, Refusals) {
   expect("n: 1..9; x: i8[4,n]; w: i8[n,6]; y = x.cast(i32) @ w.cast(i32)", dot(2, 2), "has a symbolic size");
   expect("x: i8[4,8]; w: i8[6]; y = (x.cast(i32).reshape(4,8,1) * w.cast(i32).reshape(1,1,6)).sum(1)", dot(3, 2),
          "buffer 2 does not move along axis 3");
+  // Windows whose two dimensions have one step and one size: which axis each follows is not known.
+  const ShapeTracker windows({View::create(Ints{8, 8}, Ints{1, 1}, 0)});
+  const Ints shape = {4, 8, 8};
+  const LazyOp x = LazyOp::load(1, dtypes::int8, ShapeTracker::from_shape({4, 8, 1})).expand(shape);
+  const LazyOp w = LazyOp::load(2, dtypes::int8, windows, 200).reshape({1, 8, 8}).expand(shape);
+  const LazyOp sum = LazyOp::reduce(Ops::SUM, x.cast(dtypes::int32) * w.cast(dtypes::int32), {1});
+  const LazyOp stored = LazyOp::store(0, ShapeTracker::from_shape({4, 1, 8}), sum);
+  EXPECT_NE(dot_refusal(LazyOp::sink({stored}), 3, 2, Target()).find("buffer 2 moves alike along axes"),
+            std::string::npos);
   EXPECT_EQ(dot_refusal(kernel_of_dots(product), 2, 2, Target()), "");
   EXPECT_EQ(dot_refusal(kernel_of_dots(product), 2, 1, Target()), "");
   const LazyOp k = parse_kernel(product).kernel;
@@ -135,6 +144,15 @@ TEST(Dot, TheHeuristicTakesItWhereItPays) {
   EXPECT_FALSE(takes(row, with_dots()));  // the words are used once
   EXPECT_TRUE(takes(row, with_dots(), {2}));
   EXPECT_FALSE(takes("x: i8[64,9]; w: i8[9,64]; y = x.cast(i32) @ w.cast(i32)", with_dots()));  // too short
+  // A convolution of 1x1, and a reduction whose last axis is short.
+  EXPECT_TRUE(
+      takes("x: i8[1,64,10,10]; w: i8[32,64,1,1]; y = (x.cast(i32).reshape(1,1,64,10,10).expand(1,32,64,10,10) * "
+            "w.cast(i32).reshape(1,32,64,1,1).expand(1,32,64,10,10)).sum(2)",
+            with_dots()));
+  EXPECT_TRUE(
+      takes("x: i8[20,64,3]; w: i8[30,64,3]; y = (x.cast(i32).reshape(20,1,64,3).expand(20,30,64,3) * "
+            "w.cast(i32).reshape(1,30,64,3).expand(20,30,64,3)).sum(2,3)",
+            with_dots()));
   EXPECT_FALSE(takes("x: i8[64,96]; w: i8[96,64]; y = x.cast(f32) @ w.cast(f32)", with_dots()));
   EXPECT_TRUE(takes("x: u8[3,40,40]; w: i8[3,40,40]; y = (x.cast(i32) @ w.cast(i32)).cast(f32) * 0.5", with_dots()));
 }

@@ -401,3 +401,16 @@ def test_what_several_tensors_are_given(device, body):
                 held.append((got, same, values(got), values(same)))
             for results, arguments, were, these in held:
                 assert (values(results), values(arguments)) == (were, these)
+
+
+def test_writes_through_an_array_of_a_buffer_are_seen():
+    w = strata.Tensor(np.arange(70 * 40, dtype=np.float32).reshape(70, 40)).contiguous()
+    w = (w + 0).realize()
+    f = strata.jit(lambda x: x.matmul(w))
+    x = strata.Tensor(np.ones((3, 70), np.float32))
+    for _ in range(4):
+        f(x)
+    elements = strata.lazy_op(w).buffer.numpy()
+    for k in range(3):
+        elements[...] = k
+        np.testing.assert_array_equal(f(x).numpy(), np.full((3, 40), 70.0 * k))

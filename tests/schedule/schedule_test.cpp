@@ -313,5 +313,30 @@ TEST(MemoryPlan, ANameKeepsItsMemory) {
   EXPECT_EQ(plan.alias.size(), 1U);
 }
 
+/// The kernels of a product of bytes in int32, for a device with dot products.
+std::size_t kernels_of_dots(const LazyOp& a, const LazyOp& b, bool dots = true) {
+  FusionOptions options;
+  options.dots = dots;
+  return schedule(std::vector{matmul(a.cast(dtypes::int32), b.cast(dtypes::int32))}, options).size();
+}
+
+// Bytes that a dot product can load are not widened in memory. Others are: what is computed becomes memory as bytes.
+TEST(Schedule, BytesOfDotProductsStayBytes) {
+  const auto bytes = [](const Ints& shape) { return LazyOp::empty(dtypes::int8, shape); };
+  const LazyOp a = bytes({64, 64}), b = bytes({64, 64});
+  EXPECT_EQ(kernels_of_dots(a, b, false), 3U);
+  EXPECT_EQ(kernels_of_dots(a, b), 1U);
+  EXPECT_EQ(kernels_of_dots(a.permute({1, 0}), b.flip({0})), 1U);
+  EXPECT_EQ(kernels_of_dots(bytes({128, 64}).shrink({{3, 67}, {0, 64}}), b), 1U);
+  EXPECT_EQ(kernels_of_dots(LazyOp::alu(Ops::NEG, {a}), b), 2U);                                   // -a as bytes
+  EXPECT_EQ(kernels_of_dots(a, a.permute({1, 0})), kernels_of_dots(a, a.permute({1, 0}), false));  // one buffer
+  const LazyOp padded = bytes({60, 64}).pad({{2, 2}, {0, 0}});
+  EXPECT_EQ(kernels_of_dots(padded, b), 3U);
+  const LazyOp index = LazyOp::empty(dtypes::int32, {64, 64});
+  const LazyOp gathered = LazyOp::gather(a.reshape({64, 1, 64}).expand({64, 64, 64}), index);
+  EXPECT_EQ(kernels_of_dots(gathered, b), 3U);
+  EXPECT_EQ(kernels_of_dots(bytes({64, 16}), bytes({16, 64})), 3U);  // too short
+}
+
 }  // namespace
 }  // namespace strata::test
