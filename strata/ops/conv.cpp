@@ -146,7 +146,7 @@ Value convolved(const char* operation, const Value& x, const Value& weight, cons
       .reshape(result);
 }
 
-/// What one axis adds to a phase of adjoint(): the outputs whose place is `phase` modulo the step. They are a
+/// What one axis adds to a phase of an adjoint: the outputs whose place is `phase` modulo the step. They are a
 /// convolution with steps of 1, of every `every`-th element of the kernel from `first` on.
 struct PhaseAxis {
   std::int64_t first = 0, every = 1;
@@ -174,60 +174,105 @@ PhaseAxis phase_axis(const Window& w, std::int64_t phase, std::int64_t from, std
 /// The adjoint of the convolution that has windows `each` on an input padded by `sides`: the sum, for each element of
 /// that input, of the values at the windows that it is in, times the kernel. With steps it is cut into phases: the
 /// outputs at equal places modulo the steps are a convolution of the values with a part of the kernel.
-/// @param values (batch, out channels, counts...)  @param weight of the convolution  @param sizes of the input
-Value adjoint(const char* operation, const Value& values, const Value& weight, std::span<const Window> each,
-              const ConvPadding::Sides& sides, const Numbers& sizes, std::int64_t groups) {
-  const std::size_t n = each.size();
-  const Int out = weight.size(1) * Int(groups);
-  std::size_t phases = 1;
-  Ints stacked, joined = {values.size(0), out}, of_phase = joined;
-  Numbers counts;
-  Axes order, spatial;
-  Mask all = {{0, joined[0]}, {0, joined[1]}};
-  order = {static_cast<std::int64_t>(n), static_cast<std::int64_t>(n + 1)};
-  for (std::size_t k = 0; k < n; ++k) {
-    phases *= static_cast<std::size_t>(each[k].step);
-    counts.push_back((sizes[k] - 1) / each[k].step + 1);
-    stacked.push_back(each[k].step), of_phase.push_back(counts[k]), joined.push_back(counts[k] * each[k].step);
-    order.push_back(static_cast<std::int64_t>(n + 2 + k)), order.push_back(static_cast<std::int64_t>(k));
-    all.push_back({0, sizes[k]});
-    spatial.push_back(static_cast<std::int64_t>(k) + 2);
+class Adjoint {
+ public:
+  /// @param values (batch, out channels, counts...)  @param weight of the convolution  @param sizes of the input
+  Adjoint(const char* operation, const Value& values, const Value& weight, std::span<const Window> each,
+          const ConvPadding::Sides& sides, const Numbers& sizes, std::int64_t groups)
+      : operation_(operation),
+        values_(values),
+        weight_(weight),
+        each_(each),
+        sides_(sides),
+        sizes_(sizes),
+        groups_(groups),
+        channels_(weight.size(1) * Int(groups)),
+        shape_{values.size(0), channels_} {
+    for (std::size_t k = 0; k < each.size(); ++k) {
+      phases_ *= static_cast<std::size_t>(each[k].step);
+      counts_.push_back((sizes[k] - 1) / each[k].step + 1);
+      shape_.push_back(counts_[k]);
+      spatial_.push_back(static_cast<std::int64_t>(k) + 2);
+    }
   }
-  for (const Int& size : of_phase) stacked.push_back(size);
-  std::vector<std::optional<Value>> found;  // by phase; none where the outputs are 0
-  for (std::size_t phase = 0; phase < phases; ++phase) {
-    Mask bounds = {{0, weight.size(0)}, {0, weight.size(1)}};
-    Ints every = {1, 1}, split = {groups, number_of(weight.size(0), operation) / groups, weight.size(1)},
-         turned = {out, split[1]};
-    ConvPlan p;
+
+  Value run() const {
+    std::vector<std::optional<Value>> found;
+    for (std::size_t number = 0; number < phases_; ++number) found.push_back(phase(number));
+    const auto some = std::find_if(found.begin(), found.end(), [](const auto& part) { return part.has_value(); });
+    const DType dtype = some == found.end() ? values_.dtype() : (*some)->dtype();
+    std::vector<LazyOp> parts;
+    for (const std::optional<Value>& part : found)
+      parts.push_back(part ? part->node() : LazyOp::constant(Scalar::of(dtype, std::int64_t{0}), shape_));
+    return interleaved(parts);
+  }
+
+ private:
+  /// The axes of phase `number`; the last spatial axis counts fastest.
+  std::vector<PhaseAxis> axes_of(std::size_t number) const {
+    std::vector<PhaseAxis> out(each_.size());
+    for (std::size_t k = each_.size(); k-- > 0;) {
+      const auto step = static_cast<std::size_t>(each_[k].step);
+      out[k] = phase_axis(each_[k], static_cast<std::int64_t>(number % step), sides_[k].first, counts_[k],
+                          number_of(values_.size(spatial_[k]), operation_));
+      number /= step;
+    }
+    return out;
+  }
+
+  /// Nothing where the outputs are 0.
+  std::optional<Value> phase(std::size_t number) const {
+    const std::vector<PhaseAxis> axes = axes_of(number);
+    if (std::any_of(axes.begin(), axes.end(), [](const PhaseAxis& axis) { return axis.window.size == 0; })) return {};
+    Mask bounds = {{0, weight_.size(0)}, {0, weight_.size(1)}};
+    Ints every = {1, 1}, split = {groups_, number_of(weight_.size(0), operation_) / groups_, weight_.size(1)},
+         turned = {channels_, split[1]};
+    ConvPlan p{{}, counts_};
     ConvPadding::Sides around;
-    bool is_empty = false;
-    std::size_t left = phase, inside = phases;
-    for (std::size_t k = 0; k < n; ++k) {
-      inside /= static_cast<std::size_t>(each[k].step);
-      const PhaseAxis axis = phase_axis(each[k], static_cast<std::int64_t>(left / inside), sides[k].first, counts[k],
-                                        number_of(values.size(spatial[k]), operation));
-      left %= inside;
-      is_empty = is_empty || axis.window.size == 0;
+    for (const PhaseAxis& axis : axes) {
       bounds.push_back({axis.first, axis.first + (axis.window.size - 1) * axis.every + 1});
       every.push_back(axis.every), split.push_back(axis.window.size), turned.push_back(axis.window.size);
       around.push_back(axis.sides);
-      p.windows.push_back(axis.window), p.counts.push_back(counts[k]);
+      p.windows.push_back(axis.window);
     }
-    found.emplace_back();
-    if (is_empty) continue;
-    const Value kernel = Value(weight.node().shrink(bounds).stride(every));
-    found.back() = convolved(operation, padded(values, around),
-                             kernel.reshape(split).transpose(1, 2).reshape(turned).flip(spatial), p, groups);
+    const Value kernel(weight_.node().shrink(bounds).stride(every));
+    return convolved(operation_, padded(values_, around),
+                     kernel.reshape(split).transpose(1, 2).reshape(turned).flip(spatial_), p, groups_);
   }
-  const auto some = std::find_if(found.begin(), found.end(), [](const auto& part) { return part.has_value(); });
-  const DType dtype = some == found.end() ? values.dtype() : (*some)->dtype();
-  std::vector<LazyOp> parts;
-  for (const std::optional<Value>& part : found)
-    parts.push_back(part ? part->node() : LazyOp::constant(Scalar::of(dtype, std::int64_t{0}), of_phase));
-  const LazyOp whole =
-      phases == 1 ? parts[0] : LazyOp::concatenated(parts).reshape(stacked).permute(order).reshape(joined);
-  return whole.shrink(all);
+
+  /// The phases in memory, one behind the other, read in turn.
+  LazyOp interleaved(const std::vector<LazyOp>& parts) const {
+    const auto n = static_cast<std::int64_t>(each_.size());
+    Ints stacked, joined = {shape_[0], shape_[1]};
+    Axes order = {n, n + 1};
+    Mask inside = {{0, shape_[0]}, {0, shape_[1]}};
+    for (std::int64_t k = 0; k < n; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      stacked.push_back(each_[at].step), joined.push_back(counts_[at] * each_[at].step);
+      order.push_back(n + 2 + k), order.push_back(k);
+      inside.push_back({0, sizes_[at]});
+    }
+    if (phases_ == 1) return parts[0].shrink(inside);
+    for (const Int& size : shape_) stacked.push_back(size);
+    return LazyOp::concatenated(parts).reshape(stacked).permute(order).reshape(joined).shrink(inside);
+  }
+
+  const char* operation_;
+  const Value &values_, &weight_;
+  std::span<const Window> each_;
+  const ConvPadding::Sides& sides_;
+  const Numbers& sizes_;
+  std::int64_t groups_;
+  Int channels_;
+  std::size_t phases_ = 1;
+  Numbers counts_;  // by spatial axis: the outputs of each phase
+  Ints shape_;      // of a phase
+  Axes spatial_;
+};
+
+Value adjoint(const char* operation, const Value& values, const Value& weight, std::span<const Window> each,
+              const ConvPadding::Sides& sides, const Numbers& sizes, std::int64_t groups) {
+  return Adjoint(operation, values, weight, each, sides, sizes, groups).run();
 }
 
 /// True iff adjoint() serves: windows have several elements, and phases are few. Windows of one element are moved
