@@ -13,7 +13,7 @@ namespace strata {
 
 namespace {
 
-constexpr std::int64_t kBytes = 4;            // of a word
+constexpr std::int64_t kWordBytes = 4;        // of a word
 constexpr double kWorthWords = 8;             // fewest uses of a byte that pay for making words in each run,
 constexpr double kWorthWordsFarAway = 16;     // where they leave the caches
 constexpr std::int64_t kInCaches = 1 << 23;   // bytes that stay there
@@ -118,18 +118,18 @@ class Operands {
 /// The words of a buffer along dimension `along` of its LoadDims, in the order of the dimensions.
 LazyOp words_of(const LoadDims& of, std::size_t along) {
   const std::vector<MovingDim>& dims = of.dims();
-  const std::int64_t size = dims[along].size, words = (size - 1) / kBytes + 1;
+  const std::int64_t size = dims[along].size, words = (size - 1) / kWordBytes + 1;
   Padding beyond(dims.size(), {0, 0});
-  beyond[along].second = words * kBytes - size;
+  beyond[along].second = words * kWordBytes - size;
   Ints in_words, shape;
   for (std::size_t k = 0; k < dims.size(); ++k) {
     shape.push_back(k == along ? words : dims[k].size);
     in_words.push_back(shape.back());
-    if (k == along) in_words.push_back(kBytes);
+    if (k == along) in_words.push_back(kWordBytes);
   }
   const LazyOp bytes = moving(of.load_op(), dims).pad(beyond).reshape(in_words);
   std::optional<LazyOp> out;
-  for (std::int64_t j = 0; j < kBytes; ++j) {
+  for (std::int64_t j = 0; j < kWordBytes; ++j) {
     Mask chosen;
     for (const Int& n : in_words) chosen.push_back({0, n});
     chosen[along + 1] = {j, j + 1};
@@ -144,7 +144,7 @@ LazyOp words_of(const LoadDims& of, std::size_t along) {
 /// The dimensions, where dimension `along` is in words.
 std::vector<MovingDim> dims_of_words(const LoadDims& of, std::size_t along) {
   std::vector<MovingDim> out = of.dims();
-  out[along].size = (out[along].size - 1) / kBytes + 1;
+  out[along].size = (out[along].size - 1) / kWordBytes + 1;
   return out;
 }
 

@@ -256,8 +256,8 @@ class Choice {
   }
   /// The number of lanes along the last axis of a group; 0: no lanes are possible.
   std::int64_t lanes_along(std::size_t group) const {
-    if (!keeps_order(group)) return lanes();
     const ReduceGroup& g = axes_.groups()[group];
+    if (!keeps_order(group)) return g.count == 0 ? lanes() : lanes_along_row(size(g.first + g.count - 1), lanes());
     Ints sizes;
     for (std::size_t j = 0; j < g.count; ++j) sizes.push_back(axes_.axes()[g.first + j].size);
     const bool is_last = lane_axis_of({sizes.data(), sizes.size()}) == static_cast<int>(g.count) - 1;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "strata/base/check.h"
+#include "strata/ir/sum_order.h"
 
 namespace strata {
 
@@ -68,6 +69,14 @@ std::optional<Opt> rows_outside(const UOpGraph& plain, const KernelAxes& axes,
   });
   if (out.order == axes.order()) return std::nullopt;
   return out;
+}
+
+std::int64_t lanes_along_row(std::int64_t row, std::int64_t lanes) {
+  const auto steps = [&](std::int64_t n) { return row / n + row % n; };
+  std::int64_t best = lanes;
+  for (std::int64_t n = lanes / 2; n >= kSumLanes; n /= 2)
+    if (steps(n) < steps(best)) best = n;
+  return best;
 }
 
 }  // namespace strata

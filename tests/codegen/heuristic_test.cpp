@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "strata/codegen/kernel.h"
+#include "strata/codegen/rows.h"
 #include "strata/codegen/split_reduce.h"
 #include "strata/graph/absorb.h"
 #include "strata/ir/uop.h"
@@ -40,6 +41,24 @@ bool has_kind(std::span<const Opt> opts, Opt::Kind kind) {
 const Opt* find(std::span<const Opt> opts, Opt::Kind kind) {
   const auto it = std::find_if(opts.begin(), opts.end(), [&](const Opt& o) { return o.kind == kind; });
   return it == opts.end() ? nullptr : &*it;
+}
+
+TEST(Heuristic, RowsOfNarrowDtypesHaveVectorsThatFit) {
+  EXPECT_EQ(lanes_along_row(100, 64), 32);  // 3 vectors and 4 elements
+  EXPECT_EQ(lanes_along_row(20, 64), 16);
+  EXPECT_EQ(lanes_along_row(128, 64), 64);
+  EXPECT_EQ(lanes_along_row(7, 64), 64);  // shorter than all of them
+  EXPECT_EQ(lanes_along_row(100, 16), 16);
+  EXPECT_EQ(lanes_along_row(100, 8), 8);
+  const auto lanes = [](std::string_view text) {
+    const std::vector<Opt> opts = heuristic_opts(absorb_movement(parse_kernel(text).kernel), wide());
+    const Opt* const found = find(opts, Opt::Kind::LANES);
+    return found == nullptr ? 0 : found->amount;
+  };
+  EXPECT_EQ(lanes("x: i8[50,40]; y = x.max(1)"), 32);
+  EXPECT_EQ(lanes("x: u8[50,20]; y = x.min(1)"), 16);
+  EXPECT_EQ(lanes("x: bf16[50,48]; y = x.max(1)"), 16);
+  EXPECT_EQ(lanes("x: f32[50,40]; y = x.max(1)"), 16);
 }
 
 // With a parallel loop, rows and what they leave over have tiles of their own: together more than the scratch memory.
