@@ -249,8 +249,10 @@ std::string LlvmOps::dot4(std::string_view name, DType dtype, std::span<const st
   std::string out;
   for (int begin = 0; begin < lanes; begin += whole) {
     const std::string path = detail::message(name, ".from", begin);
-    std::vector<int> into(static_cast<std::size_t>(whole), -1), back(static_cast<std::size_t>(lanes), -1);
-    for (int k = 0; k < whole && begin + k < lanes; ++k) into[static_cast<std::size_t>(k)] = begin + k;
+    std::vector<int> into, back(static_cast<std::size_t>(begin), -1);
+    for (int k = 0; k < whole; ++k) into.push_back(begin + k < lanes ? begin + k : -1);
+    for (int k = 0; k < whole && begin + k < lanes; ++k) back.push_back(k);
+    back.resize(static_cast<std::size_t>(lanes), -1);
     std::string operands[3];
     for (std::size_t k = 0; k < 3; ++k) {
       const std::string to = detail::message(path, ".in", k);
@@ -259,7 +261,6 @@ std::string LlvmOps::dot4(std::string_view name, DType dtype, std::span<const st
     }
     const std::string sum = call(sub_name(path, "sum"), operands);
     if (lanes == 1) return text_.define(name, "extractelement ", type, " ", sum, ", i64 0");
-    for (int k = 0; k < whole && begin + k < lanes; ++k) back[static_cast<std::size_t>(begin + k)] = k;
     if (lanes < whole) return shuffle(name, part, sum, "poison", back);
     const std::string spread = shuffle(sub_name(path, "all"), part, sum, "poison", back);
     if (begin == 0) {
