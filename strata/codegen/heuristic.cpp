@@ -325,7 +325,9 @@ class Choice {
   }
 
   void output_vectors(std::size_t axis) {
-    const std::int64_t along = lanes_of_row(axis), vectors = size(axis) / along;
+    const std::int64_t along = lanes_of_row(axis);
+    STRATA_ASSERT(along > 0, "[heuristic] a row of axis ", axis, " has no vectors");
+    const std::int64_t vectors = size(axis) / along;
     if (vectors == 0) add(Opt::Kind::PADTO, axis, along);
     add(Opt::Kind::LANES, axis, along);
     const bool reduces = !axes_.groups().empty();

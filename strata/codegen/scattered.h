@@ -9,6 +9,7 @@
 
 #include "strata/codegen/index_uops.h"
 #include "strata/ir/uop.h"
+#include "strata/view/view.h"
 
 namespace strata {
 

@@ -88,7 +88,7 @@ TEST(Pack, Refusals) {
   EXPECT_TRUE(pack_axes(kernel_of_text("x: f32[4,4]; y = x @ x"), 1, Target()).empty());
   EXPECT_EQ(pack_refusal(kernel_of_text(product), 1, 2, Target()), "");
   // Windows: elements are read at several indices, and packing them would multiply them.
-  const LazyOp conv = convolution({2, 6, 6}, 3, 1, {3, 1, 1});
+  const LazyOp conv = kernels::convolution({2, 6, 6}, 3, 1, {3, 1, 1});
   EXPECT_TRUE(pack_axes(conv, 1, Target()).empty());
   EXPECT_EQ(pack_axes(conv, 2, Target()).size(), 1U);
 }
@@ -178,7 +178,7 @@ TEST(Pack, TheHeuristicPacksWhatIsKept) {
     EXPECT_EQ(made.temporaries.size(), 1U);
   }
   for (const std::int64_t step : {1, 2}) {
-    const LazyOp conv = convolution({16, 14, 14}, 32, 1, {3, step, 1});
+    const LazyOp conv = kernels::convolution({16, 14, 14}, 32, 1, {3, step, 1});
     const std::vector<Opt> opts = heuristic_opts(conv, wide_target(), std::vector<int>{2});
     EXPECT_EQ(packs(opts), 1) << text_of(opts);
   }

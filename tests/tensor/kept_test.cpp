@@ -11,6 +11,7 @@
 #include "strata/engine/recording.h"
 #include "strata/runtime/allocator.h"
 #include "strata/tensor/dlpack.h"
+#include "strata/tensor/functional.h"
 #include "strata/tensor/interop.h"
 #include "strata/tensor/jit.h"
 #include "tests/tensor/arrays.h"
