@@ -275,13 +275,14 @@ Value adjoint(const char* operation, const Value& values, const Value& weight, s
   return Adjoint(operation, values, weight, each, sides, sizes, groups).run();
 }
 
-/// True iff adjoint() serves: windows have several elements, and phases are few. Windows of one element are moved
-/// apart, which is a product and a View.
+/// True iff adjoint() serves: steps are 1, or phases are few and windows have several elements. Windows of one element
+/// are moved apart, which is a product and a View.
 bool is_worth_phases(std::span<const Window> each) {
   constexpr double most = 16;
   double phases = 1;
   for (const Window& w : each) phases *= static_cast<double>(w.step);
-  return phases <= most && std::any_of(each.begin(), each.end(), [](const Window& w) { return w.size > 1; });
+  const bool has_several = std::any_of(each.begin(), each.end(), [](const Window& w) { return w.size > 1; });
+  return phases == 1 || (phases <= most && has_several);
 }
 
 /// The numbers of Saved: the groups, then of each spatial axis the step, the dilation, and the padding in front and
@@ -331,7 +332,7 @@ std::vector<Value> conv_transpose_gradients(const Value& dy, const Saved& saved)
 }
 
 /// `y`, the convolution of `x`, with conv_gradients() where these are no more work than the sums of windows that follow
-/// from the formula: where windows overlap, and an output is not much smaller than the steps make it.
+/// from the formula: where adjoint() serves, and the output is not much smaller than the steps make it.
 Value with_conv_gradients(const Value& y, const Value& x, const Value& weight, const ConvPlan& p,
                           const ConvPadding::Sides& sides, std::int64_t groups) {
   constexpr double most = 2;  // elements of the input for each window and step
