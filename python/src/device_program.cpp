@@ -32,15 +32,17 @@ Buffer buffer_from_numpy(const py::object& object, bool copy) {
   return Buffer::fromCPU(array.data(), array.size(), dtype_of_object(array.dtype()));
 }
 
-py::object array_of_buffer(const Buffer& buffer) {
+py::object array_of_buffer(const Buffer& buffer, bool is_read_only) {
   const Buffer here = buffer.toCPU();
   const py::dtype dtype(py::object(object_of_dtype(here.dtype()).attr("numpy")));
   py::array out(dtype, {here.size()}, {static_cast<py::ssize_t>(here.dtype().itemsize())}, here.data(), py::cast(here));
-  if (here.is_read_only())
-    out.attr("setflags")(py::arg("write") = false);
-  else
-    here.memory().let_others_write();
+  if (is_read_only) out.attr("setflags")(py::arg("write") = false);
   return out;
+}
+/// The caller may write through the array, if the buffer may be written.
+py::object shared_array_of_buffer(const Buffer& buffer) {
+  if (!buffer.is_read_only()) buffer.memory().let_others_write();
+  return array_of_buffer(buffer, buffer.is_read_only());
 }
 
 py::buffer_info info_of_buffer(const Buffer& buffer) {
@@ -74,13 +76,13 @@ void bind_buffer_making(BufferClass& c) {
 
 void bind_buffer_elements(BufferClass& c) {
   c.def_buffer([](const Buffer& b) { return info_of_buffer(b); });
-  c.def("numpy", &array_of_buffer,
+  c.def("numpy", &shared_array_of_buffer,
         "The elements as a NumPy array. The array shares the memory if the host can address the "
         "memory; otherwise the array is a copy.");
   c.def(
       "__array__",
       [](const Buffer& b, const py::object& dtype) {
-        const py::object array = array_of_buffer(b);
+        const py::object array = shared_array_of_buffer(b);
         return dtype.is_none() ? array : py::object(array.attr("astype")(dtype, py::arg("copy") = false));
       },
       py::arg("dtype") = py::none());
@@ -88,7 +90,7 @@ void bind_buffer_elements(BufferClass& c) {
         "A buffer with the same elements in the memory of the host: this buffer if the host can "
         "address its memory, else a copy.");
   c.def(
-      "tolist", [](const Buffer& b) { return array_of_buffer(b).attr("tolist")(); },
+      "tolist", [](const Buffer& b) { return array_of_buffer(b, true).attr("tolist")(); },
       "The elements as a list of Python numbers.");
   c.def(
       "copy_from",
