@@ -46,11 +46,7 @@ oracle::Buffers run_all(const DotKernels& kernels, oracle::Buffers memory) {
 
 std::vector<std::int64_t> words_where_byte_k_is_k(std::string_view text, const Opt& opt) {
   const LazyOp kernel = kernel_of_dots(text);
-  oracle::Buffers memory;
-  for (const BufferUse& use : buffers_of(kernel)) {
-    memory.emplace_back(use.dtype, use.size.value());
-    for (std::int64_t k = 0; k < memory.back().size(); ++k) memory.back().put(k, Scalar::of(use.dtype, k));
-  }
+  const oracle::Buffers memory = oracle::counted_memory(kernel);
   const DotKernels kernels = dot_products(kernel, opt, Target());
   const oracle::Buffers after = run_all(kernels, memory);
   std::vector<std::int64_t> out;

@@ -66,6 +66,16 @@ class GuardedMemory {
 
 using Buffers = std::vector<GuardedMemory>;
 
+/// Memory for the buffers of a kernel of numeric sizes, in which element k is k.
+inline Buffers counted_memory(const LazyOp& kernel) {
+  Buffers out;
+  for (const BufferUse& use : buffers_of(kernel)) {
+    out.emplace_back(use.dtype, use.size.value());
+    for (std::int64_t k = 0; k < out.back().size(); ++k) out.back().put(k, Scalar::of(use.dtype, k));
+  }
+  return out;
+}
+
 inline std::vector<Memory> memory_of(Buffers& buffers) {
   std::vector<Memory> out;
   for (GuardedMemory& b : buffers) out.push_back({b.data(), b.size()});

@@ -34,11 +34,7 @@ oracle::Buffers run_both(const PackedKernels& kernels, oracle::Buffers memory, c
 /// The packed elements where buffer element k is k.
 std::vector<std::int64_t> packed_elements(std::string_view text, const Opt& opt) {
   const LazyOp kernel = kernel_of_text(text);
-  oracle::Buffers memory;
-  for (const BufferUse& use : buffers_of(kernel)) {
-    memory.emplace_back(use.dtype, use.size.value());
-    for (std::int64_t k = 0; k < memory.back().size(); ++k) memory.back().put(k, Scalar::of(use.dtype, k));
-  }
+  const oracle::Buffers memory = oracle::counted_memory(kernel);
   const oracle::Buffers after = run_both(pack_buffer(kernel, opt, Target()), memory, {});
   std::vector<std::int64_t> out;
   for (std::int64_t k = 0; k < after.back().size(); ++k) out.push_back(after.back()[k].as_int());

@@ -97,12 +97,7 @@ TEST(Interleave, StoresAreWholeVectors) {
     for (const UOp u : made.uops) scalar_stores += u.op() == UOps::STORE && !u.src(2).dtype().is_vector() ? 1 : 0;
     EXPECT_EQ(scalar_stores, row.scalar_stores) << row.text << "\n" << made.uops.text();
     // The list means what the kernel means.
-    oracle::Buffers memory;
-    for (const BufferUse& use : buffers_of(kernel)) {
-      memory.emplace_back(use.dtype, use.size.value());
-      for (std::int64_t k = 0; k < memory.back().size(); ++k) memory.back().put(k, Scalar::of(use.dtype, k));
-    }
-    oracle::Buffers expected = memory, after = memory;
+    oracle::Buffers expected = oracle::counted_memory(kernel), after = expected;
     interpret(kernel, oracle::memory_of(expected), {});
     interpret(made.uops, oracle::memory_of(after), {});
     for (std::int64_t k = 0; k < expected[0].size(); ++k)

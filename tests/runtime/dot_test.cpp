@@ -13,7 +13,9 @@
 #include "strata/graph/absorb.h"
 #include "strata/graph/interpret.h"
 #include "strata/ops/kernel_text.h"
+#include "strata/render/llvm.h"
 #include "strata/runtime/device.h"
+#include "strata/runtime/llvm_library.h"
 #include "tests/codegen/dots.h"
 
 namespace strata {
@@ -28,6 +30,16 @@ Buffer result_of(const CompiledKernel& kernel, oracle::Buffers memory) {
   }
   kernel.run(copies);
   return copies[0];
+}
+
+/// data0 = DOT4 of data1, data2, data3, of so many elements.
+LazyOp dot4_of(std::int64_t elements) {
+  const ShapeTracker st = ShapeTracker::from_shape({elements});
+  const auto operand = [&](int slot) { return LazyOp::load(slot, dtypes::int32, st); };
+  return LazyOp::sink({LazyOp::store(0, st, LazyOp::alu(Ops::DOT4, {operand(1), operand(2), operand(3)}))});
+}
+std::vector<Opt> lanes_opts(std::int64_t lanes) {
+  return lanes == 1 ? std::vector<Opt>{} : std::vector<Opt>{{Opt::Kind::LANES, 0, lanes, 0, {}}};
 }
 
 // The heuristic's kernels on every device that runs kernels, with the instruction where the device has it, and by
@@ -67,23 +79,36 @@ TEST(DotDevices, GiveTheSame) {
   EXPECT_GT(dots, 20);
 }
 
+#if defined(__x86_64__)
+// Also where this machine lacks the instruction: every number of lanes becomes it, with nothing multiplied beside it.
+TEST(DotDevices, TheInstructionOfEveryNumberOfLanes) {
+  if (!STRATA_HAS_LLVM) GTEST_SKIP() << Device::get("LLVM").missing();
+  LlvmCompileOptions options;
+  options.cpu = "icelake-server";
+  Target target;
+  target.native.insert(Ops::DOT4);
+  for (int lanes = 1; lanes <= DType::kMostLanes; ++lanes) {
+    const Kernel kernel = compile_kernel(dot4_of(lanes), target, lanes_opts(lanes));
+    const std::string code = LlvmLibrary::shared().assembly(uops_to_llvm("k", kernel.uops), options);
+    EXPECT_NE(code.find("vpdpbusd"), std::string::npos) << lanes << " lanes\n" << code;
+    EXPECT_EQ(code.find("vpmul"), std::string::npos) << lanes << " lanes\n" << code;
+  }
+}
+#endif
+
 // Every number of lanes, by the instruction and by the decomposition.
 TEST(DotDevices, EveryNumberOfLanes) {
   const Device& device = Device::get("LLVM");
-  if (!device.missing().empty()) GTEST_SKIP() << device.missing();
+  if (!STRATA_HAS_LLVM) GTEST_SKIP() << device.missing();
+  ASSERT_EQ(device.missing(), "");
   std::mt19937_64 random(7);
   for (const bool is_native : {true, false}) {
     if (is_native && !device.target().native.has(Ops::DOT4)) continue;
     for (std::int64_t lanes = 1; lanes <= DType::kMostLanes; ++lanes) {
-      const ShapeTracker st = ShapeTracker::from_shape({lanes});
-      const auto operand = [&](int slot) { return LazyOp::load(slot, dtypes::int32, st); };
-      const LazyOp sum = LazyOp::alu(Ops::DOT4, {operand(1), operand(2), operand(3)});
-      const LazyOp k = LazyOp::sink({LazyOp::store(0, st, sum)});
+      const LazyOp k = dot4_of(lanes);
       Target target = device.target();
       if (!is_native) target.native.erase(Ops::DOT4);
-      const std::vector<Opt> opts =
-          lanes == 1 ? std::vector<Opt>{} : std::vector<Opt>{{Opt::Kind::LANES, 0, lanes, 0, {}}};
-      const auto kernel = std::make_shared<const Kernel>(compile_kernel(k, target, opts));
+      const auto kernel = std::make_shared<const Kernel>(compile_kernel(k, target, lanes_opts(lanes)));
       const CompiledKernel made(kernel, device.compile(*kernel));
       const oracle::Buffers before = oracle::random_memory(k, random);
       oracle::Buffers expected = before;

@@ -35,10 +35,11 @@ std::vector<Case> cases() {
   return out;
 }
 
-double conv_at(const Case& c, const Array& x, const Array& w, const Place& at) {
-  const std::int64_t own = w.shape[1], group = at[1] / (w.shape[0] / c.groups);
-  const Place kernel(w.shape.begin() + 2, w.shape.end());
-  double sum = 0;
+/// The terms of output `at`: the places of the input, perhaps in the padding, and of the weight.
+template <class F>
+void for_each_term(const Case& c, const Place& at, const F& f) {
+  const std::int64_t own = c.w[1], group = at[1] / (c.w[0] / c.groups);
+  const Place kernel(c.w.begin() + 2, c.w.end());
   for (std::int64_t ch = 0; ch < own; ++ch)
     for_each_place(kernel, [&](const Place& k) {
       Place from = {at[0], group * own + ch}, by = {at[1], ch};
@@ -46,8 +47,13 @@ double conv_at(const Case& c, const Array& x, const Array& w, const Place& at) {
         from.push_back(at[a + 2] * c.stride[a] + k[a] * c.dilation[a] - c.before[a]);
         by.push_back(k[a]);
       }
-      sum += x.at(from) * w.at(by);
+      f(from, by);
     });
+}
+
+double conv_at(const Case& c, const Array& x, const Array& w, const Place& at) {
+  double sum = 0;
+  for_each_term(c, at, [&](const Place& from, const Place& by) { sum += x.at(from) * w.at(by); });
   return sum;
 }
 
@@ -75,21 +81,12 @@ Slopes slopes_of(const Case& c, const Array& x, const Array& w, const Array& y) 
   Slopes out{Array(c.x, 0), Array(c.w, 0)};
   std::fill(out.x.values.begin(), out.x.values.end(), 0);
   std::fill(out.w.values.begin(), out.w.values.end(), 0);
-  const std::int64_t own = w.shape[1];
-  const Place kernel(w.shape.begin() + 2, w.shape.end());
   for_each_place(y.shape, [&](const Place& at) {
-    const std::int64_t group = at[1] / (w.shape[0] / c.groups);
-    for (std::int64_t ch = 0; ch < own; ++ch)
-      for_each_place(kernel, [&](const Place& k) {
-        Place from = {at[0], group * own + ch}, by = {at[1], ch};
-        for (std::size_t a = 0; a < k.size(); ++a) {
-          from.push_back(at[a + 2] * c.stride[a] + k[a] * c.dilation[a] - c.before[a]);
-          by.push_back(k[a]);
-          if (from.back() < 0 || from.back() >= c.x[a + 2]) return;
-        }
-        out.x.values[out.x.flat(from)] += w.at(by) * y.at(at);
-        out.w.values[out.w.flat(by)] += x.at(from) * y.at(at);
-      });
+    for_each_term(c, at, [&](const Place& from, const Place& by) {
+      if (!x.holds(from)) return;
+      out.x.values[out.x.flat(from)] += w.at(by) * y.at(at);
+      out.w.values[out.w.flat(by)] += x.at(from) * y.at(at);
+    });
   });
   return out;
 }
