@@ -15,7 +15,8 @@
 namespace strata::tools {
 
 /// The sections that can be shown of a kernel, in the order in which they are printed.
-inline constexpr std::string_view kKernelSections[] = {"ast", "axes", "uops", "source", "asm", "proof", "passes"};
+inline constexpr std::string_view kKernelSections[] = {"ast", "axes",  "uops", "source",
+                                                       "asm", "proof", "time", "passes"};
 /// The sections that are shown by default.
 inline constexpr std::string_view kShownSections = "axes,uops,source,proof";
 

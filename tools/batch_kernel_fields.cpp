@@ -177,6 +177,17 @@ void write_proof(JsonWriter& json, const KernelTold& told, const Kernel& kernel,
   json.end_array();
 }
 
+/// The predicted time in cycles; 0 where there is no prediction.
+void write_cycles(JsonWriter& json, const Cycles& cycles) {
+  json.key("cycles").begin_object();
+  write_number(json, "total", cycles.total());
+  write_number(json, "instructions", cycles.issue);
+  write_number(json, "l2", cycles.caches[0]);
+  write_number(json, "l3", cycles.caches[1]);
+  write_number(json, "memory", cycles.caches[2]);
+  json.end_object();
+}
+
 void write_sections(JsonWriter& json, const KernelTold& told, const Kernel& kernel, const KernelRecord& record) {
   const auto shows = [&](std::string_view section) {
     return std::find(told.sections.begin(), told.sections.end(), section) != told.sections.end();
@@ -193,6 +204,7 @@ void write_sections(JsonWriter& json, const KernelTold& told, const Kernel& kern
       json.null();
   }
   if (shows("proof")) write_proof(json, told, kernel, record);
+  if (shows("time")) write_cycles(json, kernel.cycles);
   if (!shows("passes")) return;
   json.key("passes").begin_object();
   for (const auto& [name, seconds] : kernel.times) write_number(json, name, seconds);

@@ -1,17 +1,20 @@
 // `strata bench`: the roofline of this machine, and the share of the roofline that generated kernels reach.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <ostream>
 #include <utility>
 
 #include "strata/base/flags.h"
 #include "strata/base/json.h"
+#include "strata/runtime/measured_machine.h"
 #include "strata/runtime/progress.h"
 #include "strata/schedule/schedule.h"
 #include "strata/tensor/functional.h"
 #include "tools/command_parts.h"
 #include "tools/commands.h"
 #include "tools/kernel_run.h"
+#include "tools/machine_speed.h"
 #include "tools/request.h"
 #include "tools/units.h"
 
@@ -37,6 +40,13 @@ constexpr Measurement kMeasurements[] = {
     {"conv", "3x3, 64 to 64 channels of 56x56, bias, relu",
      [] { return conv2d(of({1, 64, 56, 56}), of({64, 64, 3, 3}), of({64}), {.padding = 1}).relu(); }},
 };
+
+/// Three digits.
+std::string number_text(double value) {
+  char out[32];
+  std::snprintf(out, sizeof out, value >= 1000 ? "%.0f" : "%.3g", value);
+  return out;
+}
 
 std::vector<const Measurement*> chosen(const Invocation& invocation) {
   std::vector<const Measurement*> out;
@@ -120,11 +130,41 @@ const Device& device_to_measure(const Invocation& invocation) {
   return device;
 }
 
+/// `--machine`: measures the numbers behind predicted times, keeps and prints them.
+int measure_machine(const Device& device, bool as_json, Console& console, bool colour) {
+  STRATA_CHECK(device.name() == "LLVM" || device.name() == "CLANG", domain, "[bench --machine] ", device.name(),
+               " has no numbers of a processor: use --device LLVM or CLANG");
+  const Machine known = device.target().machine();
+  Machine measured;
+  {
+    Progress progress("measuring", 1);
+    progress.advance(0, "machine");
+    measured = measured_speed(device);
+  }  // the destructor erases the line
+  const bool is_kept = keep_machine(measured, device.target().vector_bytes);
+  if (as_json) {
+    JsonWriter json;
+    json.begin_object().member("name", "machine").member("device", device.name());
+    for (const MachineNumber& n : machine_numbers()) write_number(json, n.name, measured.*n.value);
+    console.out << json.member("kept", is_kept).end_object().take() << '\n';
+    return 0;
+  }
+  for (const MachineNumber& n : machine_numbers())
+    console.out << paint(colour, Style::bold, padded(n.name, 12)) << padded(number_text(measured.*n.value), 12)
+                << padded(detail::message("was ", number_text(known.*n.value)), 14) << paint(colour, Style::dim, n.text)
+                << '\n';
+  console.out << (is_kept ? "Kept in the cache folder, for kernels that processes choose from now on.\n"
+                          : "Not kept: the disk cache is off (strata cache says why).\n");
+  return 0;
+}
+
 }  // namespace
 
 int command_bench(const Invocation& invocation, Console& console) {
   const std::vector<const Measurement*> measurements = chosen(invocation);
   const Device& device = device_to_measure(invocation);
+  if (invocation.has("--machine"))
+    return measure_machine(device, invocation.has("--json"), console, wants_colour(invocation, console));
   const ScopedFlag used(flags::DEVICE, std::string(device.name()));
   const bool as_json = invocation.has("--json"), colour = wants_colour(invocation, console);
   std::vector<Result> results;

@@ -27,9 +27,9 @@ std::vector<std::string_view> read_sections(const Invocation& invocation, std::s
   std::vector<std::string_view> out = split(storage, ',');
   for (const std::string_view section : out)
     if (std::find(std::begin(kKernelSections), std::end(kKernelSections), section) == std::end(kKernelSections))
-      throw UsageError(
-          detail::message("--show ", section, ": there are ast, axes, uops, source, asm, ", "proof, passes and all"),
-          &invocation.command());
+      throw UsageError(detail::message("--show ", section, ": there are ast, axes, uops, source, asm, ",
+                                       "proof, time, passes and all"),
+                       &invocation.command());
   return out;
 }
 
@@ -83,6 +83,20 @@ std::string passes_text(const Kernel& kernel) {
   return out;
 }
 
+std::string predicted_text(const Kernel& kernel, const Machine& machine) {
+  if (kernel.cycles.total() == 0) return "no prediction for this target\n";
+  const Cycles& c = kernel.cycles;
+  std::string out = detail::message("predicted   ", seconds_text(c.seconds(machine)), " on one thread\n");
+  const auto part = [&](std::string_view name, double cycles) {
+    if (cycles > 0) out += detail::message(name, seconds_text(cycles / (machine.gigahertz * 1e9)), "\n");
+  };
+  part("compute     ", c.issue);
+  part("L2 to L1    ", c.caches[0]);
+  part("L3 to L2    ", c.caches[1]);
+  part("memory      ", c.caches[2]);
+  return out;
+}
+
 /// Prints the sections of one of the kernels that a kernel consists of.
 std::string section_of(const Told& told, std::string_view section) {
   const Kernel& k = told.kernel;
@@ -92,6 +106,7 @@ std::string section_of(const Told& told, std::string_view section) {
   if (section == "source") return told.device.source(k);
   if (section == "asm") return assembly_of(told.device, k).first;
   if (section == "proof") return k.proof.text() + "\n";
+  if (section == "time") return predicted_text(k, told.target.machine());
   return passes_text(k);
 }
 

@@ -96,7 +96,7 @@ constexpr Option kernel_options[] = {
     {"--target", "LANGUAGE", "c|llvm|opencl|cuda|metal|wgsl", false, "the language of the source, instead of --device; cuda, metal, wgsl: source only"},
     {"--vector-bytes", "N",  "16|32|64", false, "the width of vectors (default: the width of the device's processor)"},
     {"--opts",   "OPTS",     "", false, "loop transformations: 'UPCAST 0 4, LANES 1 16', none, or auto (default)"},
-    {"--show",   "SECTIONS", "", false, "ast,axes,uops,source,asm,proof,passes, or all (default axes,uops,source,proof)"},
+    {"--show",   "SECTIONS", "", false, "ast,axes,uops,source,asm,proof,time,passes, or all (default axes,uops,source,proof)"},
     {"--run",    "",         "", false, "run on random input, compare with INTERP where INTERP is quick, and measure"},
     {"--values", "NAME=VALUE,...", "", true, "values of the kernel's variables, for --run"},
     {"--repeat", "N",        "", false, "the number of measured runs (default 10, or fewer after a second)"},
@@ -166,6 +166,7 @@ constexpr Example cache_examples[] = {
 constexpr std::string_view bench_names = "elementwise|sum|softmax|layernorm|matmul|conv";
 constexpr Option bench_options[] = {
     {"--device", "NAME", "LLVM|CLANG|OPENCL", false, "the device that runs the kernels (default: the flag DEVICE, or the first usable device)"},
+    {"--machine", "",    "", false, "measure the numbers that predicted times depend on, and keep them for this machine"},
     {"--json",   "",     "", false, "print one JSON object a measurement"},
     {"--color",  "WHEN", "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
 };
@@ -283,7 +284,11 @@ constexpr Command command_table[] = {
      "First the limits of the machine, measured with kernels of Strata (see strata kernel --run), then each\n"
      "measurement: the median time of its kernel, operations and bytes a second, and the percentage of the\n"
      "time that memory and arithmetic would allow; above 100 where the data is in a cache. The whole command\n"
-     "takes less than 20 seconds on an idle machine.",
+     "takes less than 20 seconds on an idle machine.\n"
+     "With --machine, the numbers of the processor by which Strata predicts the times of kernels and compares\n"
+     "lists of Opts. They are kept in the cache folder (strata cache), for LLVM and CLANG in later processes;\n"
+     "strata kernel --target and exported code use the numbers of a table, so that texts are the same\n"
+     "everywhere. strata cache clear goes back to the table.",
      "the device cannot be used, or computes nothing",
      bench_options, bench_examples, command_bench},
     {"cache", "[ACTION]", 0, 1, "list|path|check|clear", "list, check or delete the compiled kernels on disk",

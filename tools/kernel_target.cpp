@@ -63,8 +63,12 @@ KernelTarget read_kernel_target(const Invocation& invocation) {
                      &invocation.command());
   const Device& device = read_device(invocation);
   KernelTarget out{&device, target_of(device)};
+  if (invocation.value("--target") && out.target.measured) {  // the same text on every machine
+    out.target.measured = nullptr;
+    out.is_changed = true;
+  }
   if (text) {
-    out.is_changed = out.target.vector_bytes != bytes;
+    out.is_changed = out.is_changed || out.target.vector_bytes != bytes;
     out.target.vector_bytes = static_cast<int>(bytes);
   }
   return out;

@@ -53,6 +53,57 @@ void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> positions, 
   }
 }
 
+void MergedDims::set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> positions,
+                          std::span<const std::size_t> of, std::span<const Expr> at) {
+  strata::set_dims(idxs, positions, of, at, axes_);
+  for (std::size_t k = 0; k < of.size(); ++k) {
+    const LoopAxis& axis = axes_.axes()[of[k]];
+    std::vector<std::size_t> dims = axis.dims;
+    for (std::size_t& d : dims)
+      if (!positions.empty()) d = static_cast<std::size_t>(positions[d]);
+    if (dims.size() == 1 || dims.back() - dims.front() != dims.size() - 1) continue;
+    auto run = std::find_if(runs_.begin(), runs_.end(),
+                            [&](const Run& r) { return r.first == dims[0] && r.sizes.size() == dims.size(); });
+    if (run == runs_.end()) run = runs_.insert(runs_.end(), {dims[0], axis.sizes, {}});
+    const auto digits = idxs.begin() + static_cast<std::ptrdiff_t>(dims[0]);
+    run->coordinates.emplace(std::vector(digits, digits + static_cast<std::ptrdiff_t>(dims.size())), at[k]);
+  }
+}
+
+/// The coordinate whose digits `idxs` has in the dimensions of `run`; null where there is none.
+const Expr* MergedDims::coordinate_of(const Run& run, const ShapeTracker& st, const std::vector<Expr>& idxs) const {
+  const std::size_t end = run.first + run.sizes.size();
+  if (end > st.rank()) return nullptr;
+  for (std::size_t t = run.first; t < end; ++t)
+    if (!(st.shape()[t] == run.sizes[t - run.first])) return nullptr;
+  const auto digits = idxs.begin() + static_cast<std::ptrdiff_t>(run.first);
+  const auto found = run.coordinates.find(std::vector(digits, digits + static_cast<std::ptrdiff_t>(run.sizes.size())));
+  return found == run.coordinates.end() ? nullptr : &found->second;
+}
+
+IndexExprs MergedDims::index(const ShapeTracker& st, const std::vector<Expr>& idxs) {
+  if (runs_.empty() || st.views().size() != 1) return st.expr_idxs(idxs);
+  Ints shape;
+  std::vector<Expr> merged;
+  for (std::size_t t = 0; t < st.rank();) {
+    const Expr* coordinate = nullptr;
+    Int size = st.shape()[t];
+    std::size_t end = t + 1;
+    for (const Run& run : runs_) {
+      if (run.first != t || (coordinate = coordinate_of(run, st, idxs)) == nullptr) continue;
+      size = product(run.sizes);
+      end = t + run.sizes.size();
+      break;
+    }
+    merged.push_back(coordinate == nullptr ? idxs[t] : *coordinate);
+    shape.push_back(size);
+    t = end;
+  }
+  if (shape.size() == st.rank()) return st.expr_idxs(idxs);
+  const ShapeTracker whole = st.reshape(shape);
+  return whole.views().size() == 1 ? whole.expr_idxs(merged) : st.expr_idxs(idxs);
+}
+
 Coordinates moved(const LazyNode& n, Coordinates at, const ShapeTracker& simple) {
   const Ints& below = n.src[0].shape();
   switch (n.op) {

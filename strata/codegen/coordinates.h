@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -50,6 +51,38 @@ Coordinates moved(const LazyNode& n, Coordinates at, const ShapeTracker& simple)
 /// `positions` lists the reduced dimensions, which the axes' `dims` count in; for output axes it is empty.
 void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> positions, std::span<const std::size_t> of,
               std::span<const Expr> at, const KernelAxes& axes);
+
+/// The dimensions of merged axes. A coordinate x of an axis of several dimensions becomes the digits of x, and the
+/// index of a View that steps through these dimensions evenly is that of x itself: 64*i + 16 of a row-major tensor,
+/// whose digits (64*i + 16) / 160, (64*i + 16) / 5 % 32, (64*i + 16) % 5 no rule would put together again.
+class MergedDims {
+ public:
+  explicit MergedDims(const KernelAxes& axes) : axes_(axes) {}
+  /// set_dims(), which notes the coordinates of merged axes for index().
+  void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> positions, std::span<const std::size_t> of,
+                std::span<const Expr> at);
+  /// st.expr_idxs(idxs), by the coordinates of merged axes where `st` has one View.
+  IndexExprs index(const ShapeTracker& st, const std::vector<Expr>& idxs);
+
+ private:
+  struct Before {
+    bool operator()(const std::vector<Expr>& a, const std::vector<Expr>& b) const {
+      return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](const Expr& x, const Expr& y) {
+        return std::less<const void*>()(x.node(), y.node());
+      });
+    }
+  };
+  /// Neighbouring dimensions, the first of which is `first`, and by their digits the coordinate.
+  struct Run {
+    std::size_t first;
+    Ints sizes;
+    std::map<std::vector<Expr>, Expr, Before> coordinates;
+  };
+  const Expr* coordinate_of(const Run& run, const ShapeTracker& st, const std::vector<Expr>& idxs) const;
+
+  const KernelAxes& axes_;
+  std::vector<Run> runs_;
+};
 
 /// `of` with the variables of `map` replaced.
 std::vector<Expr> substituted(std::vector<Expr> of, const Substitution& map);

@@ -5,6 +5,7 @@
 
 #include "strata/codegen/dot.h"
 #include "strata/codegen/heuristic.h"
+#include "strata/codegen/search.h"
 #include "strata/codegen/split_reduce.h"
 
 namespace strata {
@@ -17,7 +18,8 @@ bool packs(const std::vector<Opt>& opts) {
 }
 
 std::vector<Opt> with_split(const LazyOp& kernel, const Opt& split, const Target& target) {
-  std::vector<Opt> out = loop_opts(split_reduction(kernel, split, target).rest, target);
+  const LazyOp rest = split_reduction(kernel, split, target).rest;
+  std::vector<Opt> out = searched(rest, loop_opts(rest, target), target);
   out.insert(out.begin(), split);
   return out;
 }
@@ -38,14 +40,14 @@ std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target, std:
   if (const std::optional<Opt> dot = worthwhile_dot(kernel, target, kept)) return with_dot(kernel, *dot, target, kept);
   if (const std::optional<Opt> split = worthwhile_split(kernel, target)) return with_split(kernel, *split, target);
   std::vector<Opt> whole = loop_opts(kernel, target, kept);
-  if (packs(whole)) return whole;
+  if (packs(whole)) return searched(kernel, std::move(whole), target);
   // The panels of a long reduction, such as the gradient of a convolution's weights, fit into scratch memory part by
   // part.
   for (const Opt& split : splits_to_pack(kernel, target)) {
     const std::vector<LazyOp> first = split_reduction(kernel, split, target).first;
     if (first.size() == 1 && packs(loop_opts(first[0], target))) return with_split(kernel, split, target);
   }
-  return whole;
+  return searched(kernel, std::move(whole), target);
 }
 
 }  // namespace strata

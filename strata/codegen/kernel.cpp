@@ -175,6 +175,8 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
     positions.follow();
   }
   passes.run("verify", [&] { return verify(out.uops), 0; });
+  if (!target.instances)
+    out.cycles = predicted_cycles(out.uops, target.machine(), target.vector_bytes, lowered.parallel);
   out.buffers = buffers_of(ast);
   for (const int slot : out.temporaries) out.buffers.push_back(use_of(slot, lowered, out.before));
   for (const auto& first : out.before)

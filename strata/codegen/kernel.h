@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "strata/codegen/bounds.h"
+#include "strata/codegen/cycles.h"
 #include "strata/codegen/lower.h"
 
 namespace strata {
@@ -35,6 +36,7 @@ struct Kernel {
   std::vector<int> temporaries{};                     ///< their slots
   std::vector<std::pair<std::string, double>> times;  ///< the passes and their times in seconds
   bool contract = true;  ///< Target::contract: whether the code may fuse a product and a sum
+  Cycles cycles{};       ///< predicted_cycles() of `uops`, without the kernels that run first; 0 for launched instances
 };
 
 /// Details of the compilation that a Kernel does not keep: for tools that show how a kernel came about.

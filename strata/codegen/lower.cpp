@@ -41,6 +41,7 @@ class Lowering {
         nests_(
             axes, out_, index_, [this](const Variable& v) { return parameter(v); }, sum_orders(kernel, axes, target)),
         accesses_(out_, ops_, index_, nests_, target_.shuffles),
+        merged_(axes),
         fill_(
             out_, target_, ops_, nests_, accesses_,
             [this](const LazyNode& n, const ShapeTracker& st, const Coordinates& at) { return load_from(n, st, at); }) {
@@ -99,7 +100,7 @@ class Lowering {
       for (const Substitution& choice : choices(unrolled)) {
         std::vector<Expr> idxs(n.shape.size(), Expr(0));
         const std::vector<Expr> chosen = substituted(at, choice);
-        set_dims(idxs, {}, axes, chosen, axes_);
+        merged_.set_dims(idxs, {}, axes, chosen);
         store_at(n, idxs, inside(axes, chosen), nest);
       }
       store_scattered(std::get<BufferArg>(n.arg), nest);
@@ -137,7 +138,7 @@ class Lowering {
   }
   void store_at(const LazyNode& n, const std::vector<Expr>& idxs, const Expr& guard, const Nest& nest) {
     const BufferArg& arg = std::get<BufferArg>(n.arg);
-    IndexExprs at = simplified(n, arg.st).expr_idxs(idxs);
+    IndexExprs at = merged_.index(simplified(n, arg.st), idxs);
     at.valid = at.valid && guard && kept_inside(arg, {at.index, at.valid && guard}, nest.coordinates());
     if (at.valid.constant() == 0) return;
     UOp value = lower({n.src[0].node(), {idxs, at.valid, false}});
@@ -375,11 +376,11 @@ class Lowering {
       }
       case Ops::CONST: {
         const ConstArg& arg = std::get<ConstArg>(n.arg);
-        const Expr valid = simplified(n, arg.st).expr_idxs(k.at.idxs).valid;
+        const Expr valid = merged_.index(simplified(n, arg.st), k.at.idxs).valid;
         return masked(out_.graph.constant(arg.value), k.at.is_zero ? valid && k.at.valid : valid);
       }
       case Ops::IOTA: {
-        const IndexExprs at = simplified(n, std::get<ShapeTracker>(n.arg)).expr_idxs(k.at.idxs);
+        const IndexExprs at = merged_.index(simplified(n, std::get<ShapeTracker>(n.arg)), k.at.idxs);
         const UOp address = index_.integer(at.index, nests_.lanes_of(at.index, at.valid));
         return masked(out_.graph.cast(address, n.dtype), k.at.is_zero ? at.valid && k.at.valid : at.valid);
       }
@@ -423,7 +424,7 @@ class Lowering {
   /// The element of the buffer of the LOAD `n` that `st` has at `where`.
   UOp load_from(const LazyNode& n, const ShapeTracker& st, const Coordinates& where) {
     const BufferArg& arg = std::get<BufferArg>(n.arg);
-    IndexExprs at = st.expr_idxs(where.idxs);
+    IndexExprs at = merged_.index(st, where.idxs);
     if (!arg.size.is_number())
       at.index = without_modulos({arg.slot, false, at.index, at.valid, arg.size, nests_.ranges_of({&at.index, 1})});
     Expr valid = at.valid && (is_anywhere(arg, at, where) ? Expr(1) : where.valid);
@@ -494,7 +495,7 @@ class Lowering {
     for (std::size_t j = 0; j < group.count; ++j) axes.push_back(group.first + j);
     const auto add = [&](const std::vector<Expr>& at, const Expr& guard, const Expr& around) {
       Body body{{n.src[0].node(), {k.at.idxs, k.at.valid && guard, false, around}}, guard};
-      set_dims(body.key.at.idxs, {reduced.data(), reduced.size()}, axes, at, axes_);
+      merged_.set_dims(body.key.at.idxs, {reduced.data(), reduced.size()}, axes, at);
       out.push_back(std::move(body));
     };
     for (const Nest& nest : nests_of(k)) {
@@ -538,6 +539,7 @@ class Lowering {
   IndexUOps index_;
   Nests nests_;
   AccessUOps accesses_;
+  MergedDims merged_;
   TileFill fill_;
   GatherIndices gather_indices_;
   std::vector<UOp> pin_loops_;  // the loops of pin(); empty: loads are not pinned

@@ -6,6 +6,7 @@
 // The graph has no order; linearize.h orders it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 
 #include "strata/codegen/axes.h"
 #include "strata/codegen/decompose.h"
+#include "strata/codegen/machine.h"
 #include "strata/ir/uop.h"
 
 namespace strata {
@@ -34,7 +36,11 @@ struct Target {
   bool shuffles = false;
   /// The most bytes of scratch memory (STAGE) of a kernel, all tiles together: they are on the stack.
   std::int64_t scratch_bytes = std::int64_t{3} << 18;
+  /// The numbers of this machine, where they were measured; null: those of the table.
+  std::shared_ptr<const Machine> measured = nullptr;
   bool instances = false;  ///< the iterations of the parallel loop are instances of a launch (SPECIAL)
+  /// For predicted times.
+  const Machine& machine() const { return measured ? *measured : machine_of(vector_bytes); }
   /// For devices that launch instances: 16-byte vectors, as their languages have, and as much scratch memory for each
   /// instance as fits beside its accumulators (WGSL allows 8 KiB for the variables of a function).
   static Target of_instances() {

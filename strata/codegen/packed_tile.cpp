@@ -8,8 +8,7 @@ namespace strata {
 
 namespace {
 
-constexpr double kLatency = 4;  // cycles from a multiply-add to the next one of the same accumulator
-constexpr double kLoop = 1;     // cycles of the loop around a step
+constexpr double kLoop = 1;  // cycles of the loop around a step
 
 class PackedSearch {
  public:
@@ -58,7 +57,7 @@ class PackedSearch {
       }
       loads += each;
     }
-    return std::max({static_cast<double>(vectors * copies) / 2, loads / 2, kLatency}) + kLoop;
+    return std::max({static_cast<double>(vectors * copies) / 2, loads / 2, p_.latency}) + kLoop;
   }
 
   /// The cycles of all steps and stores of a row of tiles along the copies.

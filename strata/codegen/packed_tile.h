@@ -27,6 +27,7 @@ struct PackedProblem {
   double terms = 1;                   ///< the number of elements that are combined into one
   std::vector<PackedLoad> loads;
   std::int64_t lanes = 1, registers = 16;  ///< lanes of a vector register; vector registers
+  double latency = 4;                      ///< cycles from a multiply-add to the next one of the same accumulator
   double across = 1.5;  ///< cycles to store an element of a vector whose lanes are not neighbours in memory
   /// Whether the last tile along the lanes has only the vectors that are left, in a nest of loops of its own; otherwise
   /// it is a whole tile, of which lanes are wasted.

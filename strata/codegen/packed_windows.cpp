@@ -28,11 +28,9 @@ constexpr double kCopiedRow = 3, kCopiedVector = 4, kCopiedElement = 2.5;  // to
 constexpr double kPanelTurned = 0.4, kPanelElement = 2;  // to pack an element of a panel: turned over, or alone
 constexpr double kSparse = 2.5;                          // how much longer elements take that lie kSparseBytes apart
 constexpr std::int64_t kSparseBytes = 32;
-constexpr double kDotStep = 0.55, kDotEnd = 12.8;   // lanes on the reduction: a vector of it; the sum over the lanes
-constexpr double kDotCopies = 4;                    // rows of a tile with lanes on the reduction
-constexpr double kDotStreams = 1.4;                 // reading them at once takes so much longer than reading a panel
-constexpr double kL2 = 1 << 20, kL3 = 1 << 24;      // bytes that stay in a cache
-constexpr double kL3Bytes = 27, kMemoryBytes = 11;  // bytes of L3, of memory, in a cycle
+constexpr double kDotStep = 0.55, kDotEnd = 12.8;  // lanes on the reduction: a vector of it; the sum over the lanes
+constexpr double kDotCopies = 4;                   // rows of a tile with lanes on the reduction
+constexpr double kDotStreams = 1.4;                // reading them at once takes so much longer than reading a panel
 /// How much slower a step of the reduction is with so many bytes of packed windows: they leave L1, then a part of L2.
 double slowdown(double bytes) { return bytes <= 1 << 16 ? 1 : bytes <= 1 << 19 ? 1.1 : 1.25; }
 
@@ -61,6 +59,7 @@ class Packing {
     PackedProblem problem;
     problem.lanes = lanes_;
     problem.registers = target_.vector_registers;
+    problem.latency = machine().latency;
     for (std::size_t a = 0; a < axes_.axes().size(); ++a) {
       if (a >= axes_.outputs()) {
         problem.terms *= static_cast<double>(size(a));
@@ -95,6 +94,7 @@ class Packing {
   }
 
  private:
+  const Machine& machine() const { return target_.machine(); }
   /// The size of an axis; of a symbolic size an assumption.
   std::int64_t size(std::size_t axis) const {
     const Int& n = axes_.axes()[axis].size;
@@ -188,7 +188,9 @@ class Packing {
   /// To read the buffer of a load so many times, where it does not stay in L2.
   double memory_cycles(std::size_t access, double times) const {
     const double bytes = buffer_bytes(access);
-    return bytes <= kL2 ? 0 : bytes * times / (bytes <= kL3 ? kL3Bytes : kMemoryBytes);
+    return bytes <= machine().l2_bytes
+               ? 0
+               : bytes * times / (bytes <= machine().l3_bytes ? machine().l2_refill : machine().l3_refill);
   }
   std::int64_t item_bytes(std::size_t access) const {
     return static_cast<std::int64_t>(
@@ -315,7 +317,7 @@ class Packing {
   /// To read the panels of several blocks of lanes again in each iteration of the loops around the blocks, where these
   /// panels do not stay in L2.
   double again_cycles(const Plan& plan, std::size_t load) const {
-    if (plan.blocks == 1 || panel_bytes(plan, load) <= kL2 / 2) return 0;
+    if (plan.blocks == 1 || panel_bytes(plan, load) <= machine().l2_bytes / 2) return 0;
     double times = 1;
     for (const std::size_t a : plan.order)
       if (a != static_cast<std::size_t>(plan.tile.lane_axis) && !depends(load, a)) times *= trips(plan, a);
@@ -333,7 +335,7 @@ class Packing {
                              std::find(plan.rows.begin(), plan.rows.end(), k) != plan.rows.end() || is_kept(plan, k);
       const std::int64_t apart = strides_[k][copy_axis].by * item_bytes(k);
       if (is_packed || apart == 0 || apart % 4096 != 0 || plan.tile.copies <= 8) continue;
-      out = std::max(out, buffer_bytes(k) > kL2 ? 3.0 : 1.2);
+      out = std::max(out, buffer_bytes(k) > machine().l2_bytes ? 3.0 : 1.2);
     }
     return out;
   }

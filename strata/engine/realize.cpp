@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -215,10 +216,33 @@ FusionOptions fusion_options(const Device& device) {
   return out;
 }
 
+namespace {
+
+constexpr double kWorthPredicting = 1 << 20;  // operations and bytes
+
+/// ", predicted 1.2 ms" for a kernel with much work: its time on one thread.
+std::string predicted_text(const ScheduleItem& item, const Device& device) {
+  if (!item.is_kernel()) return {};
+  const KernelCost cost = cost_of(item.ast);
+  if (cost.operations + cost.bytes < kWorthPredicting) return {};
+  const Target target = target_of(device);
+  const Kernel kernel = compile_kernel(item.ast, target);
+  double seconds = kernel.cycles.seconds(target.machine());
+  for (const auto& first : kernel.before) seconds += first->cycles.seconds(target.machine());
+  if (seconds == 0) return {};
+  const bool is_long = seconds >= 1e-3;
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.3g", seconds * (is_long ? 1e3 : 1e6));
+  return detail::message(", predicted ", digits, is_long ? " ms" : " us");
+}
+
+}  // namespace
+
 std::string explain(std::span<const LazyOp> roots) { return explain(roots, Device::default_device()); }
 std::string explain(std::span<const LazyOp> roots, const Device& device) {
   std::string out;
-  for (const ScheduleItem& item : schedule(roots, fusion_options(device))) out += item.text() + "\n";
+  for (const ScheduleItem& item : schedule(roots, fusion_options(device)))
+    out += item.text() + predicted_text(item, device) + "\n";
   return out;
 }
 

@@ -28,7 +28,7 @@ inline void realize(const LazyOp& root, const Device& device = Device::default_d
 }
 
 /// The schedule that realize(roots) would run, one line for each item: its ops, and the reason why it is not fused into
-/// its user.
+/// its user. A kernel with much work (a million operations and bytes) tells its predicted time on one thread.
 std::string explain(std::span<const LazyOp> roots);
 std::string explain(std::span<const LazyOp> roots, const Device& device);
 /// How realize() fuses on the device, with the flags NOFUSE and NAN_CHECK as they are.

@@ -16,7 +16,8 @@ const Device& null_device();    // interp_device.cpp
 /// the disk cache.
 inline constexpr const char* kContentName = "k";
 
-/// The target of devices that run on this processor: the bytes of a vector register, and the number of registers.
+/// The target of devices that run on this processor: the bytes of a vector register, the number of registers, and the
+/// numbers of this machine where they were measured.
 Target host_target();
 
 }  // namespace strata

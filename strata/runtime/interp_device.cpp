@@ -2,6 +2,7 @@
 
 #include "strata/graph/interpret.h"
 #include "strata/runtime/devices.h"
+#include "strata/runtime/measured_machine.h"
 
 namespace strata {
 
@@ -18,6 +19,7 @@ Target host_target() {
   out.vector_bytes = 16;
   out.vector_registers = 32;
 #endif
+  out.measured = measured_machine(out.vector_bytes);
   return out;
 }
 

@@ -12,7 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "strata/codegen/heuristic.h"
 #include "strata/codegen/kernel.h"
+#include "strata/codegen/search.h"
+#include "strata/graph/absorb.h"
 #include "strata/render/cstyle.h"
 #include "strata/render/llvm.h"
 #include "strata/runtime/device.h"
@@ -36,7 +39,10 @@ inline Case drawn(std::uint64_t seed) {
   Case out;
   out.kernel = kernel.made();
   opts.chance(40), opts.below(3);
-  if (!opts.chance(20)) random_opts(opts, made.sink, 9);
+  if (opts.chance(20))
+    opts.chance(50);
+  else
+    random_opts(opts, made.sink, 9);
   out.opts = opts.made();
   out.data = seed;
   return out;
@@ -67,7 +73,9 @@ class Trial {
     std::string out = kernel_.sink.text();
     for (const auto& [name, value] : kernel_.values) out += detail::message(name, " = ", value, "\n");
     out += detail::message(is_deterministic_ ? "deterministic, " : "", vector_bytes_, "-byte vectors, ");
-    out += !opts_ ? "opts of the heuristic" : detail::message("opts \"", text_of(*opts_), "\"");
+    out += is_searched_ ? "opts of a search"
+           : !opts_     ? "opts of the heuristic"
+                        : detail::message("opts \"", text_of(*opts_), "\"");
     if (list_) out += detail::message(" -> \"", text_of(list_->opts), "\"\n", list_->axes);
     return out;
   }
@@ -194,7 +202,10 @@ class Trial {
     Choices c(recorded);
     is_deterministic_ = c.chance(40);
     vector_bytes_ = c.of<int>({16, 32, 64});
-    if (c.chance(20)) return;
+    if (c.chance(20)) {
+      is_searched_ = c.chance(50);
+      return;
+    }
     const RandomOpts random = random_opts(c, kernel_.sink, 9);
     opts_ = random.opts;
     fault_ = random.fault;
@@ -220,6 +231,11 @@ class Trial {
   void make_list() { list_ = compiled(target_of(false)); }
   /// With the opts; where a sum has to keep its order, with those of the outputs alone.
   Kernel compiled(const Target& target) {
+    if (is_searched_) {
+      const LazyOp whole = absorb_movement(kernel_.sink);
+      const SearchLimits all{0, 0, 1e300, 2'000, 1e-300};
+      return compile_kernel(kernel_.sink, target, searched(whole, loop_opts(whole, target), target, all));
+    }
     if (!opts_ || target.reassociate) return compile_kernel(kernel_.sink, target, opts_);
     try {
       return compile_kernel(kernel_.sink, target, opts_);
@@ -321,6 +337,7 @@ class Trial {
   std::mt19937_64 random_;
   std::uint64_t plan_seed_ = 0;
   bool is_deterministic_ = false;
+  bool is_searched_ = false;  ///< the list with the shortest predicted time, whatever the default's
   int vector_bytes_ = 32;
   std::optional<std::vector<Opt>> opts_;
   std::string fault_;

@@ -1,5 +1,6 @@
 """Flags: for a block, and from now on; what is printed by them; what devices are called."""
 import os
+import re
 import subprocess
 import sys
 
@@ -75,3 +76,10 @@ def test_explain_several():
     assert strata.explain(y, y.sum()).count("a kernel of shape") == 2 and y.explain() == strata.explain(y)
     with pytest.raises(TypeError):
         strata.explain(1, "a")
+
+
+def test_explain_predicts():
+    a, b = strata.rand(256, 256), strata.rand(256, 256)
+    text = (a.realize() @ b.realize()).explain()
+    assert re.search(r"\), predicted [\d.]+ (us|ms)$", text.strip()), text
+    assert "predicted" not in (a[0] + b[0]).explain()

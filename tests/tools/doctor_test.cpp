@@ -9,6 +9,7 @@
 #include "strata/base/flags.h"
 #include "strata/base/json.h"
 #include "strata/runtime/device.h"
+#include "strata/runtime/measured_machine.h"
 #include "strata/runtime/posix_io.h"
 #include "tests/tools/command_line.h"
 #include "tools/machine.h"
@@ -95,6 +96,26 @@ TEST(Bench, MeasuresEachOnceBesideTheRoofline) {
   for (const std::string_view name : split(find_command("bench")->completes, '|'))
     expected.push_back('"' + std::string(name) + '"');
   EXPECT_EQ(names, expected);
+}
+
+TEST(Bench, KeepsTheNumbersOfTheMachine) {
+  const PrivateFolder top;
+  const ScopedFlag on(flags::DISK_CACHE, true);
+  const ScopedFlag folder(flags::CACHE_DIR, top.file("cache"));
+  const int vector_bytes = Device::default_device().target().vector_bytes;
+  const Output r = run({"bench", "--machine", "--json"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  JsonDocument document;
+  document.read(r.out);
+  EXPECT_EQ(document.salvage("kept"), "true") << r.out;
+  const std::shared_ptr<const Machine> kept = measured_machine(vector_bytes);
+  ASSERT_NE(kept, nullptr);
+  for (const MachineNumber& n : machine_numbers()) EXPECT_GT(kept.get()->*n.value, 0) << n.name;
+  EXPECT_LT(kept->l1_bytes, kept->l2_bytes);
+  const Output table = run({"bench", "--machine"});
+  EXPECT_TRUE(has(table.out, "\nlatency ") && has(table.out, "Kept in the cache folder")) << table.out;
+  const ScopedFlag off(flags::DISK_CACHE, false);
+  EXPECT_TRUE(has(run({"bench", "--machine"}).out, "Not kept"));
 }
 
 TEST(Bench, OfSomeAsATable) {

@@ -27,9 +27,9 @@ TEST(CliKernel, Sections) {
                   "            b: f32[4]  (data2, read)\n"
                   "\nast\n   0 BufferOps.LOAD"))
       << all.out;
-  for (const char* part :
-       {"\naxes\n0 output 2: loop 2\n1 output 4: loop 4\nopts: none\n", "\nuops\n   0 UOps.",
-        "\nsource\nvoid E_2_4(float* restrict data0, ", "\nasm\n", "\nproof\n3 accesses proven", "\npasses\nabsorb  "})
+  for (const char* part : {"\naxes\n0 output 2: loop 2\n1 output 4: loop 4\nopts: none\n", "\nuops\n   0 UOps.",
+                           "\nsource\nvoid E_2_4(float* restrict data0, ", "\nasm\n", "\nproof\n3 accesses proven",
+                           "\ntime\npredicted   ", "\npasses\nabsorb  "})
     EXPECT_TRUE(has(all.out, part)) << part << all.out;
   const std::string some = run({"kernel", kAdd, "--device", "NULL"}).out;
   EXPECT_TRUE(has(some, "\naxes\n") && has(some, "\nuops\n") && has(some, "\nproof\n")) << some;
@@ -149,7 +149,7 @@ TEST(CliKernel, Json) {
   EXPECT_EQ(keys,
             "name device target vector_bytes buffers opts first ast axes loops uops ops source "
             "lines asm proof "
-            "accesses passes ");
+            "accesses cycles passes ");
   EXPECT_TRUE(has(r.out, R"("buffers":[{"name":"b","dtype":"f32","size":"n","read":false,"written":true})")) << r.out;
   EXPECT_TRUE(has(r.out, R"("asm":null)")) << r.out;
   const Output run_too = run({"kernel", kAdd, "--device", "NULL", "--json", "--run", "--repeat", "1"});
