@@ -210,7 +210,9 @@ void realize(std::span<const LazyOp> roots, const Device& device) {
 
 FusionOptions fusion_options(const Device& device) {
   FusionOptions out;
-  out.dots = device.target().native.has(Ops::DOT4);
+  const Target target = target_of(device);
+  out.dots = target.native.has(Ops::DOT4);
+  out.bf16_dots = target.native_of_normals.has(Ops::DOT2) && target.reassociate;
   out.fuse = !flags::NOFUSE.get() && !flags::NAN_CHECK.get();
   return out;
 }
