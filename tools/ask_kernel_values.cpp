@@ -10,6 +10,7 @@ namespace {
 double operations_of(Ops op) {
   if (op == Ops::MULACC) return 2;
   if (op == Ops::DOT4) return 8;
+  if (op == Ops::DOT2) return 4;
   if (is_reduce(op)) return 1;
   const bool free = op == Ops::NOOP || op == Ops::CAST || op == Ops::BITCAST || op == Ops::WHERE;
   return is_elementwise(op) && !free ? 1 : 0;

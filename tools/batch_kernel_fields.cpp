@@ -188,24 +188,28 @@ void write_cycles(JsonWriter& json, const Cycles& cycles) {
   json.end_object();
 }
 
+bool shows(const KernelTold& told, std::string_view section) {
+  return std::find(told.sections.begin(), told.sections.end(), section) != told.sections.end();
+}
+
+void write_code(JsonWriter& json, const KernelTold& told, const Kernel& kernel) {
+  if (shows(told, "source")) write_source(json, told, kernel);
+  if (!shows(told, "asm")) return;
+  json.key("asm");
+  if (const auto text = told.assembly(kernel))
+    json.value(*text);
+  else
+    json.null();
+}
+
 void write_sections(JsonWriter& json, const KernelTold& told, const Kernel& kernel, const KernelRecord& record) {
-  const auto shows = [&](std::string_view section) {
-    return std::find(told.sections.begin(), told.sections.end(), section) != told.sections.end();
-  };
-  if (shows("ast")) json.member("ast", kernel.ast.text());
-  if (shows("axes")) write_axes(json, kernel, record);
-  if (shows("uops")) write_uops(json, kernel, record);
-  if (shows("source")) write_source(json, told, kernel);
-  if (shows("asm")) {
-    json.key("asm");
-    if (const auto text = told.assembly(kernel))
-      json.value(*text);
-    else
-      json.null();
-  }
-  if (shows("proof")) write_proof(json, told, kernel, record);
-  if (shows("time")) write_cycles(json, kernel.cycles);
-  if (!shows("passes")) return;
+  if (shows(told, "ast")) json.member("ast", kernel.ast.text());
+  if (shows(told, "axes")) write_axes(json, kernel, record);
+  if (shows(told, "uops")) write_uops(json, kernel, record);
+  write_code(json, told, kernel);
+  if (shows(told, "proof")) write_proof(json, told, kernel, record);
+  if (shows(told, "time")) write_cycles(json, kernel.cycles);
+  if (!shows(told, "passes")) return;
   json.key("passes").begin_object();
   for (const auto& [name, seconds] : kernel.times) write_number(json, name, seconds);
   json.end_object();
@@ -229,6 +233,10 @@ void write_kernel(JsonWriter& json, const KernelTold& told) {
   }
   json.end_array();
   write_sections(json, told, k, told.record);
+  if (k.of_normals == nullptr) return;
+  json.key("of_normals").begin_object();
+  write_code(json, told, *k.of_normals);
+  json.end_object();
 }
 
 std::string name_of_buffer(std::span<const std::string> names, std::size_t slot) {

@@ -115,7 +115,12 @@ std::string section_text(const Told& told, std::string_view section) {
   for (const auto& first : told.kernel.before)
     out += detail::message("first ", first->name, ":\n",
                            section_of({told.text, told.device, *first, told.target, std::nullopt}, section), "then:\n");
-  return out + section_of(told, section);
+  out += section_of(told, section);
+  const bool is_code = section == "uops" || section == "source" || section == "asm";
+  if (const auto& other = told.kernel.of_normals; other != nullptr && is_code)
+    out += detail::message("or, where no number is subnormal:\n",
+                           section_of({told.text, told.device, *other, told.target, std::nullopt}, section));
+  return out;
 }
 
 /// The name of a buffer in the kernel's code.

@@ -83,10 +83,8 @@ const KernelLanguage* language_of(const Device& device) {
 CompiledKernel compiled_for(const LazyOp& kernel, const KernelTarget& target, std::optional<std::vector<Opt>> opts) {
   const Device& device = *target.device;
   if (!target.is_changed) return compile(kernel, device, std::move(opts));
-  const auto whole = std::make_shared<const Kernel>(compile_kernel(kernel, target.target, std::move(opts)));
-  std::vector<CompiledKernel> before;
-  for (const auto& first : whole->before) before.emplace_back(first, device.compile(*first));
-  return CompiledKernel(whole, device.compile(*whole), std::move(before), &device);
+  return compile_programs(std::make_shared<const Kernel>(compile_kernel(kernel, target.target, std::move(opts))),
+                          device);
 }
 
 }  // namespace strata::tools

@@ -62,6 +62,7 @@ constexpr Decomposition kDecompositions[] = {
   {Ops::SHL,      "count cut to the width",          kIntegers, 0,    binary<shl_formula>},
   {Ops::SHR,      "count cut to the width",          kIntegers, 0,    binary<shr_formula>},
   {Ops::DOT4,     "byte by byte",                    "i32",     0,    ternary<dot4_formula>},
+  {Ops::DOT2,     "half by half",                    "f32",     0,    ternary<dot2_formula>},
   {Ops::RECIP,    "1 / a",                           kFloats,   0,    unary<reciprocal>},
   {Ops::EXP2,     "2^n * polynomial",                "f32",     1.1,  unary<exp2_formula>},
   {Ops::EXP2,     "2^n * polynomial",                "f64",     1.1,  unary<exp2_formula>},

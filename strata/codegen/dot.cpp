@@ -3,6 +3,7 @@
 #include "strata/codegen/dot.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "strata/codegen/load_dims.h"
@@ -13,17 +14,26 @@ namespace strata {
 
 namespace {
 
-constexpr std::int64_t kWordBytes = 4;        // of a word
-constexpr double kWorthWords = 8;             // fewest uses of a byte that pay for making words in each run,
-constexpr double kWorthWordsFarAway = 16;     // where they leave the caches
+constexpr std::int64_t kWordBytes = 4;
+constexpr double kWorthWords = 8;             // fewest uses of an element that pay for making words in each run,
+constexpr double kWorthWordsFarAway = 16;     // where they leave the caches;
+constexpr double kWorthPairsFarAway = 10;     // of bf16, whose products without words take longer
 constexpr std::int64_t kInCaches = 1 << 23;   // bytes that stay there
 constexpr std::int64_t kWorthDots = 32;       // shortest axis
 constexpr std::int64_t kSigns = -0x7f7f7f80;  // the highest bit of each byte of a word
 
-bool is_byte(DType dtype) { return dtype == dtypes::int8 || dtype == dtypes::uint8; }
+// Of bf16.
+constexpr int kFractionBits = 7, kExponentBias = 127;
+constexpr std::int64_t kMagnitude = 0x7fff;
 
-LazyOp number(std::int64_t value, const Ints& shape) {
-  return LazyOp::constant(Scalar::of(dtypes::int32, value), shape);
+bool is_byte(DType dtype) { return dtype == dtypes::int8 || dtype == dtypes::uint8; }
+bool is_factor(DType dtype) { return is_byte(dtype) || dtype == dtypes::bfloat16; }
+/// The dtype of the products of factors.
+DType product_dtype(DType factor) { return is_byte(factor) ? dtypes::int32 : dtypes::float32; }
+std::int64_t elements_of_word(DType factor) { return kWordBytes / static_cast<std::int64_t>(factor.itemsize()); }
+
+LazyOp number(std::int64_t value, const Ints& shape, DType dtype = dtypes::int32) {
+  return LazyOp::constant(Scalar::of(dtype, value), shape);
 }
 
 /// The sum of products of a kernel.
@@ -32,20 +42,23 @@ struct SumOfProducts {
   const LazyNode* loads[2] = {nullptr, nullptr};
 };
 
-/// The LOAD of bytes whose elements `n` has in int32, moved or not; null for something else.
-const LazyNode* widened_bytes(const LazyOp& n) {
+/// The LOAD of factors whose elements `n` has in product_dtype(), moved or not; null for something else.
+const LazyNode* widened_factor(const LazyOp& n) {
   const LazyOp* of = &n;
   while (is_movement(of->op())) of = &of->src(0);
-  if (of->op() != Ops::CAST || of->dtype() != dtypes::int32) return nullptr;
-  of = &of->src(0);
-  return of->op() == Ops::LOAD && is_byte(of->dtype()) ? of->node() : nullptr;
+  if (of->op() != Ops::CAST) return nullptr;
+  const LazyOp& narrow = of->src(0);
+  const bool is_one =
+      narrow.op() == Ops::LOAD && is_factor(narrow.dtype()) && of->dtype() == product_dtype(narrow.dtype());
+  return is_one ? narrow.node() : nullptr;
 }
 
-/// The kernel where bytes are moved first, and widened then.
-LazyOp with_moved_bytes(const LazyOp& kernel) {
+/// The kernel where factors are moved first, and widened then.
+LazyOp with_moved_factors(const LazyOp& kernel) {
   detail::Rebuild rebuild(
       [](const LazyOp& n, const std::vector<LazyOp>& sources) {
-        const bool is_moved = is_movement(n.op()) && sources[0].op() == Ops::CAST && is_byte(sources[0].src(0).dtype());
+        const bool is_moved =
+            is_movement(n.op()) && sources[0].op() == Ops::CAST && is_factor(sources[0].src(0).dtype());
         return is_moved ? moved_as(*n.node(), sources[0].src(0)).cast(sources[0].dtype()) : n.with_sources(sources);
       },
       [](const LazyOp&) { return std::optional<LazyOp>(); });
@@ -60,7 +73,7 @@ SumOfProducts sum_of_products(const LazyOp& kernel) {
     const LazyOp& product = n->src[0];
     if (++reductions > 1) return {};
     if (n->op != Ops::SUM || product.op() != Ops::MUL) continue;
-    const LazyNode *a = widened_bytes(product.src(0)), *b = widened_bytes(product.src(1));
+    const LazyNode *a = widened_factor(product.src(0)), *b = widened_factor(product.src(1));
     if (a != nullptr && b != nullptr) out = {n, {a, b}};
   }
   return out;
@@ -72,9 +85,13 @@ int slot_of(const LazyNode& load) { return std::get<BufferArg>(load.arg).slot; }
 class Operands {
  public:
   Operands(const LazyOp& kernel, std::size_t axis, int slot, const Target& target)
-      : kernel_(with_moved_bytes(kernel)), found_(sum_of_products(kernel_)), axis_(axis) {
+      : kernel_(with_moved_factors(kernel)), found_(sum_of_products(kernel_)), axis_(axis) {
     if (found_.sum == nullptr) {
-      reason_ = "the kernel has no sum of products of bytes in int32, or other reductions";
+      reason_ = "the kernel has no sum of products of bytes in int32 or of bf16 in float32, or other reductions";
+      return;
+    }
+    if (found_.sum->dtype.is_float() && !target.reassociate) {
+      reason_ = "a SUM of floats keeps the defined order";
       return;
     }
     const int slots[] = {slot_of(*found_.loads[0]), slot_of(*found_.loads[1])};
@@ -91,7 +108,7 @@ class Operands {
   }
 
   const std::string& reason() const { return reason_; }
-  /// The kernel, in which bytes are moved before they are widened.
+  /// The kernel, in which factors are moved before they are widened.
   const LazyOp& kernel() const { return kernel_; }
   const LazyNode& sum() const { return *found_.sum; }
   const LoadDims& weights() const { return *weights_; }
@@ -118,24 +135,26 @@ class Operands {
 /// The words of a buffer along dimension `along` of its LoadDims, in the order of the dimensions.
 LazyOp words_of(const LoadDims& of, std::size_t along) {
   const std::vector<MovingDim>& dims = of.dims();
-  const std::int64_t size = dims[along].size, words = (size - 1) / kWordBytes + 1;
+  const std::int64_t in_word = elements_of_word(of.load().dtype), bits = 8 * kWordBytes / in_word;
+  const std::int64_t size = dims[along].size, words = (size - 1) / in_word + 1;
   Padding beyond(dims.size(), {0, 0});
-  beyond[along].second = words * kWordBytes - size;
+  beyond[along].second = words * in_word - size;
   Ints in_words, shape;
   for (std::size_t k = 0; k < dims.size(); ++k) {
     shape.push_back(k == along ? words : dims[k].size);
     in_words.push_back(shape.back());
-    if (k == along) in_words.push_back(kWordBytes);
+    if (k == along) in_words.push_back(in_word);
   }
-  const LazyOp bytes = moving(of.load_op(), dims).pad(beyond).reshape(in_words);
+  const LazyOp elements = moving(of.load_op(), dims).pad(beyond).reshape(in_words);
+  const DType pattern = in_word == 4 ? dtypes::uint8 : dtypes::uint16;
   std::optional<LazyOp> out;
-  for (std::int64_t j = 0; j < kWordBytes; ++j) {
+  for (std::int64_t j = 0; j < in_word; ++j) {
     Mask chosen;
     for (const Int& n : in_words) chosen.push_back({0, n});
     chosen[along + 1] = {j, j + 1};
-    const LazyOp byte = bytes.shrink(chosen).reshape(shape);
-    LazyOp in_place = (byte.dtype() == dtypes::uint8 ? byte : byte.bitcast(dtypes::uint8)).cast(dtypes::int32);
-    if (j > 0) in_place = LazyOp::alu(Ops::SHL, {in_place, number(8 * j, shape)});
+    const LazyOp one = elements.shrink(chosen).reshape(shape);
+    LazyOp in_place = (one.dtype() == pattern ? one : one.bitcast(pattern)).cast(dtypes::int32);
+    if (j > 0) in_place = LazyOp::alu(Ops::SHL, {in_place, number(bits * j, shape)});
     out = out ? LazyOp::alu(Ops::OR, {*out, in_place}) : in_place;
   }
   return *out;
@@ -144,20 +163,20 @@ LazyOp words_of(const LoadDims& of, std::size_t along) {
 /// The dimensions, where dimension `along` is in words.
 std::vector<MovingDim> dims_of_words(const LoadDims& of, std::size_t along) {
   std::vector<MovingDim> out = of.dims();
-  out[along].size = (out[along].size - 1) / kWordBytes + 1;
+  out[along].size = (out[along].size - 1) / elements_of_word(of.load().dtype) + 1;
   return out;
 }
 
-/// The order of the dimensions where the one whose elements are neighbours in memory is innermost.
-Axes neighbours_inside(const LoadDims& of) {
-  Axes out;
+/// The dimensions in the order of their strides, the longest first.
+Axes memory_order(const LoadDims& of) {
   const View view = std::get<BufferArg>(of.load().arg).st.simplify().views()[0];
-  std::size_t inner = of.dims().size();
-  for (std::size_t k = 0; k < of.dims().size(); ++k)
-    if (view.strides()[of.dims()[k].dim] == Int(1)) inner = k;
-  for (std::size_t k = 0; k < of.dims().size(); ++k)
-    if (k != inner) out.push_back(static_cast<std::int64_t>(k));
-  if (inner < of.dims().size()) out.push_back(static_cast<std::int64_t>(inner));
+  const auto step = [&](std::int64_t k) {
+    return std::abs(view.strides()[of.dims()[static_cast<std::size_t>(k)].dim].value());
+  };
+  Axes out;
+  for (std::size_t k = 0; k < of.dims().size(); ++k) out.push_back(static_cast<std::int64_t>(k));
+  std::sort(out.begin(), out.end(),
+            [&](std::int64_t a, std::int64_t b) { return std::pair(-step(a), a) < std::pair(-step(b), b); });
   return out;
 }
 
@@ -183,6 +202,17 @@ LazyOp sums_of(const LoadDims& of, std::int64_t factor) {
   return sums * number(factor, left);
 }
 
+/// The least magnitudes of the buffer's bf16, for are_normal(), of each run of neighbours in memory. That of 0 is the
+/// largest.
+LazyOp least_of(const LoadDims& of) {
+  const LazyOp bits = moving(of.load_op(), of.dims()).bitcast(dtypes::uint16);
+  const LazyOp magnitudes = LazyOp::alu(Ops::AND, {bits, number(kMagnitude, bits.shape(), bits.dtype())});
+  const std::int64_t inner = memory_order(of).back();
+  Ints left = bits.shape();
+  left.erase_at(static_cast<std::size_t>(inner));
+  return LazyOp::reduce(Ops::REDUCE_MIN, magnitudes - number(1, bits.shape(), bits.dtype()), {inner}).reshape(left);
+}
+
 std::vector<MovingDim> output_dims(const LoadDims& of) {
   std::vector<MovingDim> out;
   for (const MovingDim& m : of.dims())
@@ -200,14 +230,15 @@ DotKernels dot_products(const LazyOp& kernel, const Opt& opt, const Target& targ
   const Operands found(kernel, opt.axis, static_cast<int>(opt.amount), target);
   STRATA_CHECK(found.reason().empty(), domain, "[", opt.text(), "] ", found.reason());
   const LoadDims &weights = found.weights(), &values = found.values();
+  const bool are_bytes = is_byte(weights.load().dtype);
   const bool has_signs = weights.load().dtype == dtypes::int8;
-  const bool is_shifted = values.load().dtype == weights.load().dtype;
+  const bool is_shifted = are_bytes && values.load().dtype == weights.load().dtype;
 
   // The words of both, and the sums.
   int slot = static_cast<int>(buffers_of(kernel).size());
   const int weight_slot = slot++, value_slot = slot++, sum_slot = is_shifted ? slot++ : -1;
   const std::size_t weight_at = weights.position_of(opt.axis), value_at = values.position_of(opt.axis);
-  const Axes order = neighbours_inside(weights);
+  const Axes order = memory_order(weights);
   const LazyOp weight_words = words_of(weights, weight_at).permute(order);
   LazyOp value_words = words_of(values, value_at);
   if (is_shifted) value_words = LazyOp::alu(Ops::XOR, {value_words, number(kSigns, value_words.shape())});
@@ -222,15 +253,17 @@ DotKernels dot_products(const LazyOp& kernel, const Opt& opt, const Target& targ
       spread(loading(weight_slot, weight_words.shape()).permute(inverse_order(order)), weight_dims, shape);
   const LazyOp by_values = spread(loading(value_slot, value_words.shape()), value_dims, shape);
   const LazyOp dots = LazyOp::alu(
-      Ops::DOT4, {has_signs ? by_values : by_weights, has_signs ? by_weights : by_values, number(0, shape)});
+      are_bytes ? Ops::DOT4 : Ops::DOT2,
+      {has_signs ? by_values : by_weights, has_signs ? by_weights : by_values, number(0, shape, found.sum().dtype)});
   LazyOp sum = LazyOp::reduce(Ops::SUM, dots, std::get<Axes>(found.sum().arg));
 
-  DotKernels out{{storing(weight_slot, weight_words)}, storing(value_slot, value_words), kernel, weight_slot, {}};
+  DotKernels out{{storing(weight_slot, weight_words)}, storing(value_slot, value_words), kernel, weight_slot, {}, {}};
   if (is_shifted) {
     const LazyOp sums = sums_of(weights, has_signs ? -128 : 128);
     out.of_weights.push_back(storing(sum_slot, sums));
     sum = sum + spread(loading(sum_slot, sums.shape()), output_dims(weights), sum.shape());
   }
+  if (!are_bytes && target.native_of_normals.has(Ops::DOT2)) out.least = {least_of(weights), least_of(values)};
   for (int k = weight_slot; k < slot; ++k) out.temporaries.push_back(k);
   detail::Rebuild rebuild(
       [](const LazyOp& n, const std::vector<LazyOp>& sources) { return n.with_sources(sources); },
@@ -240,9 +273,10 @@ DotKernels dot_products(const LazyOp& kernel, const Opt& opt, const Target& targ
 }
 
 std::optional<Opt> worthwhile_dot(const LazyOp& kernel, const Target& target, std::span<const int> kept) {
-  if (!target.native.has(Ops::DOT4)) return std::nullopt;
   const SumOfProducts found = sum_of_products(kernel);
   if (found.sum == nullptr) return std::nullopt;
+  const bool are_bytes = is_byte(found.loads[0]->dtype);
+  if (are_bytes ? !target.native.has(Ops::DOT4) : !target.native_of_normals.has(Ops::DOT2)) return std::nullopt;
   const KernelAxes axes(kernel);
   const auto is_long = [&](const Int& size) { return size.is_number() && size.value() >= kWorthDots; };
   std::size_t along = axes.axes().size();  // behind the innermost reduce axis that is long enough
@@ -264,12 +298,18 @@ std::optional<Opt> worthwhile_dot(const LazyOp& kernel, const Target& target, st
       for (std::size_t a = 0; a < axes.outputs(); ++a)
         if (of.position_of(a) == of.dims().size()) uses *= static_cast<double>(axes.axes()[a].size.vmax());
       const bool stays = std::get<BufferArg>(of.load().arg).size.vmax() <= kInCaches;
-      return uses >= (stays ? kWorthWords : kWorthWordsFarAway) ||
+      const double far_away = are_bytes ? kWorthWordsFarAway : kWorthPairsFarAway;
+      return uses >= (stays ? kWorthWords : far_away) ||
              std::find(kept.begin(), kept.end(), slot_of(of.load())) != kept.end();
     };
     if (pays(weights) && pays(values)) return Opt{Opt::Kind::DOT, along - 1, slot, 0, {}};
   }
   return std::nullopt;
+}
+
+bool are_normal(std::uint16_t a, std::uint16_t b) {
+  const int e = (a + 1) >> kFractionBits, f = (b + 1) >> kFractionBits;  // biased; those of subnormal elements are 0
+  return e > 0 && f > 0 && e + f - 2 * kExponentBias - 2 * kFractionBits >= 1 - kExponentBias;
 }
 
 }  // namespace strata

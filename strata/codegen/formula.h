@@ -169,6 +169,7 @@ FormulaValue floormod_formula(FormulaValue a, FormulaValue b);
 FormulaValue shl_formula(FormulaValue a, FormulaValue count);
 FormulaValue shr_formula(FormulaValue a, FormulaValue count);
 FormulaValue dot4_formula(FormulaValue a, FormulaValue b, FormulaValue c);
+FormulaValue dot2_formula(FormulaValue a, FormulaValue b, FormulaValue c);
 
 /// p * 2^n, where the low bits of `shifted` hold n + 2*bias. Multiplies by two powers of two, so that the result is
 /// rounded once: overflows to infinity and underflows gradually through the subnormal numbers to 0.

@@ -62,14 +62,18 @@ class Parts {
   Parts(Kernel& kernel, const Target& target, KernelRecord* record)
       : kernel_(kernel), target_(target), record_(record) {}
 
+  /// Kernel::least; empty where no kernel of normal numbers may run.
+  const std::vector<int>& least() const { return least_; }
   /// Applies the SPLITREDUCE, or the DOT and the PACKs, at the front of `opts` and removes them.
   LazyOp split(LazyOp ast, std::vector<Opt>& opts) {
+    std::vector<LazyOp> least;
     if (opts[0].kind == Opt::Kind::DOT) {
       DotKernels dot = dot_products(ast, opts[0], target_);
       opts.erase(opts.begin());
       for (const LazyOp& first : dot.of_weights) add_first(first);
       add_first(dot.of_values);
       kernel_.temporaries = std::move(dot.temporaries);
+      least = std::move(dot.least);
       ast = dot.rest;
     }
     while (!opts.empty() && opts[0].kind == Opt::Kind::PACK) {
@@ -79,6 +83,7 @@ class Parts {
       kernel_.temporaries.push_back(packed.temporary);
       ast = packed.rest;
     }
+    for (const LazyOp& each : least) add_least(each);
     if (kernel_.before.empty() && !opts.empty() && opts[0].kind == Opt::Kind::SPLITREDUCE) {
       SplitReduction parts = split_reduction(ast, opts[0], target_);
       opts.erase(opts.begin());
@@ -90,6 +95,12 @@ class Parts {
   }
 
  private:
+  void add_least(const LazyOp& least) {
+    least_.push_back(static_cast<int>(buffers_of(kernel_.ast).size() + kernel_.temporaries.size()));
+    kernel_.temporaries.push_back(least_.back());
+    const ShapeTracker memory = ShapeTracker::from_shape(least.shape());
+    add_first(absorb_movement(LazyOp::sink({LazyOp::store(least_.back(), memory, least)})));
+  }
   void add_first(const LazyOp& first) {
     KernelRecord* const own = record_ == nullptr ? nullptr : &record_->before.emplace_back();
     kernel_.before.push_back(
@@ -99,6 +110,7 @@ class Parts {
   Kernel& kernel_;
   const Target& target_;
   KernelRecord* record_;
+  std::vector<int> least_;
 };
 
 /// Follows the UOps of the lowered graph through the passes to their positions in the final list.
@@ -149,18 +161,9 @@ void fill_record(KernelRecord& record, Lowered& lowered, const std::vector<Prove
   }
 }
 
-}  // namespace
-
-Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std::vector<Opt>> opts,
-                      KernelRecord* record, std::span<const int> kept) {
-  Kernel out{kernel_name(ast), ast, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
-  out.contract = target.contract;
-  Passes passes(out);
-  LazyOp rest = passes.run("absorb", [&] { return absorb_movement(ast); });
-  out.opts = passes.run("opts", [&] { return opts ? *std::move(opts) : heuristic_opts(rest, target, kept); });
-  std::vector<Opt> loops = out.opts;
-  if (!loops.empty() && makes_kernels(loops[0].kind))
-    rest = passes.run("split", [&] { return Parts(out, target, record).split(rest, loops); });
+/// The passes behind "split": compiles `rest`, the kernel without those that run first.
+void compile_rest(Kernel& out, Passes& passes, const LazyOp& rest, const std::vector<Opt>& loops, const Target& target,
+                  KernelRecord* record) {
   KernelAxes axes(rest);
   axes.apply(loops);
   out.axes = axes.text();
@@ -177,8 +180,11 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
   passes.run("verify", [&] { return verify(out.uops), 0; });
   if (!target.instances)
     out.cycles = predicted_cycles(out.uops, target.machine(), target.vector_bytes, lowered.parallel);
-  out.buffers = buffers_of(ast);
-  for (const int slot : out.temporaries) out.buffers.push_back(use_of(slot, lowered, out.before));
+  out.buffers = buffers_of(out.ast);
+  for (const int slot : out.temporaries) {
+    STRATA_ASSERT(static_cast<std::size_t>(slot) == out.buffers.size(), "temporary ", slot, " is not the next one");
+    out.buffers.push_back(use_of(slot, lowered, out.before));
+  }
   for (const auto& first : out.before)
     for (const Variable& v : first->variables)
       if (!is_range_bound(v.name())) lowered.variables.push_back(v);
@@ -188,6 +194,38 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
     record->axes = std::move(axes);
     fill_record(*record, lowered, how, positions);
   }
+}
+
+/// Kernel::of_normals of `kernel`.
+std::shared_ptr<const Kernel> compile_of_normals(const Kernel& kernel, const LazyOp& rest,
+                                                 const std::vector<Opt>& loops, const Target& target) {
+  Target of_normals = target;
+  of_normals.native = target.native | target.native_of_normals;
+  Kernel out{kernel.name, kernel.ast, kernel.opts, {}, {}, {}, {}, {}, {}, kernel.before, kernel.temporaries, {}};
+  out.contract = kernel.contract;
+  Passes passes(out);
+  compile_rest(out, passes, rest, loops, of_normals, nullptr);
+  out.before.clear();
+  return std::make_shared<const Kernel>(std::move(out));
+}
+
+}  // namespace
+
+Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std::vector<Opt>> opts,
+                      KernelRecord* record, std::span<const int> kept) {
+  Kernel out{kernel_name(ast), ast, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  out.contract = target.contract;
+  Passes passes(out);
+  LazyOp rest = passes.run("absorb", [&] { return absorb_movement(ast); });
+  out.opts = passes.run("opts", [&] { return opts ? *std::move(opts) : heuristic_opts(rest, target, kept); });
+  std::vector<Opt> loops = out.opts;
+  Parts parts(out, target, record);
+  if (!loops.empty() && makes_kernels(loops[0].kind))
+    rest = passes.run("split", [&] { return parts.split(rest, loops); });
+  compile_rest(out, passes, rest, loops, target, record);
+  if (parts.least().empty()) return out;
+  out.least = parts.least();
+  out.of_normals = passes.run("of normals", [&] { return compile_of_normals(out, rest, loops, target); });
   return out;
 }
 

@@ -36,7 +36,12 @@ struct Kernel {
   std::vector<int> temporaries{};                     ///< their slots
   std::vector<std::pair<std::string, double>> times;  ///< the passes and their times in seconds
   bool contract = true;  ///< Target::contract: whether the code may fuse a product and a sum
-  Cycles cycles{};       ///< predicted_cycles() of `uops`, without the kernels that run first; 0 for launched instances
+  /// DOT of bf16: this kernel with instructions that take subnormal numbers as 0 (Target::native_of_normals); null:
+  /// there is none. It may run in place of this one, on the same buffers and behind the same kernels, where
+  /// are_normal() (dot.h) holds for the least elements of the two temporaries `least`.
+  std::shared_ptr<const Kernel> of_normals{};
+  std::vector<int> least{};  ///< their slots; empty without of_normals
+  Cycles cycles{};  ///< predicted_cycles() of `uops`, without the kernels that run first; 0 for launched instances
 };
 
 /// Details of the compilation that a Kernel does not keep: for tools that show how a kernel came about.

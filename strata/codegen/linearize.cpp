@@ -370,14 +370,15 @@ class Linearizing {
         [](UOp u, std::size_t k) { return k < u.src().size() ? source(u, k) : UOp(); }, [&](UOp u) { emit(u); });
   }
 
-  /// The op that adds `value` to a sum in one instruction: MULACC for a product of floats, DOT4 for one without a sum.
+  /// The op that adds `value` to a sum in one instruction: MULACC for a product of floats, DOT4 or DOT2 for one
+  /// without a sum.
   std::optional<Ops> summing_op(UOp value) const {
     if (value.op() != UOps::ALU) return std::nullopt;
     if (value.alu() == Ops::MUL && contract_ && value.dtype().is_float()) return Ops::MULACC;
-    if (value.alu() != Ops::DOT4) return std::nullopt;
+    if (value.alu() != Ops::DOT4 && !(value.alu() == Ops::DOT2 && contract_)) return std::nullopt;
     const UOp sum = value.src(2);
     const bool is_zero = sum.op() == UOps::CONST && sum.constant().bits() == 0;
-    return is_zero ? std::optional(Ops::DOT4) : std::nullopt;
+    return is_zero ? std::optional(value.alu()) : std::nullopt;
   }
 
   UOp combined(Ops op, UOp total, UOp value) {

@@ -25,7 +25,10 @@ struct Target {
   int vector_bytes = 32;       ///< size of a vector register
   int vector_registers = 16;   ///< number of vector registers
   OpSet native = basic_ops();  ///< the ops that the backend has; others are decomposed
-  bool contract = true;        ///< a*b + c may be rounded once (MULACC)
+  /// Ops that the backend has, but for subnormal numbers, which it takes and gives as 0: only kernels that run where
+  /// there are none have them (Kernel::of_normals).
+  OpSet native_of_normals{};
+  bool contract = true;  ///< a*b + c may be rounded once (MULACC)
   /// Float sums and products may be combined in another order than that of ir/sum_order.h, with vectors and several
   /// accumulators.
   bool reassociate = true;

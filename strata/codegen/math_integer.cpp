@@ -125,4 +125,10 @@ FormulaValue dot4_formula(FormulaValue a, FormulaValue b, FormulaValue c) {
   return out + ((a >> 24) & 255) * (b >> 24);
 }
 
+FormulaValue dot2_formula(FormulaValue a, FormulaValue b, FormulaValue c) {
+  const auto high = [](FormulaValue words) { return (words & -65536).bitcast(dtypes::float32); };
+  const auto low = [](FormulaValue words) { return (words << 16).bitcast(dtypes::float32); };
+  return mulacc(low(a), low(b), mulacc(high(a), high(b), c));
+}
+
 }  // namespace strata::formulas

@@ -62,6 +62,7 @@ struct Nest {
 enum class SumOrder : std::uint8_t {
   free,     ///< one accumulator for all loops
   bounded,  ///< long loops are split into levels, so that an accumulator adds up at most some dozens of values
+  paired,   ///< bounded, where each value is two products of DOT2: half as many values
   defined,  ///< the order of ir/sum_order.h
 };
 

@@ -18,6 +18,8 @@ constexpr std::int64_t kFewIterations = 64;
 constexpr std::int64_t kRuns[] = {64, 48, 32};
 constexpr std::int64_t kTripCountsOfLevels[] = {32, 16, 8, 4, 2};
 constexpr std::int64_t kLongestChain = 64;  // beyond the logarithm of the iterations, as in ir/sum_order.h
+// Each value of a paired sum is two additions.
+std::int64_t additions_of(SumOrder order) { return order == SumOrder::paired ? 2 : 1; }
 
 bool is_loop(const Part& part) { return part.kind == PartKind::loop; }
 
@@ -62,20 +64,21 @@ std::int64_t longest_sum(std::span<const Segment> segments) {
 
 /// Chooses the lengths of levels for axes with these trip counts, outermost first: the chain of additions is at most
 /// kLongestChain plus the logarithm; among these the choice with the fewest additions between levels, then the fewest
-/// levels.
-SumLevels levels_for(std::span<const std::int64_t> trip_counts, std::int64_t all) {
+/// levels. Each iteration adds `additions` times.
+SumLevels levels_for(std::span<const std::int64_t> trip_counts, std::int64_t all, std::int64_t additions) {
   const auto logarithm = static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(all))) - 1;
   const std::int64_t longest = kLongestChain + logarithm;
-  SumLevels best{kRuns[2], kTripCountsOfLevels[4]};
+  SumLevels best{kRuns[2] / additions, kTripCountsOfLevels[4]};
   auto fewest = std::pair(std::numeric_limits<std::int64_t>::max(), 0);
-  for (const std::int64_t most : kRuns) {
+  for (const std::int64_t longest_run : kRuns) {
+    const std::int64_t most = longest_run / additions;
     std::int64_t run = 1, room = most;
     for (std::size_t a = trip_counts.size(); a-- > 0 && room > 1; room /= trip_counts[a]) {
       run *= trip_counts[a] <= room ? trip_counts[a] : fitting_trip_count(trip_counts[a], room);
       if (trip_counts[a] > room) break;
     }
     for (const std::int64_t level : kTripCountsOfLevels) {
-      std::int64_t left = (all - 1) / run + 1, chain = run - 1;
+      std::int64_t left = (all - 1) / run + 1, chain = additions * run - 1;
       auto cost = std::pair(std::int64_t{0}, 1);  // sums added, levels
       for (; left > 1; ++cost.second) {
         const std::int64_t next = left > level ? fitting_trip_count(left, level) : left;
@@ -127,8 +130,10 @@ std::vector<SumOrder> sum_orders(const LazyOp& kernel, const KernelAxes& axes, c
   if (target.reassociate && !target.bounded) return out;
   for (const LazyNode* n : postorder(kernel))
     if (is_ordered(n->op, n->dtype))
-      out[static_cast<std::size_t>(&axes.group_of(n) - axes.groups().data())] =
-          target.reassociate ? SumOrder::bounded : SumOrder::defined;
+      out[static_cast<std::size_t>(&axes.group_of(n) - axes.groups().data())] = !target.reassociate ? SumOrder::defined
+                                                                                : n->src[0].op() == Ops::DOT2
+                                                                                    ? SumOrder::paired
+                                                                                    : SumOrder::bounded;
   return out;
 }
 
@@ -142,7 +147,7 @@ Nests::Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index, std::functi
       levels_(axes.groups().size()) {
   for (const LoopAxis& axis : axes.axes()) segments_.push_back(axis.segments);
   for (std::size_t g = 0; g < axes.groups().size(); ++g) {
-    if (orders_[g] != SumOrder::bounded) continue;
+    if (orders_[g] != SumOrder::bounded && orders_[g] != SumOrder::paired) continue;
     const ReduceGroup& group = axes.groups()[g];
     std::int64_t all = 1;
     std::vector<std::int64_t> trip_counts;
@@ -150,8 +155,9 @@ Nests::Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index, std::functi
       trip_counts.push_back(longest_sum(segments_[a]));
       if (!try_mul(all, trip_counts.back(), all)) all = std::numeric_limits<std::int64_t>::max();
     }
-    if (all <= kFewIterations) continue;
-    levels_[g] = levels_for(trip_counts, all);
+    const std::int64_t additions = additions_of(orders_[g]);
+    if (all <= kFewIterations / additions) continue;
+    levels_[g] = levels_for(trip_counts, all, additions);
     std::int64_t room = levels_[g].run;
     for (std::size_t a = trip_counts.size(); a-- > 0;) {
       std::vector<Segment>& segments = segments_[group.first + a];

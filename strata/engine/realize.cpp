@@ -211,7 +211,9 @@ void realize(std::span<const LazyOp> roots, const Device& device) {
 
 FusionOptions fusion_options(const Device& device) {
   FusionOptions out;
-  out.dots = device.target().native.has(Ops::DOT4);
+  const Target target = target_of(device);
+  out.dots = target.native.has(Ops::DOT4);
+  out.bf16_dots = target.native_of_normals.has(Ops::DOT2) && target.reassociate;
   out.fuse = !flags::NOFUSE.get() && !flags::NAN_CHECK.get();
   return out;
 }
@@ -227,7 +229,7 @@ std::string predicted_text(const ScheduleItem& item, const Device& device) {
   if (cost.operations + cost.bytes < kWorthPredicting) return {};
   const Target target = target_of(device);
   const Kernel kernel = compile_kernel(item.ast, target);
-  double seconds = kernel.cycles.seconds(target.machine());
+  double seconds = (kernel.of_normals ? *kernel.of_normals : kernel).cycles.seconds(target.machine());
   for (const auto& first : kernel.before) seconds += first->cycles.seconds(target.machine());
   if (seconds == 0) return {};
   const bool is_long = seconds >= 1e-3;

@@ -368,7 +368,7 @@ KernelCost cost_of(const LazyOp& kernel) {
   KernelCost out;
   for (const LazyNode* n : postorder(kernel)) {
     const bool converts = row(n->op).typing == OpTyping::convert || n->op == Ops::WHERE;
-    const double each = n->op == Ops::MULACC ? 2 : n->op == Ops::DOT4 ? 8 : 1;
+    const double each = n->op == Ops::MULACC ? 2 : n->op == Ops::DOT4 ? 8 : n->op == Ops::DOT2 ? 4 : 1;
     if (is_elementwise(n->op) && !converts) out.operations += count(n->shape) * each;
     if (is_reduce(n->op)) out.operations += count(n->src[0].shape());
   }

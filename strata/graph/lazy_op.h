@@ -281,7 +281,7 @@ Scalar identity_of(Ops op, DType dtype);
 
 /// The least work of a kernel, with each variable at its upper bound.
 struct KernelCost {
-  /// Each arithmetic op once per element (MULACC 2, DOT4 8; conversions, WHERE and movement 0).
+  /// Each arithmetic op once per element (MULACC 2, DOT4 8, DOT2 4; conversions, WHERE and movement 0).
   double operations = 0;
   double bytes = 0;  ///< each buffer read once and written once, as far as the kernel does either
 };

@@ -4,6 +4,7 @@
 #include "strata/ir/evaluate.h"
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -263,6 +264,14 @@ Scalar dot_of_bytes(std::span<const Scalar> v, DType to) {
            static_cast<std::int8_t>(static_cast<std::uint8_t>(v[1].bits() >> shift));
   return Scalar::of(to, out);
 }
+Scalar dot_of_pairs(std::span<const Scalar> v, DType to) {
+  auto out = static_cast<float>(v[2].as_double());
+  const auto half = [&](std::size_t k, int shift) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(v[k].bits() >> shift) << 16);
+  };
+  for (const int shift : {16, 0}) out = std::fma(half(0, shift), half(1, shift), out);
+  return Scalar::of(to, out);
+}
 
 // clang-format off
 constexpr std::array kFunctionRows = {
@@ -317,6 +326,7 @@ constexpr std::array kFunctionRows = {
   on_scalars(Ops::WHERE, choose),
   on_values<[]<Number T>(T a, T b, T c) { return multiply_add(a, b, c); }>(Ops::MULACC),
   FunctionRow{Ops::DOT4, {dot_of_bytes}},
+  FunctionRow{Ops::DOT2, {nullptr, nullptr, nullptr, dot_of_pairs}},
 };
 // clang-format on
 

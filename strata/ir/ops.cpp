@@ -33,6 +33,7 @@ constexpr std::string_view requirement(OpTyping typing) {
     case OpTyping::select: return "a bool and two operands of one dtype";
     case OpTyping::convert: return "a dtype to convert to";
     case OpTyping::words: return "operands of int32";
+    case OpTyping::pairs: return "two operands of int32 and one of float32";
     case OpTyping::none: return "no elements";
   }
   return {};
@@ -77,6 +78,10 @@ DType typed(const OpRow& op, std::span<const DType> operands, DType to) {
     case OpTyping::convert: return converted(op.op, operands[0], to);
     case OpTyping::compare: return alike(0) ? dtypes::boolean.vec(operands[0].lanes()) : dtypes::none;
     case OpTyping::select: return operands[0].is_bool() && alike(1) ? operands[1] : dtypes::none;
+    case OpTyping::pairs: {
+      const bool are_words = operands[0].scalar() == dtypes::int32 && operands[1].scalar() == dtypes::int32;
+      return are_words && operands[2].scalar() == dtypes::float32 ? operands[2] : dtypes::none;
+    }
     default: return alike(0) && is_admitted(op.typing, operands[0]) ? operands[0] : dtypes::none;
   }
 }

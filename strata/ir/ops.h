@@ -21,7 +21,7 @@ enum class Ops : std::uint8_t {
 /// The class of an op in the specification: `UnaryOps.EXP2` has group Unary.
 enum class OpGroup : std::uint8_t { Unary, Binary, Ternary, Reduce, Movement, Load, Buffer };
 /// The dtype rule of an op; ops.def defines the rules.
-enum class OpTyping : std::uint8_t { same, number, real, integer, bits, compare, select, convert, words, none };
+enum class OpTyping : std::uint8_t { same, number, real, integer, bits, compare, select, convert, words, pairs, none };
 
 /// A row of ops.def.
 struct OpRow {

@@ -62,6 +62,7 @@ bool is_special(Ops op, DType dtype) {
     case Ops::NEG:
     case Ops::MULACC: return !dtype.is_bool();
     case Ops::DOT4: return dtype.scalar() == dtypes::int32;
+    case Ops::DOT2: return dtype.scalar() == dtypes::float32;
     case Ops::ABS: return dtype.is_int();
     case Ops::MAX:
     case Ops::MIN:
@@ -144,7 +145,8 @@ std::string LlvmOps::arithmetic(std::string_view name, UOp u, DType dtype, std::
     case Ops::SHL:
     case Ops::SHR: return shift(name, u, v);
     case Ops::MULACC: return mulacc(name, dtype, v);
-    case Ops::DOT4: return dot4(name, dtype, v);
+    case Ops::DOT4:
+    case Ops::DOT2: return dot(name, u, v);
     default: return extreme(name, u, dtype, v);
   }
 }
@@ -236,14 +238,17 @@ std::string LlvmOps::shuffle(std::string_view name, DType dtype, const std::stri
                       ">");
 }
 
-/// DOT4 by the instruction vpdpbusd of x86-64, which has 4, 8 or 16 lanes. Another number of lanes is computed in such
-/// parts, of which some lanes are not set.
-std::string LlvmOps::dot4(std::string_view name, DType dtype, std::span<const std::string> v) {
+/// DOT4 and DOT2 by the instructions vpdpbusd and vdpbf16ps of x86-64, which have 4, 8 or 16 lanes. Another number of
+/// lanes is computed in such parts, of which some lanes are not set.
+std::string LlvmOps::dot(std::string_view name, UOp u, std::span<const std::string> v) {
+  const DType dtype = u.dtype();
   const int lanes = dtype.lanes(), whole = lanes <= 4 ? 4 : lanes <= 8 ? 8 : 16;
-  const DType part = dtypes::int32.vec(whole);
-  const std::string type = llvm_type(part), function = detail::message("llvm.x86.avx512.vpdpbusd.", whole * 32);
+  const DType part = dtype.scalar().vec(whole);
+  const std::string type = llvm_type(part), words = llvm_type(dtypes::int32.vec(whole));
+  const std::string_view of = u.alu() == Ops::DOT4 ? "avx512.vpdpbusd." : "avx512bf16.dpbf16ps.";
+  const std::string function = detail::message("llvm.x86.", of, whole * 32);
   const auto call = [&](std::string_view to, std::span<const std::string> on) {
-    return text_.call(to, type, function, {{type, on[2]}, {type, on[0]}, {type, on[1]}});
+    return text_.call(to, type, function, {{type, on[2]}, {words, on[0]}, {words, on[1]}});
   };
   if (lanes == whole) return call(name, v);
   std::string out;
@@ -256,8 +261,10 @@ std::string LlvmOps::dot4(std::string_view name, DType dtype, std::span<const st
     std::string operands[3];
     for (std::size_t k = 0; k < 3; ++k) {
       const std::string to = detail::message(path, ".in", k);
-      operands[k] = lanes == 1 ? text_.define(to, "insertelement ", type, " poison, i32 ", v[k], ", i64 0")
-                               : shuffle(to, dtype, v[k], "poison", into);
+      const DType own = u.src(k).dtype();
+      operands[k] = lanes == 1 ? text_.define(to, "insertelement ", llvm_type(own.scalar().vec(whole)), " poison, ",
+                                              llvm_type(own), " ", v[k], ", i64 0")
+                               : shuffle(to, own, v[k], "poison", into);
     }
     const std::string sum = call(sub_name(path, "sum"), operands);
     if (lanes == 1) return text_.define(name, "extractelement ", type, " ", sum, ", i64 0");

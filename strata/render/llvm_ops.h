@@ -31,7 +31,7 @@ class LlvmOps {
   std::string extreme(std::string_view name, UOp u, DType dtype, std::span<const std::string> v);
   std::string shift(std::string_view name, UOp u, std::span<const std::string> v);
   std::string mulacc(std::string_view name, DType dtype, std::span<const std::string> v);
-  std::string dot4(std::string_view name, DType dtype, std::span<const std::string> v);
+  std::string dot(std::string_view name, UOp u, std::span<const std::string> v);
   std::string shuffle(std::string_view name, DType dtype, const std::string& a, const std::string& b,
                       std::span<const int> mask);
 

@@ -60,15 +60,19 @@ CompiledKernel compile(const LazyOp& ast, const Device& device, std::optional<st
   TracedCompile traced;
   const auto whole = std::make_shared<const Kernel>(
       compile_kernel(ast, target_of(device, deterministic), std::move(opts), nullptr, kept));
-  const auto made = [&](const std::shared_ptr<const Kernel>& kernel, std::vector<CompiledKernel> before) {
-    say_compiled(*kernel, device);
-    return CompiledKernel(kernel, device.compile(*kernel), std::move(before), &device);
-  };
-  std::vector<CompiledKernel> before;
-  for (const auto& first : whole->before) before.push_back(made(first, {}));
-  CompiledKernel out = made(whole, std::move(before));
+  CompiledKernel out = compile_programs(whole, device);
   traced.done(out);
   return out;
+}
+
+CompiledKernel compile_programs(const std::shared_ptr<const Kernel>& kernel, const Device& device) {
+  std::vector<CompiledKernel> before;
+  for (const auto& first : kernel->before) before.push_back(compile_programs(first, device));
+  std::shared_ptr<const CompiledKernel> of_normals;
+  if (kernel->of_normals != nullptr)
+    of_normals = std::make_shared<const CompiledKernel>(compile_programs(kernel->of_normals, device));
+  say_compiled(*kernel, device);
+  return CompiledKernel(kernel, device.compile(*kernel), std::move(before), &device, std::move(of_normals));
 }
 
 }  // namespace strata

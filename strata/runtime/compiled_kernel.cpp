@@ -1,6 +1,7 @@
 // CompiledKernel: checks of arguments, temporaries, and the distribution of the parallel loop over threads.
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -9,6 +10,7 @@
 
 #include "strata/base/flags.h"
 #include "strata/base/interrupt.h"
+#include "strata/codegen/dot.h"
 #include "strata/codegen/estimate.h"
 #include "strata/expr/evaluate.h"
 #include "strata/runtime/device.h"
@@ -133,7 +135,8 @@ std::uint64_t next_id() {
 }  // namespace
 
 CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel, std::shared_ptr<Program> program,
-                               std::vector<CompiledKernel> before, const Device* device)
+                               std::vector<CompiledKernel> before, const Device* device,
+                               std::shared_ptr<const CompiledKernel> of_normals)
     : kernel_(std::move(kernel)),
       program_(std::move(program)),
       device_(device),
@@ -149,14 +152,21 @@ CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel, std::shared
   const KernelCost cost = vector_cost_of(*kernel_);
   seconds_ = strata::estimated_seconds(cost);
   if (kernel_->parallel) iterations_at_once_ = iterations_within(kLongIteration, cost, kernel_->parallel->vmax());
-  for (const CompiledKernel& first : before) {
-    std::vector<int>& positions = positions_.emplace_back();
-    for (const Variable& v : first.kernel().variables) {
-      const auto at = std::find_if(mine.begin(), mine.end(), [&](const Variable& m) { return same(m, v); });
-      positions.push_back(is_range_bound(v.name()) ? -1 : static_cast<int>(at - mine.begin()));
-    }
-  }
+  for (const CompiledKernel& first : before) positions_.push_back(positions_of(first));
   first_ = std::move(before);
+  if (of_normals != nullptr) positions_of_normals_ = positions_of(*of_normals);
+  of_normals_ = std::move(of_normals);
+}
+
+/// For each variable of `part`, its index among this kernel's variables; -1 for begin0 and end0.
+std::vector<int> CompiledKernel::positions_of(const CompiledKernel& part) const {
+  const std::vector<Variable>& mine = kernel_->variables;
+  std::vector<int> out;
+  for (const Variable& v : part.kernel().variables) {
+    const auto at = std::find_if(mine.begin(), mine.end(), [&](const Variable& m) { return same(m, v); });
+    out.push_back(is_range_bound(v.name()) ? -1 : static_cast<int>(at - mine.begin()));
+  }
+  return out;
 }
 
 std::int64_t CompiledKernel::value_of(const Variable& v, NamedValues values) const {
@@ -265,15 +275,34 @@ void CompiledKernel::replay_rest(std::span<void* const> buffers, std::span<std::
 
 void CompiledKernel::replay_first(std::size_t k, std::span<void* const> buffers, std::span<std::int64_t> values,
                                   Executor* executor) const {
+  replay_part(first_[k], positions_[k], buffers, values, executor);
+}
+
+/// A kernel that runs first, or the one of normal numbers.
+void CompiledKernel::replay_part(const CompiledKernel& part, const std::vector<int>& positions,
+                                 std::span<void* const> buffers, std::span<std::int64_t> values,
+                                 Executor* executor) const {
   SmallVec<std::int64_t, 8> theirs;
-  for (const int position : positions_[k])
-    theirs.push_back(position < 0 ? 0 : values[static_cast<std::size_t>(position)]);
-  first_[k].replay(buffers.first(first_[k].kernel().buffers.size()), {theirs.data(), theirs.size()}, executor);
+  for (const int position : positions) theirs.push_back(position < 0 ? 0 : values[static_cast<std::size_t>(position)]);
+  part.replay(buffers.first(part.kernel().buffers.size()), {theirs.data(), theirs.size()}, executor);
+}
+
+/// True iff of_normals_ may run: the kernels that run first have, on these buffers.
+bool CompiledKernel::finds_normals(std::span<void* const> buffers) const {
+  std::array<std::uint16_t, 2> least{0xffff, 0xffff};
+  for (std::size_t k = 0; k < least.size(); ++k) {
+    const auto slot = static_cast<std::size_t>(kernel_->least[k]);
+    const auto* const all = static_cast<const std::uint16_t*>(buffers[slot]);
+    for (std::int64_t j = 0; j < kernel_->buffers[slot].size.value(); ++j) least[k] = std::min(least[k], all[j]);
+  }
+  return are_normal(least[0], least[1]);
 }
 
 /// The kernel itself.
 void CompiledKernel::replay_last(std::span<void* const> buffers, std::span<std::int64_t> values,
                                  Executor* executor) const {
+  if (of_normals_ != nullptr && finds_normals(buffers))
+    return replay_part(*of_normals_, positions_of_normals_, buffers, values, executor);
   const bool is_cut = begin_ >= 0 || end_ >= 0;  // false: the program launches all iterations itself
   if ((!kernel_->parallel || !is_cut) && !polls_) return program_->run(buffers, values);
   std::atomic<bool> is_stopped{false};

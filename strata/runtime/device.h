@@ -77,15 +77,19 @@ class CompiledKernel {
  public:
   /// @param before the compiled kernels of kernel->before, in that order; each run runs them first
   /// @param device the device that compiled the program; null if unknown
+  /// @param of_normals the compiled kernel->of_normals, which runs where it may; null: never
   CompiledKernel(std::shared_ptr<const Kernel> kernel, std::shared_ptr<Program> program,
-                 std::vector<CompiledKernel> before = {}, const Device* device = nullptr);
+                 std::vector<CompiledKernel> before = {}, const Device* device = nullptr,
+                 std::shared_ptr<const CompiledKernel> of_normals = nullptr);
   CompiledKernel(Kernel kernel, std::shared_ptr<Program> program)
       : CompiledKernel(std::make_shared<const Kernel>(std::move(kernel)), std::move(program)) {}
 
   const Kernel& kernel() const { return *kernel_; }
   Program& program() const { return *program_; }
   const Device* device() const { return device_; }  ///< null if the constructor got none
-  std::uint64_t id() const { return id_; }          ///< unique in the process; copies have the same
+  /// The compiled kernel().of_normals; null: there is none.
+  const CompiledKernel* of_normals() const { return of_normals_.get(); }
+  std::uint64_t id() const { return id_; }  ///< unique in the process; copies have the same
 
   /// Runs the kernel. buffers[k] is the buffer of slot k; `values` names a value for each variable that is not bound.
   /// The iterations of the parallel loop run on the threads of `executor` (null: default_executor()). Temporaries are
@@ -122,6 +126,10 @@ class CompiledKernel {
   void replay_first(std::size_t k, std::span<void* const> buffers, std::span<std::int64_t> values,
                     Executor* executor) const;
   void replay_last(std::span<void* const> buffers, std::span<std::int64_t> values, Executor* executor) const;
+  void replay_part(const CompiledKernel& part, const std::vector<int>& positions, std::span<void* const> buffers,
+                   std::span<std::int64_t> values, Executor* executor) const;
+  std::vector<int> positions_of(const CompiledKernel& part) const;
+  bool finds_normals(std::span<void* const> buffers) const;
   void call(std::span<void* const> buffers, std::span<const std::int64_t> values, std::atomic<bool>& is_stopped,
             bool is_caller) const;
   std::int64_t value_of(const Variable& v, NamedValues values) const;
@@ -135,6 +143,8 @@ class CompiledKernel {
   std::vector<CompiledKernel> first_;  // run before this kernel
   // For each variable of each kernel of first_, its index among this kernel's variables; -1 for begin0 and end0.
   std::vector<std::vector<int>> positions_;
+  std::shared_ptr<const CompiledKernel> of_normals_;
+  std::vector<int> positions_of_normals_;
   int begin_ = -1, end_ = -1;               // variables begin0 and end0, by index; -1: absent
   std::optional<std::int64_t> trip_count_;  // of the parallel loop, if it is a number
   std::int64_t iterations_at_once_ = 0;     // most iterations between two interrupt checks
@@ -152,6 +162,10 @@ Target target_of(const Device& device, bool deterministic = flags::DETERMINISTIC
 CompiledKernel compile(const LazyOp& ast, const Device& device = Device::default_device(),
                        std::optional<std::vector<Opt>> opts = std::nullopt,
                        bool deterministic = flags::DETERMINISTIC.get(), std::span<const int> kept = {});
+
+/// Compiles the programs of `kernel`, of the kernels that run first, and of kernel->of_normals. @throws as
+/// Device::compile()
+CompiledKernel compile_programs(const std::shared_ptr<const Kernel>& kernel, const Device& device);
 
 /// The executor of runs that name none. Strata's own has as many threads as the flag THREADS says at the first use (0:
 /// one for each processor). @throws Error (domain) for a negative THREADS

@@ -101,7 +101,13 @@ std::string members_of_kernel(const Kernel& k, const Device* device, const Compi
     write_texts(json, *first, device);
     json.end_object();
   }
-  return json.end_array().end_object().take();
+  json.end_array();
+  if (k.of_normals != nullptr) {
+    json.key("of_normals").begin_object();
+    write_texts(json, *k.of_normals, device);
+    json.end_object();
+  }
+  return json.end_object().take();
 }
 
 std::int64_t write_kernel(TraceFile& trace, const CompiledKernel& compiled, const Compiled& how) {

@@ -42,9 +42,9 @@ class ElementsRead {
   double of(const LazyNode& n) const;
   std::unordered_map<const LazyNode*, double> read_;  // an upper bound: a source of several nodes counts several times
 };
-/// The CASTs of bytes to int32 whose products the reduction `n`, a long SUM, adds up, so that a device can add them up
-/// as dot products (codegen/dot.h); empty where not both factors are such bytes, of different memory, each loaded by
-/// one View without a mask.
+/// The CASTs of bytes to int32, or of bf16 to f32, whose products the reduction `n`, a long SUM, adds up, so that a
+/// device can add them up as dot products (codegen/dot.h); empty where not both factors are such elements, of different
+/// memory, each loaded by one View without a mask.
 std::vector<const LazyNode*> dot_casts(const LazyNode& n);
 /// The last kind, in the order of ReductionKind, among the reductions of a kernel, a SINK; `none` without reductions.
 ReductionKind reductions_of(const LazyOp& kernel);

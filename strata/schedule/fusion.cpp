@@ -170,7 +170,7 @@ class Fusing {
           &root, [&](const LazyOp* n) { return !is_memory(*n->node()) && info_.try_emplace(n->node()).second; },
           needed_source, [&](const LazyOp* n) { order_.push_back(*n); });
     for (const LazyOp& n : order_)
-      if (options_.dots)
+      if (n.dtype().is_float() ? options_.bf16_dots : options_.dots)
         for (const LazyNode* cast : dot_casts(*n.node())) dot_casts_.insert(cast);
   }
 
@@ -503,7 +503,7 @@ class Fusing {
   std::vector<LazyOp> order_;
   std::unordered_map<const LazyNode*, Info> info_;
   std::unordered_set<const LazyNode*> recomputed_;  // nodes that earlier rounds found: to be materialized
-  std::unordered_set<const LazyNode*> dot_casts_;   // with FusionOptions::dots
+  std::unordered_set<const LazyNode*> dot_casts_;   // with FusionOptions::dots, bf16_dots
   std::vector<FusionGroup> groups_;
   ElementsRead reads_;
 };

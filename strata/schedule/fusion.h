@@ -48,6 +48,7 @@ struct FusionOptions {
   /// Whether the device adds up products of bytes (Target::native has DOT4): kernels of such sums read the bytes, not
   /// memory of wider integers.
   bool dots = false;
+  bool bf16_dots = false;  ///< the same of bf16 (Target::native_of_normals has DOT2)
 };
 
 /// A node that is materialized.

@@ -51,6 +51,7 @@ TEST(Decompositions, AreMadeOfWhatEveryBackendHas) {
 bool is_defined(const OpRow& r, DType dtype) {
   std::vector<DType> operands(r.arity, dtype);
   if (r.typing == OpTyping::select) operands[0] = dtypes::boolean;
+  if (r.typing == OpTyping::pairs) operands[0] = operands[1] = dtypes::int32;
   try {
     result_dtype(r.op, operands);
     return true;
@@ -158,6 +159,19 @@ Scalar evaluate_formula(const Formula& f, const std::vector<Scalar>& inputs) {
     values[u.num()] = evaluate(u.alu(), operands);
   }
   return values[f.result.num()];
+}
+
+// By MULACC that rounds once, as that of evaluate().
+TEST(Decompositions, PairsOfBf16AreExact) {
+  std::mt19937_64 random(4);
+  const Formula f = make_formula(Ops::DOT2, dtypes::float32);
+  for (int k = 0; k < 2000; ++k) {
+    std::vector<Scalar> operands;
+    for (int j = 0; j < 2; ++j) operands.push_back(Scalar::from_bits(dtypes::int32, random() & 0xffffffff));
+    operands.push_back(Scalar::from_bits(dtypes::float32, random() & 0xffffffff));
+    const Scalar expected = evaluate(Ops::DOT2, operands), got = evaluate_formula(f, operands);
+    if (!expected.is_nan() || !got.is_nan()) ASSERT_EQ(got.bits(), expected.bits()) << operands[0].text();
+  }
 }
 
 constexpr std::array kIntegerOps = {Ops::IDIV, Ops::MOD, Ops::FLOORDIV, Ops::FLOORMOD, Ops::SHL, Ops::SHR};

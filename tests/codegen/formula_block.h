@@ -29,8 +29,10 @@ inline Formula make_formula(Ops op, DType dtype, const OpSet& native = basic_ops
   const UOp zero = f.graph.constant(dtypes::int32, 0);
   for (int k = 0; k < row(op).arity; ++k) {
     const Global global{k, "data" + std::to_string(k)};
-    const UOp from = f.graph.add(UOps::DEFINE_GLOBAL, dtype.scalar().pointer(), {}, global);
-    f.inputs.push_back(f.graph.add(UOps::LOAD, dtype, {from, zero}));
+    const bool is_word = row(op).typing == OpTyping::pairs && k < 2;
+    const DType own = is_word ? dtypes::int32.vec(dtype.lanes()) : dtype;
+    const UOp from = f.graph.add(UOps::DEFINE_GLOBAL, own.scalar().pointer(), {}, global);
+    f.inputs.push_back(f.graph.add(UOps::LOAD, own, {from, zero}));
   }
   f.result = emit(f.graph, op, f.inputs, native);
   return f;

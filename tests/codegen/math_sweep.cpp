@@ -124,6 +124,7 @@ bool report(const Decomposition& row, const Options& options) {
   const bool is_f32 = row.dtypes == "f32";
   if (!is_f32 && row.dtypes != "f64") return true;
   if (is_f32 == (options.f64 != 0)) return true;
+  if (strata::row(row.op).typing == OpTyping::pairs) return true;  // not of floats
   const DType dtype = dtypes::parse(row.dtypes);
   const Worst worst = is_f32 ? sweep<float>(row.op, dtype, options) : sweep<double>(row.op, dtype, options);
   std::printf("%-6s %s  %.4f ulp (states %.3g) at %.17g %.17g gives %.17g\n",

@@ -116,6 +116,21 @@ TEST(Evaluate, Integers) {
   }
 }
 
+TEST(Evaluate, PairsOfBf16) {
+  const auto dot = [](std::uint32_t a, std::uint32_t b, float c) {
+    const Scalar operands[] = {Scalar::from_bits(dtypes::int32, a), Scalar::from_bits(dtypes::int32, b), Scalar(c)};
+    return evaluate(Ops::DOT2, operands).as_double();
+  };
+  EXPECT_EQ(dot(0x40003f80, 0x40404040, 5), 14);        // 2*3 + 1*3 + 5
+  EXPECT_EQ(dot(0xbf803f80, 0x3f803f80, 0.5F), 0.5);    // -1 + 1 + 0.5
+  EXPECT_EQ(dot(0x00000001, 0x00003f80, 0), 0x1p-133);  // subnormal numbers count
+  EXPECT_EQ(dot(0x4b800000, 0x3f800000, 0), 0x1p24);    // the product of the high halves is added first:
+  EXPECT_EQ(dot(0x4b80cb80, 0x3f803f80, 1), 0);         // (1 + 2^24) - 2^24
+  EXPECT_EQ(dot(0xcb804b80, 0x3f803f80, 1), 1);         // (1 - 2^24) + 2^24
+  EXPECT_TRUE(std::isnan(dot(0x7f800000, 0, 0)));       // infinity * 0
+  EXPECT_TRUE(std::isinf(dot(0x7f800000, 0x3f800000, 0)));
+}
+
 TEST(Evaluate, SmallIntegersAsInWiderOnes) {
   // All pairs of i8: what is defined without wrapping is the same in 64 bits.
   const auto wrapped = [](std::int64_t v) { return Scalar::of(dtypes::int8, v).text(); };
@@ -218,6 +233,7 @@ TEST(Evaluate, EveryElementwiseOpHasARow) {
     for (const DType dtype : dtypes::all()) {
       std::vector<Scalar> operands(r.arity, Scalar::of(dtype, std::int64_t{1}));
       if (r.typing == OpTyping::select) operands[0] = Scalar(true);
+      if (r.typing == OpTyping::pairs) operands[0] = operands[1] = Scalar::of(dtypes::int32, std::int64_t{1});
       try {
         evaluate(r.op, operands, dtype);
         any = true;

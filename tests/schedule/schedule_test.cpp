@@ -338,5 +338,26 @@ TEST(Schedule, BytesOfDotProductsStayBytes) {
   EXPECT_EQ(kernels_of_dots(bytes({64, 16}), bytes({16, 64})), 3U);  // too short
 }
 
+TEST(Schedule, Bf16OfDotProductsStaysBf16) {
+  const auto kernels = [](const LazyOp& a, const LazyOp& b, bool dots) {
+    FusionOptions options;
+    options.bf16_dots = dots;
+    return schedule(std::vector{matmul(a.cast(dtypes::float32), b.cast(dtypes::float32))}, options).size();
+  };
+  const LazyOp a = LazyOp::empty(dtypes::bfloat16, {64, 64}), b = LazyOp::empty(dtypes::bfloat16, {64, 64});
+  EXPECT_EQ(kernels(a, b, false), 3U);
+  EXPECT_EQ(kernels(a, b, true), 1U);
+  EXPECT_EQ(kernels(LazyOp::empty(dtypes::float16, {64, 64}), b, true), 3U);
+  // No words are made along an axis that a factor does not have.
+  const auto factor = [](const Ints& shape) {
+    return LazyOp::empty(dtypes::bfloat16, shape).cast(dtypes::float32).expand({64, 64, 64, 3});
+  };
+  FusionOptions options;
+  options.bf16_dots = true;
+  const LazyOp products = factor({64, 1, 64, 3}) * factor({1, 64, 64, 1});
+  EXPECT_EQ(schedule(std::vector{LazyOp::reduce(Ops::SUM, products, {2, 3})}, options).size(), 3U);
+  EXPECT_EQ(kernels_of_dots(LazyOp::empty(dtypes::int8, {64, 64}), LazyOp::empty(dtypes::int8, {64, 64})), 1U);
+}
+
 }  // namespace
 }  // namespace strata::test

@@ -81,6 +81,26 @@ TEST_F(Kept, WordsOfWeightsAreMadeOnceAndThoseOfArgumentsAlways) {
   }
 }
 
+// Whether numbers are subnormal is found for the weights when their words are made, and for the argument in each call.
+TEST_F(Kept, WeightsOfBf16MayBecomeSubnormal) {
+  const auto filled = [](const Ints& shape, double value) {
+    return Tensor::full(shape, value).cast(dtypes::bfloat16).contiguous().realize();
+  };
+  const Tensor weights = filled({70, 37}, 1);
+  const auto product = [&](const Tensor& a) { return a.cast(dtypes::float32).matmul(weights.cast(dtypes::float32)); };
+  auto f = jit(product);
+  const double large[] = {1, 0x1p100, 0x1p120}, least[] = {0x1p-10, 0x1p-60, 0x1p-127, 0x1p-133, 0};
+  for (int k = 0; k < 30; ++k) {
+    const double x = large[k % 3], w = least[k / 2 % 5];
+    const Tensor a = filled({40, 70}, k % 4 == 3 ? w : x);
+    weights.buffer().copy_from(filled({70, 37}, k % 4 == 3 ? x : w).buffer());
+    for (int again = 0; again < 2; ++again)
+      for (const double v : values_of(f(a))) ASSERT_EQ(v, 70 * x * w) << k;
+  }
+  if (Device::default_device().target().native_of_normals.has(Ops::DOT2))
+    EXPECT_NE(f.jit()->times(1).front().kernel->of_normals(), nullptr);
+}
+
 // The words of one operand come from outside, those of the other from a kernel of the same function.
 TEST_F(Kept, WordsOfWhatTheFunctionComputes) {
   const Tensor weights = bytes({70, 37}, dtypes::int8, 2);

@@ -37,6 +37,12 @@ def _dot4(a: Any, b: Any, c: Any) -> Any:
         return words.reshape(*words.shape, 1).view(dtype).astype(np.int32)
     return (bytes_of(a, np.uint8) * bytes_of(b, np.int8)).sum(-1, dtype=np.int32) + c
 
+def _dot2(a: Any, b: Any, c: Any) -> Any:
+    """c and the products of the two bf16 of each a and of each b, those of the high halves first."""
+    def high(words: Any) -> Any: return (np.asarray(words, np.int32) & np.int32(-65536)).view(np.float32)
+    def low(words: Any) -> Any: return (np.asarray(words, np.int32) << np.int32(16)).view(np.float32)
+    return high(a) * high(b) + c + low(a) * low(b)
+
 
 fxn_for_op: Dict[Any, Callable[..., Any]] = {
     UnaryOps.NOOP: lambda x: x, UnaryOps.REQUIRES_GRAD: lambda x: x, UnaryOps.DETACH: lambda x: x,
@@ -54,6 +60,7 @@ fxn_for_op: Dict[Any, Callable[..., Any]] = {
     BinaryOps.SHL: np.left_shift, BinaryOps.SHR: np.right_shift, BinaryOps.CMPLT: np.less,
     BinaryOps.CMPEQ: np.equal, BinaryOps.CMPNE: np.not_equal,
     TernaryOps.WHERE: np.where, TernaryOps.MULACC: lambda a, b, c: a * b + c, TernaryOps.DOT4: _dot4,
+    TernaryOps.DOT2: _dot2,
     ReduceOps.SUM: np.add.reduce, ReduceOps.PROD: np.multiply.reduce, ReduceOps.MAX: np.maximum.reduce,
     ReduceOps.MIN: np.minimum.reduce,
 }

@@ -30,7 +30,7 @@ export const ABOUT_OPTS: Readonly<Record<string, string>> = {
   MERGE: 'two axes become one',
   SPLITREDUCE: 'a reduction in N parts, each by a thread of its own',
   PACK: 'a kernel of its own copies a buffer into blocks of N, in the order of their use',
-  DOT: 'products of bytes, four at a time, on words that kernels of their own make',
+  DOT: 'products of bytes or bf16, several at a time, on words that kernels of their own make',
   STREAM: 'stores go past the caches',
   GUARD: 'accesses are made where they stay inside, alone',
 };
