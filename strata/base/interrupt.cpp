@@ -10,19 +10,10 @@ namespace {
 thread_local constinit InterruptCheck* innermost_check = nullptr;
 constexpr std::uint32_t kOften = 64;
 
-/// While it lives no check is called: a check that runs must not be interrupted by itself.
-class Asking {
- public:
-  Asking() : before_(std::exchange(innermost_check, nullptr)) {}
-  ~Asking() { innermost_check = before_; }
-  Asking(const Asking&) = delete;
-  Asking& operator=(const Asking&) = delete;
-
- private:
-  InterruptCheck* before_;
-};
-
 }  // namespace
+
+UninterruptedScope::UninterruptedScope() : before_(std::exchange(innermost_check, nullptr)) {}
+UninterruptedScope::~UninterruptedScope() { innermost_check = before_; }
 
 InterruptCheck::InterruptCheck(Check check, std::chrono::milliseconds between)
     : check_(std::move(check)), between_(between), outer_(innermost_check) {
@@ -45,7 +36,7 @@ void InterruptCheck::poll() {
   if (last_ == Clock::time_point()) last_ = now;
   if (now - last_ < between_) return;
   last_ = now;
-  const Asking asking;
+  const UninterruptedScope asking;  // a check that runs must not be interrupted by itself
   check_();
 }
 

@@ -50,6 +50,19 @@ class InterruptCheck {
   InterruptCheck* outer_;
 };
 
+/// While it lives no check of this thread is called: for work that must not be left half done, of at most about a
+/// second.
+class UninterruptedScope {
+ public:
+  UninterruptedScope();
+  ~UninterruptedScope();
+  UninterruptedScope(const UninterruptedScope&) = delete;
+  UninterruptedScope& operator=(const UninterruptedScope&) = delete;
+
+ private:
+  InterruptCheck* before_;
+};
+
 /// A point at which work can end: calls this thread's checks that are due. Takes some ten nanoseconds when there are
 /// any.
 /// @throws what a check throws

@@ -11,6 +11,7 @@
 #include "strata/base/interrupt.h"
 #include "strata/base/walk.h"
 #include "strata/engine/buffer_storage.h"
+#include "strata/engine/kept_nodes.h"
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/trace_graph.h"
 #include "strata/schedule/contraction.h"
@@ -22,17 +23,18 @@ namespace strata {
 namespace {
 
 thread_local RunListener* listener = nullptr;
+constexpr std::int64_t kLargePlan = std::int64_t{16} << 20;  // bytes, whose use takes longer than compiling a kernel
 
 /// The number of elements, with symbolic sizes at their maximum.
 std::int64_t size_of(const LazyOp& n) { return product(n.shape()).vmax(); }
 
 class Realizing {
  public:
-  Realizing(std::span<const LazyOp> roots, const Device& device) : traced_(roots), device_(device) {
-    for (const LazyOp& r : roots) asked_.insert(r.node());
+  Realizing(std::span<const LazyOp> roots, const Device& device) : kept_(roots), traced_(roots), device_(device) {
     items_ = schedule(roots, fusion_options(device));
+    kept_.find(items_);
     for (const ScheduleItem& item : items_) kept_slots_.push_back(kept_slots(item));
-    plan_ = plan_memory(items_, [&](const LazyOp& n) { return is_kept(n); });
+    plan_ = plan_memory(items_, [&](const LazyOp& n) { return kept_.contains(n); });
     for (const std::int64_t bytes : plan_.blocks) blocks_.push_back(Buffer::allocate(bytes, dtypes::uint8));
     for (const LazyOp& r : roots)
       if (r.op() == Ops::EMPTY) memory_of(r);
@@ -40,25 +42,45 @@ class Realizing {
   }
 
   void run() {
+    compile_all();
     for (std::size_t k = 0; k < items_.size(); ++k) {
       const ScheduleItem& item = items_[k];
       traced_.at_item(k);
       try {
-        item.is_kernel() ? run_kernel(item, kept_slots_[k]) : share(item);
+        item.is_kernel() ? run_kernel(k) : share(item);
       } catch (const Error& e) {
         const std::string origin = item.outputs[0].origin().text();
         if (origin.empty()) throw;
         throw Error(e.kind(), detail::message(e.what(), " (", origin, ")"), e.column());
       }
       for (const LazyOp& output : item.outputs)
-        if (is_kept(output) && is_last(output, k))
+        if (kept_.contains(output) && is_last(output, k))
           output.realize_as(std::make_shared<BufferStorage>(memory_of(output)));
     }
     traced_.done();
   }
 
  private:
-  bool is_kept(const LazyOp& n) const { return asked_.contains(n.node()) || n.is_tracked(); }
+  /// Compiles the kernels before the first one runs, so that what compiling needs is not beside their memory.
+  void compile_all() {
+    const std::uint64_t many = plan_.peak >= kLargePlan ? 1 : 4;
+    const std::uint64_t before = KernelCache::instance().statistics().misses;
+    kernels_.resize(items_.size());
+    try {
+      for (std::size_t k = 0; k < items_.size(); ++k) {
+        if (!items_[k].is_kernel() || is_empty(items_[k])) continue;
+        kernels_[k] = KernelCache::instance().get(items_[k].ast, device_, kept_slots_[k]);
+        check_interrupt();
+      }
+    } catch (const Error&) {  // thrown again when it is the kernel's turn: those before it run
+    }
+    if (KernelCache::instance().statistics().misses - before >= many) device_.finish_compiling();
+  }
+
+  static bool is_empty(const ScheduleItem& item) {
+    return std::all_of(item.ast.src().begin(), item.ast.src().end(),
+                       [](const LazyOp& store) { return product(store.shape()) == Int(0); });
+  }
 
   /// The slots of the buffers whose packed elements the listener keeps, for a kernel with a long reduction. They are
   /// realized before the run.
@@ -107,16 +129,15 @@ class Realizing {
   /// unchanged memory of the input.
   void share(const ScheduleItem& item) { memory_.insert_or_assign(item.outputs[0].node(), memory_of(item.inputs[0])); }
 
-  void run_kernel(const ScheduleItem& item, const std::vector<int>& kept) {
+  void run_kernel(std::size_t k) {
+    const ScheduleItem& item = items_[k];
     RanKernel ran;
     for (const LazyOp& n : item.outputs) ran.buffers.push_back(memory_of(n));
     ran.outputs = ran.buffers.size();
     for (const LazyOp& n : item.inputs) ran.buffers.push_back(memory_of(n));
     for (const auto& [variable, value] : item.values) ran.values.emplace_back(variable.name(), value);
-    bool is_empty = true;
-    for (const LazyOp& store : item.ast.src()) is_empty = is_empty && product(store.shape()) == Int(0);
-    if (is_empty) return;
-    ran.kernel = KernelCache::instance().get(item.ast, device_, kept);
+    if (is_empty(item)) return;
+    ran.kernel = kernels_[k] ? kernels_[k] : KernelCache::instance().get(item.ast, device_, kept_slots_[k]);
     const auto begin = std::chrono::steady_clock::now();
     ran.kernel->run(ran.buffers, ran.values);
     ran.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -134,11 +155,12 @@ class Realizing {
     }
   }
 
+  KeptNodes kept_;
   TracedRealize traced_;
   const Device& device_;
-  std::unordered_set<const LazyNode*> asked_;
   std::vector<ScheduleItem> items_;
-  std::vector<std::vector<int>> kept_slots_;  // by item
+  std::vector<std::vector<int>> kept_slots_;                    // by item
+  std::vector<std::shared_ptr<const CompiledKernel>> kernels_;  // by item; null: not compiled yet
   MemoryPlan plan_;
   std::vector<Buffer> blocks_;
   std::unordered_map<const LazyNode*, Buffer> memory_;
@@ -249,10 +271,10 @@ std::string explain(std::span<const LazyOp> roots, const Device& device) {
 }
 
 std::string explain_as_trace(std::span<const LazyOp> roots, const Device& device) {
+  KeptNodes kept(roots);
   const std::vector<ScheduleItem> items = schedule(roots, fusion_options(device));
-  const auto is_kept = [&](const LazyOp& n) {
-    return n.is_tracked() || std::find(roots.begin(), roots.end(), n) != roots.end();
-  };
+  kept.find(items);
+  const auto is_kept = [&](const LazyOp& n) { return kept.contains(n); };
   std::vector<std::shared_ptr<const Kernel>> kernels;
   std::unordered_set<const LazyNode*> seen;  // items with the same AST share a kernel
   for (const ScheduleItem& item : items)

@@ -13,8 +13,9 @@
 
 namespace strata {
 
-/// Computes `roots` and realizes them. An intermediate result that a gradient may need (LazyOp::is_tracked) is
-/// realized, too, if it is materialized; the memory of the others is reused. Thread-safe, also for graphs that share
+/// Computes `roots` and realizes them. An intermediate result that is materialized is realized, too, if it is tracked
+/// (LazyOp::is_tracked) and a gradient of a root may need it, or something beside the graph of the roots refers to it;
+/// the memory of the others is reused. Thread-safe, also for graphs that share
 /// nodes.
 ///
 /// Flags: NOFUSE makes every computing op a separate kernel. NAN_CHECK does that, too, and stops at the first op whose

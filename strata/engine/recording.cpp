@@ -3,14 +3,21 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <limits>
 
 #include "strata/base/interrupt.h"
+#include "strata/engine/in_place.h"
+#include "strata/engine/kernel_cache.h"
+#include "strata/runtime/allocator.h"
 #include "strata/runtime/trace_kernel.h"
+#include "strata/schedule/memory_plan.h"
 
 namespace strata {
 
 namespace {
+
+constexpr double kUninterrupted = 1;  // the most seconds without a check for interrupts, by estimate
 
 /// Whether the results of the kernel depend on the values of variables.
 bool has_variables(const std::shared_ptr<const Kernel>& kernel) {
@@ -37,13 +44,18 @@ class Recording::Listening final : public RunListener, public FeedListener {
 Recording::Recording(Changes changes) : changes_(std::move(changes)), listening_(std::make_unique<Listening>(*this)) {}
 Recording::~Recording() = default;
 
-void Recording::stop(std::string name) {
+void Recording::stop(std::string name, std::span<RecordedUpdate> updates) {
   if (listening_ == nullptr) return;
   fed_ = std::move(listening_->fed);
-  for (const FeedListener::Fed& f : fed_) held_.push_back(f.buffer);
   listening_.reset();
   changes_ = {};
+  // What the recorded calls have freed is of other sizes, and would lie beside what compiling and replays need.
+  Allocator::host().release_large();
+  const UninterruptedScope compiling;  // the calls are over: all or nothing of this
+  for (RecordedUpdate& u : updates)
+    if ((u.is_in_place = update_in_place(u))) updates_.push_back(u);
   find_packed();
+  plan();
   name_ = std::move(name);
   static constinit std::atomic<std::uint64_t> last{0};
   key_ = {0, ++last};
@@ -53,7 +65,7 @@ void Recording::stop(std::string name) {
 /// Finds the launches whose packed elements are kept, now that all writes are known.
 void Recording::find_packed() {
   std::vector<bool> differs;
-  for (std::size_t k = 0; k < written_.size(); ++k) differs.push_back(written_[k] || outside_[k]);
+  for (const Recorded& r : recorded_) differs.push_back(r.is_written || r.is_outside);
   for (const FeedListener::Fed& f : fed_)
     if (const auto place = place_of(f.buffer)) differs[*place] = true;
   for (std::size_t k = 0; k < launches_.size(); ++k) {
@@ -86,8 +98,8 @@ void Recording::find_packed() {
 Recording::PackedPlace& Recording::packed_place(std::size_t place) {
   auto known = std::find_if(packed_.begin(), packed_.end(), [&](const PackedPlace& p) { return p.place == place; });
   if (known == packed_.end()) {
-    const auto memory = std::find_if(held_.begin(), held_.end(), [&](const Buffer& b) { return place_of(b) == place; });
-    known = packed_.insert(known, {place, &memory->memory(), memory->memory().writes(), {}});
+    const DeviceMemory* const memory = recorded_[place].held.get();
+    known = packed_.insert(known, {place, memory, memory->writes(), {}});
   }
   return *known;
 }
@@ -102,39 +114,165 @@ void Recording::look_for_changes() {
   }
 }
 
-std::size_t Recording::add_memory(const Buffer& buffer) {
-  const auto [it, is_new] = place_.try_emplace(buffer.data(), memory_.size());
-  if (is_new) memory_.push_back(buffer.data());
-  if (is_new) written_.push_back(false);
-  if (is_new) outside_.push_back(buffer.memory().is_written_outside());
-  if (is_new) is_lent_.push_back(false);
-  held_.push_back(buffer);
-  return it->second;
+std::size_t Recording::add_place(Recorded recorded, void* memory) {
+  recorded_.push_back(std::move(recorded));
+  memory_.push_back(memory);
+  is_lent_.push_back(false);
+  return memory_.size() - 1;
+}
+
+/// The place of an argument of the next launch. Memory that a kernel writes first is not kept: when it is freed, other
+/// memory may have its address, which then is the address of another place.
+std::size_t Recording::add_memory(const Buffer& buffer, bool is_output) {
+  std::optional<std::size_t> place = place_of(buffer);
+  if (!place) {
+    Recorded recorded;
+    recorded.memory = buffer.watched();
+    if (!is_output) recorded.held = recorded.memory.lock();
+    recorded.is_outside = buffer.memory().is_written_outside();
+    place = add_place(std::move(recorded), buffer.data());
+    place_.insert_or_assign(buffer.data(), *place);
+  }
+  Recorded& r = recorded_[*place];
+  r.bytes = std::max(r.bytes, static_cast<std::int64_t>(buffer.nbytes()));
+  r.is_written = r.is_written || is_output;
+  return *place;
 }
 
 void Recording::add(const RanKernel& ran) {
   constexpr double between = 0.002;  // seconds between two checks for interrupts
   unpolled_ += ran.kernel->estimated_seconds();
   const std::vector<std::int64_t> values = ran.kernel->arguments(ran.values);
-  Launch launch{ran.kernel, {}, values, values, unpolled_ > between, {}, {}};
+  Launch launch{ran.kernel, {}, values, values, unpolled_ > between, false, {}, {}};
   if (launch.polls) unpolled_ = 0;
-  for (const Buffer& b : ran.buffers) launch.places.push_back(add_memory(b));
-  for (std::size_t k = 0; k < ran.outputs; ++k) written_[launch.places[k]] = true;
-  for (const Buffer& b : ran.kernel->temporaries(ran.values)) {
-    launch.places.push_back(add_memory(b));
-    written_[launch.places.back()] = true;
+  for (std::size_t k = 0; k < ran.buffers.size(); ++k)
+    launch.places.push_back(add_memory(ran.buffers[k], k < ran.outputs));
+  for (const std::int64_t bytes : ran.kernel->temporary_bytes(ran.values)) {
+    Recorded temporary;
+    temporary.bytes = bytes;
+    temporary.is_written = true;
+    launch.places.push_back(add_place(std::move(temporary), nullptr));
   }
   launches_.push_back(std::move(launch));
 }
 
+/// Gives the intermediate results memory for replays: those whose recorded memory is free, and temporaries.
+void Recording::plan() {
+  std::vector<MemoryLife> life(recorded_.size(), MemoryLife{0, SIZE_MAX, 0});  // by place
+  for (std::size_t k = 0; k < launches_.size(); ++k)
+    for (const std::size_t place : launches_[k].places)
+      life[place] = {recorded_[place].bytes, std::min(life[place].first, k), k};
+  std::vector<bool> keeps(recorded_.size());  // by place: whether it has packed elements that later replays use
+  for (const Launch& launch : launches_) {
+    const auto& before = launch.kernel->kernel().before;
+    for (std::size_t j = 0; j < before.size(); ++j)
+      for (std::size_t slot = 0; slot < before[j]->buffers.size(); ++slot)
+        if (launch.keeps[j] != 0 && before[j]->buffers[slot].written) keeps[launch.places[slot]] = true;
+  }
+  std::vector<MemoryLife> lives;
+  std::vector<std::size_t> planned, kept;
+  for (std::size_t place = 0; place < recorded_.size(); ++place) {
+    Recorded& r = recorded_[place];
+    if (r.held == nullptr) r.held = r.memory.lock();
+    if (r.held != nullptr) continue;
+    if (keeps[place]) {
+      kept.push_back(place);
+      continue;
+    }
+    planned.push_back(place);
+    lives.push_back(life[place]);
+  }
+  std::erase_if(place_, [&](const auto& known) { return recorded_[known.second].held == nullptr; });
+  const ArenaPlan arena = plan_arena(lives);
+  if (arena.bytes > 0) arena_ = Buffer::allocate(arena.bytes, dtypes::uint8);
+  for (std::size_t k = 0; k < planned.size(); ++k)
+    memory_[planned[k]] = static_cast<char*>(arena_->data()) + arena.offsets[k];
+  for (const std::size_t place : kept) {
+    const Buffer own = Buffer::allocate(recorded_[place].bytes, dtypes::uint8);
+    recorded_[place].held = own.watched().lock();
+    memory_[place] = own.data();
+  }
+}
+
+/// Makes an assignment in place, if it can be: see stop().
+bool Recording::update_in_place(const RecordedUpdate& update) {
+  const auto same_memory = [&](std::size_t place) {
+    for (const RecordedUpdate& u : updates_)
+      if (u.after == place) return u.before;
+    return place;
+  };
+  const auto uses = [&](const Launch& launch, std::size_t place) {
+    return std::any_of(launch.places.begin(), launch.places.end(),
+                       [&](std::size_t p) { return same_memory(p) == same_memory(place); });
+  };
+  std::optional<std::size_t> writer;
+  std::size_t last = 0;  // the launch that reads the old value last
+  for (std::size_t k = 0; k < launches_.size(); ++k) {
+    if (uses(launches_[k], update.before)) last = k;
+    if (!uses(launches_[k], update.after)) continue;
+    if (writer) return false;  // it computes a part alone, or the new value is read
+    writer = k;
+  }
+  if (!writer || recorded_[update.before].bytes != recorded_[update.after].bytes) return false;
+  // The writer runs after all readers, so nothing before them may need what it writes, or write what it reads.
+  Launch launch = launches_[*writer];
+  const std::size_t to = std::max(last, *writer);
+  const auto is_output = [](const Launch& l, std::size_t slot) { return l.kernel->kernel().buffers[slot].written; };
+  for (std::size_t k = *writer + 1; k <= to; ++k)
+    for (std::size_t slot = 0; slot < launches_[k].places.size(); ++slot)
+      for (std::size_t mine = 0; mine < launch.places.size(); ++mine)
+        if (same_memory(launches_[k].places[slot]) == same_memory(launch.places[mine]) &&
+            (is_output(launches_[k], slot) || is_output(launch, mine)))
+          return false;
+  double seconds = 0;  // until the end, without a check for interrupts
+  for (std::size_t k = *writer; k < launches_.size(); ++k) seconds += launches_[k].kernel->estimated_seconds();
+  if (seconds > kUninterrupted) return false;
+  if (uses(launch, update.before) && !put_in_place(launch, update)) return false;
+  launches_.erase(launches_.begin() + static_cast<std::ptrdiff_t>(*writer));
+  launches_.insert(launches_.begin() + static_cast<std::ptrdiff_t>(to), std::move(launch));
+  launches_[to].updates = true;
+  return true;
+}
+
+/// Gives the launch a kernel that writes the new value over the old one. False if there is no such kernel.
+bool Recording::put_in_place(Launch& launch, const RecordedUpdate& update) {
+  const CompiledKernel& old = *launch.kernel;
+  const auto slot_of = [&](std::size_t place) {
+    return std::find(launch.places.begin(), launch.places.end(), place) - launch.places.begin();
+  };
+  const auto input = slot_of(update.before), output = slot_of(update.after);
+  const bool is_once = std::count(launch.places.begin(), launch.places.end(), update.before) == 1;
+  if (!is_once || !old.kernel().before.empty() || !old.kernel().temporaries.empty() || old.device() == nullptr)
+    return false;
+  const std::optional<LazyOp> ast =
+      kernel_in_place(old.kernel().ast, static_cast<int>(output), static_cast<int>(input));
+  if (!ast) return false;
+  std::vector<std::pair<std::string, std::int64_t>> values;
+  for (std::size_t k = 0; k < launch.values.size(); ++k)
+    values.emplace_back(old.kernel().variables[k].name(), launch.recorded_values[k]);
+  try {
+    launch.kernel = KernelCache::instance().get(*ast, *old.device());
+  } catch (const Error&) {  // an iteration would read what another one writes
+    return false;
+  }
+  if (!launch.kernel->kernel().temporaries.empty()) return false;
+  launch.places.erase(launch.places.begin() + input);
+  launch.values = launch.recorded_values = launch.kernel->arguments(values);
+  return true;
+}
+
 std::optional<std::size_t> Recording::place_of(const Buffer& buffer) const {
   const auto it = place_.find(buffer.data());
-  return it == place_.end() ? std::nullopt : std::optional(it->second);
+  if (it == place_.end()) return std::nullopt;
+  const Recorded& r = recorded_[it->second];
+  // Memory of others may have several owners; what is held has its address to itself.
+  const bool is_same = r.held != nullptr || r.memory.lock() == buffer.watched().lock();
+  return is_same ? std::optional(it->second) : std::nullopt;
 }
 
 bool Recording::wrote(const Buffer& buffer) const {
   const auto place = place_of(buffer);
-  return place && written_[*place];
+  return place && recorded_[*place].is_written;
 }
 
 void Recording::set_value(const std::string& name, std::int64_t value) {
@@ -149,9 +287,11 @@ void Recording::replay() {
   look_for_changes();
   if (TraceFile* const trace = TraceFile::current()) return replay_traced(*trace);
   for (const FeedListener::Fed& f : fed_) f.fill(f.buffer.data());
-  for (Launch& launch : launches_) {
-    if (launch.polls) check_interrupt();
-    run(launch);
+  std::optional<UninterruptedScope> updating;
+  for (std::size_t k = 0; k < launches_.size(); ++k) {
+    if (launches_[k].polls) check_interrupt();
+    if (launches_[k].updates && !updating) updating.emplace();
+    run(launches_[k]);
   }
 }
 
@@ -160,10 +300,12 @@ void Recording::replay_traced(TraceFile& trace) {
   std::vector<std::int64_t> marks;  // the times between launches
   marks.reserve(launches_.size() + 1);
   for (const FeedListener::Fed& f : fed_) f.fill(f.buffer.data());
-  for (Launch& launch : launches_) {
-    if (launch.polls) check_interrupt();
+  std::optional<UninterruptedScope> updating;
+  for (std::size_t k = 0; k < launches_.size(); ++k) {
+    if (launches_[k].polls) check_interrupt();
+    if (launches_[k].updates && !updating) updating.emplace();
     marks.push_back(trace.now() - begin);
-    run(launch);
+    run(launches_[k]);
   }
   marks.push_back(trace.now() - begin);
   JsonWriter json = TraceFile::line("replay", begin);
@@ -186,7 +328,7 @@ std::int64_t Recording::traced_capture(TraceFile& trace) {
     json.end_array().end_object();
   }
   json.end_array().key("places").begin_array();
-  for (const std::int64_t n : bytes_of_places()) json.value(n);
+  for (const Recorded& r : recorded_) json.value(r.bytes);
   const TraceFile::Once once{"capture", json.end_array().end_object().take()};
   return trace.write_once(TraceTable::capture, key_, {&once, 1});
 }
@@ -198,24 +340,17 @@ void Recording::run(Launch& launch) {
   launch.is_done = launch.keeps;
 }
 
-/// The sizes of the recorded memory, by place.
-std::vector<std::int64_t> Recording::bytes_of_places() const {
-  std::vector<std::int64_t> out(memory_.size());
-  for (const Buffer& b : held_)
-    if (const auto place = place_of(b)) out[*place] = std::max(out[*place], static_cast<std::int64_t>(b.nbytes()));
-  return out;
-}
-
 std::vector<RecordedTime> Recording::times(int repeats) {
   std::vector<void*> memory = memory_;
-  for (const Buffer& b : held_)
-    if (const auto place = place_of(b); place && (is_lent_[*place] || written_[*place])) memory[*place] = b.data();
-  const std::vector<std::int64_t> bytes = bytes_of_places();
   std::vector<Buffer> scratch;
   for (std::size_t place = 0; place < memory.size(); ++place) {
-    if (!written_[place]) continue;
-    scratch.push_back(Buffer::fromCPU(memory[place], bytes[place], dtypes::uint8));
+    const Recorded& r = recorded_[place];
+    if (r.held != nullptr && is_lent_[place]) memory[place] = r.held->host();
+    if (!r.is_written) continue;
+    scratch.push_back(Buffer::allocate(r.bytes, dtypes::uint8));
     memory[place] = scratch.back().data();
+    const auto bytes = static_cast<std::size_t>(r.bytes);
+    r.held != nullptr ? r.held->read(memory[place], bytes) : static_cast<void>(std::memset(memory[place], 0, bytes));
   }
   std::vector<RecordedTime> out;
   for (const Launch& launch : launches_) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,9 +24,18 @@ struct RecordedTime {
   double seconds;
 };
 
+/// An assignment of a recording: memory of the value before, and memory of the value after.
+struct RecordedUpdate {
+  std::size_t before, after;  ///< places
+  bool is_in_place = false;   ///< set by Recording::stop()
+};
+
 /// Records the kernels that its thread runs by realize(), and its calls of feed(), from the constructor to stop(). Each
-/// memory that the kernels use has a number, its place. The recording keeps all buffers alive, so that an address
-/// identifies one memory.
+/// memory that the kernels use has a number, its place.
+///
+/// The recording keeps the memory that its kernels only read, and what others still hold at stop(). All other memory,
+/// of intermediate results and of what kernels need for themselves, is one piece with parts by lifetime: two results
+/// share bytes where no kernel uses both.
 ///
 /// Kernels may pack what they read, e.g. the weights of a network (codegen/pack.h). A replay packs only what may have
 /// changed: elements are kept that no kernel of the recording writes, that are not fed, whose memory notes no write
@@ -42,9 +52,15 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
 
   /// Ends the recording. @param name the name of the captured function, for a trace
-  void stop(std::string name = {});
+  /// @param updates assignments that may be made in place. Those with is_in_place afterwards are: one kernel writes
+  ///   each element of `after`, nothing else reads `before` then or later, and replays need the same memory at both
+  ///   places. Such kernels run as late as the readers of `before` demand
+  void stop(std::string name = {}, std::span<RecordedUpdate> updates = {});
   std::size_t size() const { return launches_.size(); }
   const CompiledKernel& kernel(std::size_t k) const { return *launches_[k].kernel; }
+
+  /// Bytes of the piece of memory for intermediate results.
+  std::int64_t arena_bytes() const { return arena_ ? static_cast<std::int64_t>(arena_->nbytes()) : 0; }
 
   /// The place of a buffer's memory; nothing if no kernel uses the memory.
   std::optional<std::size_t> place_of(const Buffer& buffer) const;
@@ -64,6 +80,9 @@ class Recording {
     }
   }
   void* memory(std::size_t place) const { return memory_[place]; }
+  /// Lets go of the recorded memory of a place. @pre set_memory() names the place before each later replay, and no
+  /// packed elements are kept of it
+  void release(std::size_t place) { recorded_[place].held.reset(); }
   /// Sets the value of a variable for later replays, in every kernel that has the variable. @pre within its bounds
   void set_value(const std::string& name, std::int64_t value);
 
@@ -83,15 +102,27 @@ class Recording {
     std::shared_ptr<const CompiledKernel> kernel;
     std::vector<std::size_t> places;  // by slot, temporaries among them
     std::vector<std::int64_t> values, recorded_values;
-    bool polls;  // whether replay() checks for interrupts before it: about every 2 ms of estimated time
+    bool polls;    // whether replay() checks for interrupts before it: about every 2 ms of estimated time
+    bool updates;  // in place: from here on, an interrupt would leave assignments half done
     // By kernel that runs first: whether its results serve later replays, and whether the temporaries have them.
     std::vector<char> keeps, is_done;
   };
   void run(Launch& launch);
   void replay_traced(TraceFile& trace);
   std::int64_t traced_capture(TraceFile& trace);
+  /// The memory of a place while it was recorded.
+  struct Recorded {
+    std::weak_ptr<DeviceMemory> memory;  // empty: a temporary
+    std::shared_ptr<DeviceMemory> held;  // null while it is written by a kernel before it is read, until stop()
+    std::int64_t bytes = 0;
+    bool is_written = false;  // by a kernel, or by a kernel that runs first
+    bool is_outside = false;  // DeviceMemory::is_written_outside()
+  };
   void add(const RanKernel& ran);
   void find_packed();
+  bool update_in_place(const RecordedUpdate& update);
+  static bool put_in_place(Launch& launch, const RecordedUpdate& update);
+  void plan();
   /// A place whose packed elements are kept.
   struct PackedPlace {
     std::size_t place;
@@ -105,23 +136,23 @@ class Recording {
     for (const auto& [launch, first] : p.packings) launches_[launch].is_done[first] = 0;
   }
   void look_for_changes();
-  std::vector<std::int64_t> bytes_of_places() const;
-  std::size_t add_memory(const Buffer& buffer);
+  std::size_t add_place(Recorded recorded, void* memory);
+  std::size_t add_memory(const Buffer& buffer, bool is_output);
 
   Changes changes_;
   std::unique_ptr<Listening> listening_;
   std::vector<Launch> launches_;
   double unpolled_ = 0;  // estimated seconds since the last launch that polls
   std::vector<FeedListener::Fed> fed_;
-  std::vector<Buffer> held_;  // keeps the memory alive
-  // By place: the memory of replays. By the address of recorded memory: its place.
+  std::optional<Buffer> arena_;
+  std::vector<RecordedUpdate> updates_;  // those in place
+  // By place: the memory of replays, and whether set_memory() named no owner of it.
   std::vector<void*> memory_;
-  std::vector<bool> is_lent_;  // by place: set_memory() named no owner
+  std::vector<bool> is_lent_;
+  std::vector<Recorded> recorded_;
   std::vector<PackedPlace> packed_;
-  std::unordered_map<const void*, std::size_t> place_;
-  std::vector<bool> written_;     // by place: whether a kernel writes it, or a kernel that runs first
-  std::vector<bool> outside_;     // by place: DeviceMemory::is_written_outside()
-  std::vector<void*> arguments_;  // of the current launch; a member, to allocate nothing
+  std::unordered_map<const void*, std::size_t> place_;  // by the address of recorded memory, of the last that had it
+  std::vector<void*> arguments_;                        // of the current launch; a member, to allocate nothing
   std::string name_;
   Hash128 key_{};  // identifies the recording in traces
 };

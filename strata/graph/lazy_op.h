@@ -149,7 +149,9 @@ class LazyOp {
   /// off.
   bool is_tracked() const;
   /// True iff no other handle and no other node holds this node.
-  bool is_sole_owner() const { return node_.use_count() == 1; }
+  bool is_sole_owner() const { return owners() == 1; }
+  /// The number of handles and nodes that hold this node; another thread may be changing it.
+  long owners() const { return node_.use_count(); }
   /// The operation and source line that first made the node.
   const Origin& origin() const;
   /// The memory of the node's elements; null where the node is not realized. No part of the node's identity.

@@ -7,6 +7,7 @@
 
 #include "strata/engine/feed.h"
 #include "strata/engine/realize.h"
+#include "strata/runtime/allocator.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/autograd.h"
 
@@ -73,6 +74,7 @@ Optimizer::Optimizer(std::vector<Tensor> parameters, double lr, std::size_t stat
       group.states.back().realize();
     }
   }
+  Allocator::host().release_large();  // the memory that the parameters had
 }
 
 void Optimizer::flatten(Group& group) {
@@ -86,7 +88,7 @@ void Optimizer::point_members(Group& group) {
   group.nodes.clear();
   for (const Tensor& p : group.members) {
     p.assign(part_of(group.flat, begin, p.shape()));
-    group.nodes.push_back(p.node());
+    group.nodes.push_back(p.node().node()->weak_from_this());
     begin += p.numel();
   }
 }
@@ -95,6 +97,16 @@ Tensor Optimizer::gradient_of(const Group& group) {
   std::vector<Tensor> parts;
   for (const Tensor& p : group.members) parts.push_back(p.grad() ? *p.grad() : p.zeros_like());
   return joined(parts);
+}
+
+/// Makes the gradients views of `flat`, which is realized, so that they keep no graph.
+void Optimizer::point_gradients(const Group& group, const Tensor& flat) {
+  Int begin = 0;
+  for (const Tensor& p : group.members) {
+    if (const std::optional<Tensor> gradient = p.grad(); gradient && !gradient->node().is_tracked())
+      TensorAccess::state(*gradient)->node = part_of(flat, begin, p.shape()).node();
+    begin += p.numel();
+  }
 }
 
 void Optimizer::keep_without_gradient(const Group& group, std::vector<Tensor>& results) {
@@ -128,9 +140,11 @@ void Optimizer::step(At at) {
   });
   std::vector<Tensor> all;
   std::vector<std::vector<Tensor>> results;
+  std::vector<Tensor> gradients;  // by group, flat
   for (Group& group : groups_) {
     for (std::size_t k = 0; k < group.members.size(); ++k)
-      if (!(group.members[k].node() == group.nodes[k])) {  // the parameter was assigned to since the last step
+      if (group.members[k].node().node() !=
+          group.nodes[k].lock().get()) {  // the parameter was assigned to since the last step
         flatten(group);
         break;
       }
@@ -140,12 +154,15 @@ void Optimizer::step(At at) {
       numbers.push_back(
           TensorAccess::of(fed.shrink({{place, place + 1}}).reshape({}), group.flat).cast(group.flat.dtype()));
     }
-    results.push_back(updated(group, gradient_of(group), numbers));
+    gradients.push_back(gradient_of(group));
+    results.push_back(updated(group, gradients.back(), numbers));
     keep_without_gradient(group, results.back());
     all.insert(all.end(), results.back().begin(), results.back().end());
+    if (group.members.size() > 1) all.push_back(gradients.back());
   }
   realize_all(all);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
+    if (groups_[g].members.size() > 1) point_gradients(groups_[g], gradients[g].realize());
     for (const Tensor& t : results[g]) t.realize();  // already computed; drops the graph behind it
     groups_[g].flat.assign(results[g][0]);
     for (std::size_t k = 0; k < groups_[g].states.size(); ++k) groups_[g].states[k].assign(results[g][k + 1]);

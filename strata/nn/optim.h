@@ -67,11 +67,11 @@ class Optimizer {
 
   /// All parameters of one dtype, with their state.
   struct Group {
-    Tensor flat;                       // the parameters, flattened and concatenated
-    std::vector<Tensor> states;        // state tensors, each of the shape of `flat`
-    std::vector<Tensor> members;       // the parameters: views of `flat`
-    std::vector<std::size_t> numbers;  // their indices in parameters()
-    std::vector<LazyOp> nodes;         // their nodes after the last step
+    Tensor flat;                                       // the parameters, flattened and concatenated
+    std::vector<Tensor> states;                        // state tensors, each of the shape of `flat`
+    std::vector<Tensor> members;                       // the parameters: views of `flat`
+    std::vector<std::size_t> numbers;                  // their indices in parameters()
+    std::vector<std::weak_ptr<const LazyNode>> nodes;  // their nodes after the last step
   };
   /// The formula of a step. Returns the new `flat`, then the new states.
   /// @param gradient of the shape of group.flat; 0 where a parameter has none
@@ -83,6 +83,7 @@ class Optimizer {
   static void flatten(Group& group);
   static void point_members(Group& group);
   static Tensor gradient_of(const Group& group);
+  static void point_gradients(const Group& group, const Tensor& flat);
   static void keep_without_gradient(const Group& group, std::vector<Tensor>& results);
 
   std::vector<Tensor> parameters_;

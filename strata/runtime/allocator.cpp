@@ -1,5 +1,6 @@
 #include "strata/runtime/allocator.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -100,6 +101,7 @@ void* Allocator::allocate(std::size_t bytes) {
   if (bytes < kMostBlockBytes) {
     block = take_pooled(size);
     if (block != nullptr) return block;
+    if (bytes >= kHugePage) trim_heap(size);
     block = take_from_system(size);
     if (block == nullptr) {
       release_pool();
@@ -113,6 +115,22 @@ void* Allocator::allocate(std::size_t bytes) {
   statistics_.in_use += size;
   statistics_.peak = std::max(statistics_.peak, statistics_.in_use);
   return block;
+}
+
+/// Before large memory is mapped: gives the system what free() left in the heap of the C library, e.g. of compiling and
+/// of arrays that were copied. Only each time when the memory of all blocks has grown by a quarter: trimming walks over
+/// the whole heap.
+void Allocator::trim_heap(std::size_t more) {
+  constexpr std::uint64_t least = std::uint64_t{8} << 20;
+  {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t bytes = statistics_.in_use + statistics_.pooled + more;
+    if (bytes < trimmed_at_ + std::max(trimmed_at_ / 4, least)) return;
+    trimmed_at_ = bytes;
+  }
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 void Allocator::free(void* block, std::size_t bytes) noexcept {

@@ -16,6 +16,7 @@ class Allocator {
  public:
   static constexpr std::size_t kAlignment = 64;
   static constexpr std::size_t kHugePage = std::size_t{1} << 21;
+  static constexpr std::uint64_t kLargePool = std::uint64_t{1} << 22;
 
   /// The sizes count whole blocks. allocate() rounds a size up to one of eight block sizes a power of two: at most an
   /// eighth more, and at least kAlignment bytes.
@@ -51,6 +52,10 @@ class Allocator {
   Statistics statistics() const;
   /// Returns all pooled blocks to the system.
   void release_pool();
+  /// The same if they are large: after work whose blocks later work will not ask for.
+  void release_large() {
+    if (statistics().pooled >= kLargePool) release_pool();
+  }
 
  private:
   struct AtFork;
@@ -65,6 +70,7 @@ class Allocator {
   static std::size_t class_of(std::size_t block_bytes);
   std::size_t block_bytes(std::size_t bytes) const;
   void* take_pooled(std::size_t block_bytes);
+  void trim_heap(std::size_t more);
   bool pool(void* block, std::size_t block_bytes);
   void drop_oldest();
   void drop_first(Blocks& blocks);
@@ -74,6 +80,7 @@ class Allocator {
   // All guarded by mutex_.
   std::array<Blocks, kClasses> free_;
   std::uint64_t frees_ = 0;
+  std::uint64_t trimmed_at_ = 0;  // bytes of all blocks, pooled ones included, when the heap was trimmed last
   Statistics statistics_;
 };
 

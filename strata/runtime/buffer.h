@@ -157,6 +157,8 @@ class Buffer {
   /// Whether at most `handles` handles refer to the memory and no code outside of Strata does (never for
   /// from_pointer()). The memory may then be reused for other elements.
   bool is_held_by(long handles) const { return memory_.use_count() <= handles && !memory_->is_borrowed(); }
+  /// A reference to the memory that does not keep it.
+  std::weak_ptr<DeviceMemory> watched() const { return memory_; }
   /// Whether both handles refer to the same memory.
   bool shares(const Buffer& other) const { return memory_ == other.memory_; }
 

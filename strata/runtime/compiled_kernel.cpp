@@ -218,6 +218,15 @@ std::vector<Buffer> CompiledKernel::temporaries(NamedValues values) const {
   return out;
 }
 
+std::vector<std::int64_t> CompiledKernel::temporary_bytes(NamedValues values) const {
+  std::vector<std::int64_t> out;
+  for (const int slot : kernel_->temporaries) {
+    const BufferUse& use = kernel_->buffers[static_cast<std::size_t>(slot)];
+    out.push_back(number(use.size, values) * static_cast<std::int64_t>(use.dtype.itemsize()));
+  }
+  return out;
+}
+
 void CompiledKernel::run(std::span<const Buffer> buffers, NamedValues values, Executor* executor) const {
   const Kernel& k = *kernel_;
   const std::size_t given = k.buffers.size() - k.temporaries.size();

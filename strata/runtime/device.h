@@ -59,6 +59,8 @@ class Device {
   /// kernel.variables, in their order.
   /// @throws Error (undefined) with the compiler's message if it fails, (budget) out of time, memory or disk space
   virtual std::shared_ptr<Program> compile(const Kernel& kernel) const = 0;
+  /// Many kernels were compiled, and the next one may be far: gives back memory that only compiling needs.
+  virtual void finish_compiling() const {}
 
   /// The device of that name, whether or not it can be used here. @throws Error (domain) naming the devices that exist
   static const Device& get(std::string_view name);
@@ -111,6 +113,8 @@ class CompiledKernel {
   /// The last buffers of replay(): one for each of kernel().temporaries. @throws Error (domain) as run(), (budget) as
   /// Buffer::allocate()
   std::vector<Buffer> temporaries(NamedValues values) const;
+  /// The bytes of each of them. @throws Error (domain) as run()
+  std::vector<std::int64_t> temporary_bytes(NamedValues values) const;
   /// run() without checks and without allocations of its own, for captures. `buffers` has the memory of all slots, the
   /// temporaries included; `values` is as of arguments(). begin0 and end0, the range of a chunk of the parallel loop,
   /// are set here.

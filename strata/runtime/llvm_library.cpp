@@ -162,6 +162,7 @@ const StrataLlvmTable* open_table(const std::string& path) {
   const StrataLlvmTable* const table = entry ? entry() : nullptr;
   STRATA_CHECK(table && table->abi_version == STRATA_LLVM_ABI, undefined, "[llvm] ", path,
                " is of another version of Strata: build both together");
+  table->release_code();  // loading reads all of the relocations
   note_statics();
   return table;
 }
@@ -273,6 +274,11 @@ LlvmModule LlvmLibrary::load(std::string_view object) const {
     table->unload(m);
   };
   return {table_, std::shared_ptr<StrataLlvmModule>(module, unload)};
+}
+
+void LlvmLibrary::release_code() const {
+  const Gate::Visit visit(gate_of_llvm());
+  table_->release_code();
 }
 
 std::string LlvmLibrary::version() const { return table_->llvm_version; }

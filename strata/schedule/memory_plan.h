@@ -1,5 +1,5 @@
 // plan_memory(): assigns the intermediate results of a schedule to blocks of memory. A block is reused as soon as no
-// later kernel reads the result that it holds.
+// later kernel reads the result that it holds. plan_arena() assigns results to places in one piece of memory.
 #pragma once
 
 #include <cstdint>
@@ -28,5 +28,22 @@ std::int64_t nbytes_of(const LazyOp& n);
 /// @param kept true for nodes that outlast the schedule: they get memory of their own, which is no part of the plan
 /// @throws Error (overflow) as nbytes_of()
 MemoryPlan plan_memory(std::span<const ScheduleItem> items, const std::function<bool(const LazyOp&)>& kept);
+
+/// Memory that steps use: its size, and the first and the last of the steps.
+struct MemoryLife {
+  std::int64_t bytes;
+  std::size_t first, last;
+};
+/// Offsets in one piece of memory.
+struct ArenaPlan {
+  std::vector<std::int64_t> offsets;  ///< by life, multiples of 64
+  std::int64_t bytes = 0;             ///< of the piece
+};
+
+/// Gives each life a part of one piece of memory; two lives with a common step get disjoint parts. The piece is as
+/// small as the best of several greedy orders makes it (first fit, after Pisarchyk and Lee, "Efficient Memory
+/// Management for Deep Neural Net Inference"), and at least as large as the lives of any one step together. Quadratic
+/// in the number of lives.
+ArenaPlan plan_arena(std::span<const MemoryLife> lives);
 
 }  // namespace strata

@@ -1,6 +1,7 @@
 #include "strata/tensor/jit.h"
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "strata/engine/recording.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/jit_outputs.h"
+#include "strata/tensor/jit_run.h"
 #include "strata/tensor/jit_turn.h"
 #include "strata/tensor/jit_watching.h"
 
@@ -20,24 +22,7 @@ using namespace jit_watching;
 
 namespace {
 
-/// True iff both chains apply the same movement ops to memory of one shape and dtype.
-bool is_same_view(const Chain& a, const Chain& b) {
-  if (a.size() != b.size() || !(a[0].shape() == b[0].shape()) || a[0].dtype() != b[0].dtype()) return false;
-  for (std::size_t k = 1; k < a.size(); ++k)
-    if (a[k].op() != b[k].op() || !(a[k].shape() == b[k].shape()) ||
-        (!is_annotation(a[k].op()) && !(a[k].arg() == b[k].arg())))
-      return false;
-  return true;
-}
-/// The movement ops of `chain` on other memory, `leaf`; `state` provides the slot of a parameter.
-LazyOp rebuilt(const Chain& chain, const LazyOp& leaf, const State& state) {
-  LazyOp out = leaf;
-  for (std::size_t k = 1; k < chain.size(); ++k)
-    out = !is_annotation(chain[k].op()) ? chain[k].with_sources({&out, 1})
-          : state->slot != nullptr      ? out.tracked(state->slot)
-                                        : out;
-  return out;
-}
+constexpr std::int64_t kInPlace = std::int64_t{1} << 16;  // bytes of the smallest memory that is written in place
 
 bool is_known(const Ints& shape) {
   return std::all_of(shape.begin(), shape.end(), [](const Int& n) { return n.is_number(); });
@@ -69,53 +54,7 @@ Ints bound(const Ints& shape, const Values& values) {
 /// True iff only `leaf` holds its memory, so that the memory can be reused.
 bool is_free(const LazyOp& leaf) { return leaf.is_sole_owner() && buffer_of(leaf).is_held_by(2); }
 
-/// A creation number: tensors made from now on have at least this number.
-std::uint64_t birth_now() { return TensorAccess::state(Tensor(0))->born; }
-
 const State& state_of(const Tensor& x) { return TensorAccess::state(x); }
-
-/// A copy of `y` in memory of its own, which a kernel of its own writes.
-Tensor in_own_memory(const Tensor& y) {
-  const LazyOp node = y.node().detached();
-  Ints longer = {1};
-  for (const Int& size : node.shape()) longer.push_back(size);
-  const Tensor copy = TensorAccess::of(node.reshape(longer).contiguous(), y);
-  copy.realize();
-  return TensorAccess::of(leaf_of(copy.buffer(), node.shape()), y);
-}
-
-/// After a call, turns each tensor that it assigned to into detached memory; after a recorded call into memory that the
-/// recording wrote.
-void settle(const Watching& watching, const Recording* recording = nullptr) {
-  for (const auto& [state, before] : watching.assigned_) {
-    if (!chain_of(state->node)) TensorAccess::of(state).realize();
-    if (recording != nullptr && !recording->wrote(buffer_of((*chain_of(state->node))[0]))) {
-      const LazyOp copy = in_own_memory(TensorAccess::of(state)).node();
-      state->node = state->slot != nullptr ? parameter_over(copy, state->slot) : copy;
-    }
-    const LazyOp& node = state->node;
-    if (state->slot != nullptr || !node.is_tracked()) continue;
-    state->node = is_realized(*node.node()) ? leaf_of(buffer_of(node), node.shape()) : node.detached();
-  }
-}
-
-/// Runs the function without capturing. Tensors that it reads from outside are realized, so that a capture can
-/// recognize their memory.
-/// @param read  if not null, gets the tensors that the function reads from outside
-std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Tensor> inputs,
-                              std::vector<std::weak_ptr<TensorState>>* read = nullptr) {
-  Watching watching(birth_now());
-  const FirstRun listener(inputs, watching);
-  std::vector<Tensor> results = function(inputs);
-  watching.stop(results);
-  for (const Tensor& y : results) y.realize();
-  for (const auto& [state, before] : watching.read_)
-    if (!chain_of(state->node)) TensorAccess::of(state).realize();
-  settle(watching);
-  if (read != nullptr)
-    for (const auto& [state, before] : watching.read_) read->push_back(state);
-  return results;
-}
 
 }  // namespace
 
@@ -131,7 +70,9 @@ class Jit::Capture {
   bool is_captured() const { return recording_ != nullptr; }
   /// What the first run read from outside.
   void set_known(std::vector<std::weak_ptr<TensorState>> read) { known_ = std::move(read); }
-  std::vector<RecordedTime> times(int repeats) const { return recording_->times(repeats); }
+  std::vector<RecordedTime> times(int repeats) {
+    return resolve() ? recording_->times(repeats) : std::vector<RecordedTime>();
+  }
 
   bool matches(std::span<const Tensor> inputs) const {
     if (inputs.size() != inputs_.size()) return false;
@@ -152,7 +93,7 @@ class Jit::Capture {
   std::vector<Tensor> capture(const Function& function, std::span<const Tensor> inputs, const std::string& name) {
     std::vector<Tensor> own;
     std::vector<Buffer> memory;
-    values_.clear();  // of an earlier call that threw
+    values_.clear(), read_.clear(), written_.clear(), outputs_.clear();  // of an earlier call that threw
     // What has changed since it was read has to be memory, so that replays find it.
     for (const std::weak_ptr<TensorState>& known : known_)
       if (const State state = known.lock(); state != nullptr && !chain_of(state->node))
@@ -172,7 +113,6 @@ class Jit::Capture {
       if (!watching.has_clash()) hand_back(watching, own, inputs);
       throw;
     }
-    recording->stop(name);
     for (std::size_t k = 0; k < own.size(); ++k) {
       inputs_[k].place = recording->place_of(memory[k]);
       inputs_[k].is_written = watching.has_assigned(state_of(own[k]));
@@ -196,7 +136,11 @@ class Jit::Capture {
     for (const auto& [state, before] : watching.assigned_) note_assigned(state, stands_for(state), *recording);
     hand_back(watching, own, inputs);
     for (const Tensor& y : results) outputs_.push_back({recording->place_of(y.buffer()), y, y.shape()});
+    std::vector<RecordedUpdate> updates = find_updates();
+    recording->stop(name, updates);
     recording_ = std::move(recording);
+    let_go(updates);
+    if (!results.empty()) results[0].device().finish_compiling();
     known_.clear();
     return results;
   }
@@ -223,10 +167,9 @@ class Jit::Capture {
   /// changed in more than its elements, so that the capture cannot be replayed.
   bool resolve() {
     for (Read& r : read_) {
-      if (r.state->node == r.seen) continue;
+      if (r.is_seen()) continue;
       if (!find_again(r)) return false;
-      recording_->set_memory(r.place, r.at, r.memory);
-      r.seen = r.state->node;
+      use(r);
     }
     // Tensors that shared memory when they were captured have one place: they must still share memory.
     return std::all_of(read_.begin(), read_.end(), [&](const Read& r) { return recording_->memory(r.place) == r.at; });
@@ -244,27 +187,33 @@ class Jit::Capture {
   };
   struct Read {
     State state;
-    Chain chain;
-    LazyOp seen;
+    SeenView view;
+    std::weak_ptr<const LazyNode> seen;  ///< weak, so that a capture does not keep values that are assigned over
     std::size_t place;
     void* at;  ///< its current memory
     std::size_t bytes;
-    const DeviceMemory* memory;  ///< kept alive by `seen`; null: memory of the graph, which never changes
+    DeviceMemory* memory;  ///< kept alive by the node `seen`; null: memory of the graph, which never changes
+
+    bool is_seen() const { return state->node.node() == seen.lock().get(); }
   };
   struct Assigned {
     State state;  ///< null for an input
-    Chain chain;
+    SeenView view;
     std::optional<std::size_t> input;
   };
   /// Memory that a call writes and that assigned tensors have afterwards.
   struct Written {
     std::optional<std::size_t> place;
-    LazyOp like;                  ///< the leaf of the captured call
-    std::optional<LazyOp> spare;  ///< memory of an earlier replay, to be reused
-    std::optional<LazyOp>
-        given;                 ///< memory of the last replay. Never memory of the user, which must not be overwritten
-    std::vector<Assigned> by;  ///< the tensors
-    std::optional<std::size_t> same_as = {};  ///< an earlier entry with the same memory
+    Ints shape;
+    DType dtype;
+    std::int64_t size;                    ///< of the memory, in elements
+    std::optional<LazyOp> like;           ///< during the capture: the leaf
+    std::optional<LazyOp> spare, given;   ///< memory of an earlier replay, to be reused; of the last replay. Never
+                                          ///< memory of the user, which must not be overwritten
+    std::vector<Assigned> by;             ///< the tensors
+    std::optional<std::size_t> same_as;   ///< an earlier entry with the same memory
+    std::optional<std::size_t> in_place;  ///< the place of the old value, whose memory gets the new one
+    std::vector<State> owners;            ///< those who may have the memory if it is written in place
   };
   struct Output {
     std::optional<std::size_t> place;
@@ -334,7 +283,8 @@ class Jit::Capture {
     const Buffer memory = buffer_of((*chain)[0]);
     const std::optional<std::size_t> place = recording.place_of(memory);
     if (!place) return;
-    read_.push_back({state, *chain, before, *place, memory.data(), memory.nbytes(), nullptr});
+    read_.push_back(
+        {state, view_of(*chain), before.node()->weak_from_this(), *place, memory.data(), memory.nbytes(), nullptr});
     look(read_.back(), (*chain)[0]);
   }
   /// @param input the input that the tensor stands for, if any
@@ -343,25 +293,71 @@ class Jit::Capture {
     const auto it =
         std::find_if(written_.begin(), written_.end(), [&](const Written& w) { return w.like == chain[0]; });
     Written& w = it != written_.end() ? *it : add_written(chain[0], recording);
-    w.by.push_back({input ? State() : state, chain, input});
+    w.by.push_back({input ? State() : state, view_of(chain), input});
     const auto is_symbolic = [](const Int& size) { return !size.is_number(); };
     writes_symbolic_ = writes_symbolic_ || std::any_of(chain[0].shape().begin(), chain[0].shape().end(), is_symbolic);
   }
 
   Written& add_written(const LazyOp& leaf, const Recording& recording) {
-    Written w{recording.place_of(buffer_of(leaf)), leaf, {}, {}, {}, {}};
+    const Buffer memory = buffer_of(leaf);
+    Written w{recording.place_of(memory), leaf.shape(), leaf.dtype(), memory.size(), leaf, {}, {}, {}, {}, {}, {}};
     for (std::size_t k = 0; k < written_.size() && w.place && !w.same_as; ++k)
       if (written_[k].place == w.place) w.same_as = k;
-    STRATA_ASSERT(!w.same_as || written_[*w.same_as].like.dtype() == leaf.dtype(), "memory of two dtypes");
+    STRATA_ASSERT(!w.same_as || written_[*w.same_as].dtype == leaf.dtype(), "memory of two dtypes");
     return written_.emplace_back(std::move(w));
+  }
+
+  /// Makes later replays read the memory that find_again() found.
+  void use(Read& r) {
+    recording_->set_memory(r.place, r.at, r.memory);
+    r.seen = r.state->node.node()->weak_from_this();
+  }
+  /// The assignments that may be made in place: those to tensors from outside that are read as they are assigned, and
+  /// that alone are read in that memory. Also notes the owners.
+  std::vector<RecordedUpdate> find_updates() {
+    std::vector<RecordedUpdate> out;
+    for (Written& w : written_) {
+      std::optional<std::size_t> before;
+      bool is_whole = w.place && !w.same_as && w.size * static_cast<std::int64_t>(w.dtype.itemsize()) >= kInPlace;
+      for (const Written& other : written_) is_whole = is_whole && (&other == &w || other.place != w.place);
+      for (const Assigned& a : w.by) {
+        const auto r = std::find_if(read_.begin(), read_.end(), [&](const Read& x) { return x.state == a.state; });
+        is_whole = is_whole && !a.input && r != read_.end() && r->memory != nullptr && is_same_view(r->view, a.view) &&
+                   (!before || *before == r->place);
+        if (is_whole) before = r->place;
+      }
+      for (const Read& r : read_) {
+        const auto is_this = [&](const Assigned& a) { return a.state == r.state; };
+        is_whole = is_whole && (r.place != before || std::any_of(w.by.begin(), w.by.end(), is_this));
+      }
+      for (const Input& input : inputs_) is_whole = is_whole && input.place != before;
+      if (!is_whole || !before) continue;
+      for (const Assigned& a : w.by) w.owners.push_back(a.state);
+      out.push_back({*before, *w.place});
+    }
+    return out;
+  }
+  /// Lets go of the memory of the captured call, of which replays have their own.
+  void let_go(std::span<const RecordedUpdate> updates) {
+    for (Written& w : written_) {
+      for (const RecordedUpdate& u : updates)
+        if (u.is_in_place && u.after == w.place) w.in_place = u.before;
+      if (w.place) recording_->release(*w.place);
+      w.like.reset();
+    }
+    for (const Output& o : outputs_)
+      if (o.place) recording_->release(*o.place);
+    for (Read& r : read_) {
+      if (r.memory != nullptr) recording_->release(r.place);
+    }
   }
 
   /// Finds the current memory of a tensor from outside. False if its shape, dtype or movement ops have changed.
   static bool find_again(Read& r) {
     const LazyOp& node = r.state->node;
-    if (r.chain.size() == 1 && node.op() == Ops::EMPTY &&
+    if (r.view.ops.size() == 1 && node.op() == Ops::EMPTY &&
         is_realized(*node.node())) {  // the common case, without building a chain
-      if (!(node.shape() == r.chain[0].shape()) || node.dtype() != r.chain[0].dtype()) return false;
+      if (!(node.shape() == r.view.chain[0].shape()) || node.dtype() != r.view.chain[0].dtype()) return false;
       look(r, node);
       return true;
     }
@@ -370,7 +366,7 @@ class Jit::Capture {
       TensorAccess::of(r.state).realize();
       now = chain_of(r.state->node);
     }
-    if (!now || !is_same_view(*now, r.chain)) return false;
+    if (!now || !is_same_view(*now, r.view)) return false;
     look(r, (*now)[0]);
     return true;
   }
@@ -394,11 +390,15 @@ class Jit::Capture {
   }
   void run(std::span<const Tensor> inputs) {
     next_.clear();  // of an interrupted run
-    for (Written& w : written_)
-      next_.push_back(w.same_as ? leaf_of(buffer_of(next_[*w.same_as]), w.like.shape())
-                                : fresh(w.spare, w.like, w.place));
+    for (const Written& w : written_)
+      if (w.in_place) own(w);
+    for (Written& w : written_) {
+      next_.emplace_back();
+      if (!w.in_place) next_.back() = w.same_as ? leaf_of(buffer_of(*next_[*w.same_as]), w.shape) : fresh(w);
+    }
     recording_->replay();
-    for (std::size_t k = 0; k < written_.size(); ++k) hand_over(written_[k], next_[k], inputs);
+    for (std::size_t k = 0; k < written_.size(); ++k)
+      if (next_[k]) hand_over(written_[k], *next_[k], inputs);
     next_.clear();
   }
   void check(std::span<const Tensor> outputs, const Values& values, const std::string& name) const {
@@ -419,14 +419,28 @@ class Jit::Capture {
     }
   }
 
-  /// A leaf like `like`: the spare one if its memory is free, else new memory. The recording will write to it.
-  LazyOp fresh(std::optional<LazyOp>& spare, const LazyOp& like, std::optional<std::size_t> place) {
-    LazyOp out = spare && is_free(*spare)
-                     ? std::move(*spare)
-                     : leaf_of(Buffer::allocate(buffer_of(like).size(), like.dtype()), like.shape());
-    spare.reset();
-    if (place) recording_->set_memory(*place, buffer_of(out).data());
+  /// A leaf for the new value: the spare one if its memory is free, else new memory. The recording will write to it.
+  LazyOp fresh(Written& w) {
+    LazyOp out =
+        w.spare && is_free(*w.spare) ? std::move(*w.spare) : leaf_of(Buffer::allocate(w.size, w.dtype), w.shape);
+    w.spare.reset();
+    if (w.place) recording_->set_memory(*w.place, buffer_of(out).data());
     return out;
+  }
+  /// Makes the memory of tensors that are assigned to in place their own: copies it if others may see it. Notes the
+  /// write.
+  void own(const Written& w) {
+    if (!are_sole_owners(w.owners)) {
+      const Buffer from = buffer_of((*chain_of(w.owners[0]->node))[0]), to = Buffer::allocate(w.size, w.dtype);
+      std::memcpy(to.data(), from.data(), std::min(from.nbytes(), to.nbytes()));
+      const LazyOp leaf = leaf_of(to, w.shape);
+      for (const Assigned& a : w.by) a.state->node = rebuilt(a.view, leaf, a.state);
+      for (Read& r : read_)
+        if (r.place == *w.in_place && find_again(r)) use(r);
+    }
+    const Read& r = *std::find_if(read_.begin(), read_.end(), [&](const Read& x) { return x.place == *w.in_place; });
+    r.memory->note_write();
+    recording_->set_memory(*w.place, r.at);
   }
   Tensor fresh(Output& o, const Values& values) {
     const bool is_reused = values.empty() && TensorAccess::state(o.last).use_count() == 1 && is_free(o.last.node());
@@ -444,9 +458,9 @@ class Jit::Capture {
     if (!w.same_as) w.spare = std::exchange(w.given, leaf);
     for (const Assigned& a : w.by) {
       if (a.input)
-        set_node(state_of(inputs[*a.input]), rebuilt(a.chain, leaf, state_of(inputs[*a.input])));
+        set_node(state_of(inputs[*a.input]), rebuilt(a.view, leaf, state_of(inputs[*a.input])));
       else
-        a.state->node = rebuilt(a.chain, leaf, a.state);
+        a.state->node = rebuilt(a.view, leaf, a.state);
     }
   }
 
@@ -456,9 +470,9 @@ class Jit::Capture {
   std::vector<Read> read_;
   std::vector<Written> written_;
   std::vector<Output> outputs_;
-  Values values_;                 ///< the values of variables in the captured call
-  bool writes_symbolic_ = false;  ///< assigned memory has a symbolic size: replays only for equal values_
-  std::vector<LazyOp> next_;      ///< during a run: the memory that is written
+  Values values_;                            ///< the values of variables in the captured call
+  bool writes_symbolic_ = false;             ///< assigned memory has a symbolic size: replays only for equal values_
+  std::vector<std::optional<LazyOp>> next_;  ///< during a run: the memory that is written, unless in place
 };
 
 class Jit::Turn : private JitTurn {

@@ -22,6 +22,21 @@ using Chain = std::vector<LazyOp>;
 /// The chain of `node`; nothing where the node is not memory seen through movement ops.
 std::optional<Chain> chain_of(const LazyOp& node);
 
+/// A chain without its memory: the nodes on other memory, which is not there, and their ops (EMPTY of the memory).
+struct SeenView {
+  Chain chain;
+  std::vector<Ops> ops;
+};
+SeenView view_of(const Chain& chain);
+/// True iff both apply the same movement ops to memory of one shape and dtype.
+bool is_same_view(const SeenView& a, const SeenView& b);
+bool is_same_view(const Chain& a, const SeenView& b);
+/// The movement ops of `view` on the memory `leaf`; `state` provides the slot of a parameter.
+LazyOp rebuilt(const SeenView& view, const LazyOp& leaf, const State& state);
+/// True iff nothing but these tensors refers to their nodes and to their memory: no graph, no other tensor, no view of
+/// Buffer's handles, nobody outside of Strata. The memory can then be written without being seen to change.
+bool are_sole_owners(std::span<const State> states);
+
 /// Observes a call: which tensors from outside the function reads and which it assigns to.
 class Watching final : public TensorListener {
  public:

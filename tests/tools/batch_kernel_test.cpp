@@ -48,7 +48,8 @@ TEST(BatchKernel, Keys) {
   shown("", {"axes", "loops", "uops", "ops", "source", "lines", "proof", "accesses"});
   shown(R"(,"show":"ast")", {"ast"});
   shown(R"(,"show":"source,axes")", {"axes", "loops", "source", "lines"});
-  shown(R"(,"show":"all")", {"ast", "axes", "loops", "uops", "ops", "source", "lines", "asm", "proof", "accesses", "cycles"});
+  shown(R"(,"show":"all")",
+        {"ast", "axes", "loops", "uops", "ops", "source", "lines", "asm", "proof", "accesses", "cycles"});
   shown(R"(,"show":"passes,proof")", {"proof", "accesses", "passes"});
   shown(R"(,"show":"time")", {"cycles"});
   shown(R"(,"show":"")", {});

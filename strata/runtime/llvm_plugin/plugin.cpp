@@ -1,8 +1,12 @@
 // The functions of the C interface plugin_abi.h. They throw nothing, and return LLVM's fatal errors as texts.
 #include "strata/runtime/llvm_plugin/plugin_abi.h"
 
+#include <elf.h>
+#include <link.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/Support/ErrorHandling.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -178,6 +182,33 @@ char* host() {
   return copy_error((host.cpu + " " + host.features).c_str());
 }
 
+/// Drops the pages of each part of LLVM's library that is mapped from its file and never written: its code, and the
+/// relocations that loading the library has read. Not where relocations change the code.
+int drop_pages(dl_phdr_info* info, size_t, void*) {
+  const auto somewhere = reinterpret_cast<uintptr_t>(&llvm::install_fatal_error_handler);
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  bool is_llvm = false, is_fixed = true;
+  for (int k = 0; k < info->dlpi_phnum; ++k) {
+    const auto& part = info->dlpi_phdr[k];
+    const uintptr_t begin = info->dlpi_addr + part.p_vaddr;
+    if (part.p_type == PT_LOAD && begin <= somewhere && somewhere < begin + part.p_memsz) is_llvm = true;
+    if (part.p_type != PT_DYNAMIC) continue;
+    for (auto* d = reinterpret_cast<const ElfW(Dyn)*>(begin); d->d_tag != DT_NULL; ++d)
+      if (d->d_tag == DT_TEXTREL || (d->d_tag == DT_FLAGS && (d->d_un.d_val & DF_TEXTREL) != 0)) is_fixed = false;
+  }
+  if (!is_llvm) return 0;
+  for (int k = 0; is_fixed && k < info->dlpi_phnum; ++k) {
+    const auto& part = info->dlpi_phdr[k];
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0) continue;
+    const uintptr_t begin = (info->dlpi_addr + part.p_vaddr + page - 1) / page * page;
+    const uintptr_t end = (info->dlpi_addr + part.p_vaddr + part.p_memsz) / page * page;
+    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+  return 1;
+}
+
+void release_code() { dl_iterate_phdr(drop_pages, nullptr); }
+
 constexpr StrataLlvmTable kTable = {
     STRATA_LLVM_ABI,
     LLVM_VERSION_STRING,
@@ -189,6 +220,7 @@ constexpr StrataLlvmTable kTable = {
     [](const StrataLlvmModule* module, const char* name) { return module->loaded->symbol(name); },
     [](StrataLlvmModule* module) { delete module; },
     host,
+    release_code,
     [](char* text) { std::free(text); },
 };
 

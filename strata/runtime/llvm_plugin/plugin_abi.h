@@ -8,7 +8,7 @@
 
 extern "C" {
 
-enum { STRATA_LLVM_ABI = 1 };
+enum { STRATA_LLVM_ABI = 2 };
 
 // The result of a call.
 enum StrataLlvmStatus {
@@ -63,6 +63,8 @@ struct StrataLlvmTable {
 
   // LLVM's name of this machine's CPU, and its features: "sapphirerapids +avx512f,...". NULL: out of memory.
   char* (*host)();
+  // Gives the pages of LLVM's code back to the system, which loads them again when they are needed.
+  void (*release_code)();
   void (*free_string)(char*);
 };
 

@@ -1,0 +1,71 @@
+#include "strata/engine/in_place.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "strata/ir/ops.h"
+
+namespace strata {
+
+namespace {
+
+const BufferArg& buffer_arg(const LazyNode& n) { return std::get<BufferArg>(n.arg); }
+
+/// The one load of the buffer; null if there are several.
+const LazyNode* only_load(std::span<const LazyNode* const> nodes, int slot) {
+  const LazyNode* out = nullptr;
+  for (const LazyNode* n : nodes) {
+    if (n->op != Ops::LOAD || buffer_arg(*n).slot != slot) continue;
+    if (out != nullptr) return nullptr;
+    out = n;
+  }
+  return out;
+}
+
+/// Whether the value of `store` is computed from `load` by elementwise ops.
+bool is_elementwise_of(const LazyNode& store, const LazyNode* load) {
+  std::vector<const LazyNode*> open = {store.src[0].node()};
+  std::unordered_set<const LazyNode*> seen;
+  while (!open.empty()) {
+    const LazyNode* const n = open.back();
+    open.pop_back();
+    if (n == load) return true;
+    if (!seen.insert(n).second || !is_elementwise(n->op)) continue;
+    for (const LazyOp& s : n->src) open.push_back(s.node());
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<LazyOp> kernel_in_place(const LazyOp& ast, int output, int input) {
+  const std::vector<const LazyNode*> nodes = postorder(ast);
+  const LazyNode* const load = only_load(nodes, input);
+  const LazyNode* store = nullptr;
+  for (const LazyOp& s : ast.src())
+    if (buffer_arg(*s.node()).slot == output) store = store == nullptr ? s.node() : nullptr;
+  if (load == nullptr || store == nullptr || load->dtype != store->src[0].dtype() ||
+      !(buffer_arg(*load).st == buffer_arg(*store).st) || !(buffer_arg(*load).size == buffer_arg(*store).size) ||
+      !is_elementwise_of(*store, load))
+    return std::nullopt;
+  std::unordered_map<const LazyNode*, LazyOp> before = {{ast.node(), ast}}, made;
+  for (const LazyNode* n : nodes)
+    for (const LazyOp& s : n->src) before.emplace(s.node(), s);
+  std::vector<LazyOp> sources;
+  for (const LazyNode* n : nodes) {
+    sources.clear();
+    for (const LazyOp& s : n->src) sources.push_back(made.at(s.node()));
+    const auto rewritten = [&]() -> LazyOp {
+      if (n->op == Ops::SINK) return LazyOp::sink(sources);
+      if (n->op == Ops::STORE)
+        return LazyOp::store(buffer_arg(*n).slot, buffer_arg(*n).st, sources[0], buffer_arg(*n).size);
+      if (n->op != Ops::LOAD) return sources.empty() ? before.at(n) : before.at(n).with_sources(sources);
+      const BufferArg& b = buffer_arg(*n);
+      return LazyOp::load(b.slot == input ? output : b.slot - (b.slot > input ? 1 : 0), n->dtype, b.st, b.size);
+    };
+    made.emplace(n, rewritten());
+  }
+  return made.at(ast.node());
+}
+
+}  // namespace strata

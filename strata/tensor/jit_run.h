@@ -1,0 +1,27 @@
+// Calls of a function that are not replays (jit.h), and what is done with their results and assigned tensors. Internal
+// to tensor/.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "strata/tensor/jit.h"
+#include "strata/tensor/jit_watching.h"
+
+namespace strata::jit_watching {
+
+/// A creation number: tensors made from now on have at least this number.
+std::uint64_t birth_now();
+/// A copy of `y` in memory of its own, which a kernel of its own writes.
+Tensor in_own_memory(const Tensor& y);
+/// After a call, turns each tensor that it assigned to into detached memory; after a recorded call into memory that the
+/// recording wrote.
+void settle(const Watching& watching, const Recording* recording = nullptr);
+/// Runs the function without capturing. Tensors that it reads from outside are realized, so that a capture can
+/// recognize their memory.
+/// @param read  if not null, gets the tensors that the function reads from outside
+std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Tensor> inputs,
+                              std::vector<std::weak_ptr<TensorState>>* read = nullptr);
+
+}  // namespace strata::jit_watching
