@@ -36,7 +36,7 @@ struct Sum {
 
 /// The whole report.
 struct Diagnosis {
-  Machine machine;
+  HostMachine machine;
   int threads = 1;
   std::vector<CompilerFound> compilers;
   std::string plugin, llvm;  // the plugin's file and LLVM's version; empty if missing
@@ -129,7 +129,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
 }
 
 void print_machine(const Diagnosis& found, Lines& lines) {
-  const Machine& m = found.machine;
+  const HostMachine& m = found.machine;
   lines.print("strata", STRATA_VERSION);
   lines.print("processor", m.processor.empty() ? "unknown" : m.processor, joined(m.features, " "));
   const Remedy threads = thread_remedy();

@@ -45,8 +45,8 @@ std::string file_text(const char* path) {
 
 }  // namespace
 
-Machine parse_machine(std::string_view cpuinfo, std::string_view meminfo) {
-  Machine out;
+HostMachine parse_host_machine(std::string_view cpuinfo, std::string_view meminfo) {
+  HostMachine out;
   out.processor = field(cpuinfo, "model name");
   std::string_view flags = field(cpuinfo, "flags");
   if (flags.empty()) flags = field(cpuinfo, "Features");  // its name on ARM
@@ -58,8 +58,8 @@ Machine parse_machine(std::string_view cpuinfo, std::string_view meminfo) {
   return out;
 }
 
-Machine this_machine() {
-  Machine out = parse_machine(file_text("/proc/cpuinfo"), file_text("/proc/meminfo"));
+HostMachine this_machine() {
+  HostMachine out = parse_host_machine(file_text("/proc/cpuinfo"), file_text("/proc/meminfo"));
   out.processors = std::thread::hardware_concurrency();
   return out;
 }

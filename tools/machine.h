@@ -9,15 +9,15 @@
 
 namespace strata::tools {
 
-struct Machine {
+struct HostMachine {
   std::string processor;                    ///< "Intel(R) Xeon(R) ..."; empty if unknown
   std::vector<std::string> features;        ///< the vector extensions of the processor, e.g. "avx2"
   unsigned processors = 0;                  ///< the number on which this process may run
   std::uint64_t memory = 0, available = 0;  ///< bytes; 0 if unknown
 };
 
-Machine this_machine();
+HostMachine this_machine();
 /// Parses the texts of /proc/cpuinfo and /proc/meminfo. Leaves `processors` at 0.
-Machine parse_machine(std::string_view cpuinfo, std::string_view meminfo);
+HostMachine parse_host_machine(std::string_view cpuinfo, std::string_view meminfo);
 
 }  // namespace strata::tools

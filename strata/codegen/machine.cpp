@@ -1,9 +1,11 @@
 #include "strata/codegen/machine.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "strata/base/check.h"
+#include "strata/base/text.h"
 
 namespace strata {
 
@@ -70,12 +72,9 @@ std::optional<Machine> parse_machine(std::string_view text, const Machine& base)
     const std::size_t blank = std::min(line.find(' '), line.size());
     for (const MachineNumber& n : kNumbers) {
       if (n.name != line.substr(0, blank)) continue;
-      double value = 0;
-      const auto [end, error] =
-          std::from_chars(line.data() + std::min(blank + 1, line.size()), line.data() + line.size(), value);
-      if (error != std::errc() || end != line.data() + line.size() || !std::isfinite(value) || value <= 0)
-        return std::nullopt;
-      out.*n.value = value;
+      const std::optional<double> value = read_double(line.substr(std::min(blank + 1, line.size())));
+      if (!value || !std::isfinite(*value) || *value <= 0) return std::nullopt;
+      out.*n.value = *value;
     }
   }
   return out;

@@ -64,7 +64,7 @@ TEST(Doctor, WhatIsMissingHasOneCommand) {
 }
 
 TEST(Machine, IsReadFromTheSystemsTexts) {
-  const Machine x86 = parse_machine(
+  const HostMachine x86 = parse_host_machine(
       "processor\t: 0\nmodel\t\t: 1\nmodel name\t: A Processor @ 2GHz\nflags\t\t: fpu avx2 avx512f "
       "fma\n"
       "vmx flags\t: avx\n\nprocessor\t: 1\nmodel name\t: Another\n",
@@ -73,7 +73,7 @@ TEST(Machine, IsReadFromTheSystemsTexts) {
   EXPECT_EQ(x86.features, (std::vector<std::string>{"avx2", "fma", "avx512f"}));
   EXPECT_EQ(x86.memory, 2048U << 10);
   EXPECT_EQ(x86.available, 1024U << 10);
-  const Machine arm = parse_machine("processor\t: 0\nFeatures\t: fp asimd sve\n", "");
+  const HostMachine arm = parse_host_machine("processor\t: 0\nFeatures\t: fp asimd sve\n", "");
   EXPECT_EQ(arm.processor, "");
   EXPECT_EQ(arm.features, (std::vector<std::string>{"asimd", "sve"}));
   EXPECT_EQ(arm.memory, 0U);
