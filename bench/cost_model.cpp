@@ -197,8 +197,7 @@ class KernelMaker {
 
 class ListMaker {
  public:
-  ListMaker(std::uint64_t seed, const LazyOp& kernel, const Target& target)
-      : random_(seed), kernel_(kernel), target_(target) {}
+  ListMaker(std::uint64_t seed, const LazyOp& kernel) : random_(seed), kernel_(kernel) {}
 
   std::vector<Opt> make() {
     std::vector<Opt> out;
@@ -253,7 +252,6 @@ class ListMaker {
 
   std::mt19937_64 random_;
   const LazyOp& kernel_;
-  const Target& target_;
 };
 
 /// Seconds of a run: the least of several.
@@ -285,7 +283,7 @@ int measure(const std::string& file, std::uint64_t seed, int kernels, int lists)
     const std::uint64_t mine = seed + static_cast<std::uint64_t>(k);
     const auto [ast, text] = KernelMaker(mine).make();
     const LazyOp kernel = absorb_movement(ast);
-    ListMaker maker(mine, kernel, device.target());
+    ListMaker maker(mine, kernel);
     std::vector<std::string> known;
     for (int tries = 0, count = 0; count <= lists && tries < 20 * lists; ++tries) {
       const std::vector<Opt> opts = count == 0 ? heuristic_opts(kernel, device.target()) : maker.make();

@@ -65,8 +65,10 @@ void MergedDims::set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t>
     auto run = std::find_if(runs_.begin(), runs_.end(),
                             [&](const Run& r) { return r.first == dims[0] && r.sizes.size() == dims.size(); });
     if (run == runs_.end()) run = runs_.insert(runs_.end(), {dims[0], axis.sizes, {}});
-    const auto digits = idxs.begin() + static_cast<std::ptrdiff_t>(dims[0]);
-    run->coordinates.emplace(std::vector(digits, digits + static_cast<std::ptrdiff_t>(dims.size())), at[k]);
+    const auto digits = std::span<const Expr>(idxs).subspan(dims[0], dims.size());
+    const bool is_known = std::any_of(run->coordinates.begin(), run->coordinates.end(),
+                                      [&](const Digits& d) { return has_digits(d, digits); });
+    if (!is_known) run->coordinates.push_back({{digits.begin(), digits.end()}, at[k]});
   }
 }
 
@@ -76,9 +78,10 @@ const Expr* MergedDims::coordinate_of(const Run& run, const ShapeTracker& st, co
   if (end > st.rank()) return nullptr;
   for (std::size_t t = run.first; t < end; ++t)
     if (!(st.shape()[t] == run.sizes[t - run.first])) return nullptr;
-  const auto digits = idxs.begin() + static_cast<std::ptrdiff_t>(run.first);
-  const auto found = run.coordinates.find(std::vector(digits, digits + static_cast<std::ptrdiff_t>(run.sizes.size())));
-  return found == run.coordinates.end() ? nullptr : &found->second;
+  const auto digits = std::span<const Expr>(idxs).subspan(run.first, run.sizes.size());
+  const auto found = std::find_if(run.coordinates.begin(), run.coordinates.end(),
+                                  [&](const Digits& d) { return has_digits(d, digits); });
+  return found == run.coordinates.end() ? nullptr : &found->coordinate;
 }
 
 IndexExprs MergedDims::index(const ShapeTracker& st, const std::vector<Expr>& idxs) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <span>
 #include <vector>
 
@@ -65,19 +64,21 @@ class MergedDims {
   IndexExprs index(const ShapeTracker& st, const std::vector<Expr>& idxs);
 
  private:
-  struct Before {
-    bool operator()(const std::vector<Expr>& a, const std::vector<Expr>& b) const {
-      return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](const Expr& x, const Expr& y) {
-        return std::less<const void*>()(x.node(), y.node());
-      });
-    }
+  /// A coordinate, and its digits.
+  struct Digits {
+    std::vector<Expr> digits;
+    Expr coordinate;
   };
-  /// Neighbouring dimensions, the first of which is `first`, and by their digits the coordinate.
+  /// Neighbouring dimensions, the first of which is `first`, and the coordinates in them: one for each copy.
   struct Run {
     std::size_t first;
     Ints sizes;
-    std::map<std::vector<Expr>, Expr, Before> coordinates;
+    std::vector<Digits> coordinates;
   };
+  static bool has_digits(const Digits& d, std::span<const Expr> idxs) {
+    return std::equal(d.digits.begin(), d.digits.end(), idxs.begin(),
+                      [](const Expr& a, const Expr& b) { return same(a, b); });
+  }
   const Expr* coordinate_of(const Run& run, const ShapeTracker& st, const std::vector<Expr>& idxs) const;
 
   const KernelAxes& axes_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -81,19 +80,20 @@ class Prediction {
   }
 
   Cycles run() {
+    loop_of_.resize(list_.size());
     for (const UOp u : list_)
-      if (u.op() == UOps::LOOP || u.op() == UOps::SPECIAL) loop_of_.emplace(u.num(), loop_of_.size());
+      if (u.op() == UOps::LOOP || u.op() == UOps::SPECIAL) loop_of_[u.num()] = loops_++;
     values_.resize(list_.size());
     depth_.assign(list_.size(), -1);
     bodies_.push_back({});
-    bodies_[0].loop = loop_of_.size();
+    bodies_[0].loop = loops_;
     std::vector<std::size_t> open = {0};
     for (const UOp u : list_) {
       evaluate(u);
       switch (u.op()) {
         case UOps::LOOP: {
           Body body;
-          body.loop = loop_of_.at(u.num());
+          body.loop = loop_of_[u.num()];
           body.trips = trips_of(u);
           bodies_[open.back()].children.push_back(bodies_.size());
           open.push_back(bodies_.size());
@@ -102,7 +102,7 @@ class Prediction {
         }
         case UOps::SPECIAL: {  // the iterations of a launch, one after another
           Body body;
-          body.loop = loop_of_.at(u.num());
+          body.loop = loop_of_[u.num()];
           body.trips = static_cast<double>(trip_count_.value_or(std::get<Special>(u.arg()).size));
           bodies_[open.back()].children.push_back(bodies_.size());
           open.push_back(bodies_.size());
@@ -125,7 +125,7 @@ class Prediction {
  private:
   // --- integers at neighbouring points ---
 
-  std::size_t points() const { return std::min(loop_of_.size(), kMostPoints) + 1; }
+  std::size_t points() const { return std::min(loops_, kMostPoints) + 1; }
 
   void evaluate(UOp u) {
     const DType dtype = u.dtype();
@@ -171,7 +171,7 @@ class Prediction {
   void counter(UOp u, std::int64_t base) {
     Points& out = values_[u.num()];
     out.assign(points(), base);
-    if (const std::size_t at = loop_of_.at(u.num()) + 1; at < out.size()) ++out[at];
+    if (const std::size_t at = loop_of_[u.num()] + 1; at < out.size()) ++out[at];
   }
   double trips_of(UOp loop) const {
     const Points &begin = values_[loop.src(0).num()], &end = values_[loop.src(1).num()];
@@ -299,7 +299,7 @@ class Prediction {
     (is_store ? body.stores : body.loads) += wide * (is_store && is_masked ? 2 : 1);
     body.issued += each * (is_masked ? 2 : 1);
     const Points& index = values_[u.src(1).num()];
-    Stream out{u.src(0).num(), std::vector<std::int64_t>(loop_of_.size(), 0), element_bytes(dtype), dtype.lanes(),
+    Stream out{u.src(0).num(), std::vector<std::int64_t>(loops_, 0), element_bytes(dtype), dtype.lanes(),
                !index.empty()};
     for (std::size_t k = 0; k + 1 < index.size(); ++k) out.strides[k] = index[k + 1] - index[0];
     for (Stream& s : body.streams) {
@@ -463,10 +463,11 @@ class Prediction {
   const UOpGraph& list_;
   const Machine& machine_;
   int vector_bytes_;
-  std::optional<std::int64_t> trip_count_;      // of the parallel loop
-  std::map<std::size_t, std::size_t> loop_of_;  // the number of a LOOP, by the UOp's
-  std::vector<Points> values_;                  // by UOp; empty: not a known integer
-  std::vector<double> depth_;                   // by UOp: cycles behind the accumulator; negative: none
+  std::optional<std::int64_t> trip_count_;  // of the parallel loop
+  std::size_t loops_ = 0;                   // LOOPs and SPECIALs
+  std::vector<std::size_t> loop_of_;        // by UOp: the number of a LOOP
+  std::vector<Points> values_;              // by UOp; empty: not a known integer
+  std::vector<double> depth_;               // by UOp: cycles behind the accumulator; negative: none
   std::vector<Body> bodies_;
 };
 
