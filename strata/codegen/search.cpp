@@ -17,11 +17,11 @@ namespace strata {
 
 namespace {
 
-constexpr double kMostByCopies = 1.5;     // times of the default's time that copies make up for
-constexpr double kShorter = 0.93;         // of the best list's time, from which copies are kept
-constexpr std::size_t kMostRounds = 3;    // of copies
-constexpr std::int64_t kMostCopies = 32;  // of the body, with all UPCASTs and UNROLLs
-constexpr std::size_t kMostAxes = 4;      // innermost axes of the outputs that get lanes or copies
+constexpr double kMostByCopies = 1.5;       // times of the default's time that copies make up for
+constexpr double kShorter = 0.93;           // of the best list's time, from which copies are kept
+constexpr std::size_t kMostRounds = 3;      // of copies
+constexpr std::int64_t kMostUnrolled = 32;  // of the body, with all UPCASTs and UNROLLs
+constexpr std::size_t kMostAxes = 4;        // innermost axes of the outputs that get lanes or copies
 
 bool is_parallel(const std::vector<Opt>& opts) {
   return std::any_of(opts.begin(), opts.end(), [](const Opt& o) { return o.kind == Opt::Kind::PARALLEL; });
@@ -127,7 +127,7 @@ class ListSearch {
       const Part& part = axes.axes()[a].segments[0].parts.front();
       if (part.kind != PartKind::loop || !part.size.is_number()) continue;
       for (const std::int64_t n : {std::int64_t{2}, std::int64_t{4}, std::int64_t{8}}) {
-        if (n > part.size.value() || copies * n > kMostCopies) continue;
+        if (n > part.size.value() || copies * n > kMostUnrolled) continue;
         out.push_back({Opt::Kind::UPCAST, a, n, 0, {}});
         if (a >= axes.outputs()) out.push_back({Opt::Kind::UNROLL, a, n, 0, {}});
       }
