@@ -69,7 +69,7 @@ double cache_bytes(int level, double known) {
   for (int index = 0; index < 8; ++index) {
     const std::string folder = detail::message("/sys/devices/system/cpu/cpu0/cache/index", index, "/");
     int its_level = 0;
-    std::string type, size;
+    std::string type;
     if (!(std::ifstream(folder + "level") >> its_level) || !(std::ifstream(folder + "type") >> type)) break;
     double kibibytes = 0;  // "1024K"
     if (its_level == level && type != "Instruction" && std::ifstream(folder + "size") >> kibibytes && kibibytes > 0)
@@ -93,7 +93,7 @@ Machine measured_speed(const Device& device) {
   const std::int64_t lanes = vector_bytes / 4;
   const double paths = vector_bytes / out.path_bytes;  // pieces of a vector
   // Sums of 12 vectors in registers: one multiply-add each.
-  constexpr std::int64_t kSums = 12, kTerms = 1 << 16;
+  constexpr std::int64_t kSums = 12, kTerms = 1 << 16, kQuotients = kTerms / 8;
   const double adds =
       runs.cycles(detail::message("x: f32[", lanes * kSums, ",1]; w: f32[1,", kTerms, "]; y = (x*w).sum(1)"),
                   detail::message("LANES 0 ", lanes, ", UPCAST 0 ", kSums, ", UNROLL 2 4"));
@@ -104,9 +104,9 @@ Machine measured_speed(const Device& device) {
                 kTerms;
   // The same with divisions, of several vectors.
   out.division =
-      std::max(runs.cycles(detail::message("x: f32[", lanes * 4, ",1]; w: f32[1,", kTerms / 8, "]; y = (w/x).sum(1)"),
+      std::max(runs.cycles(detail::message("x: f32[", lanes * 4, ",1]; w: f32[1,", kQuotients, "]; y = (w/x).sum(1)"),
                            detail::message("LANES 0 ", lanes, ", UPCAST 0 4, UNROLL 2 4")) /
-                   (4 * kTerms / 8 * paths),
+                   (4 * kQuotients * paths),
                1.0);
   // Products of an array that the next level holds with another number each time it is read.
   const auto refill = [&](double bytes) {

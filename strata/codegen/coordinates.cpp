@@ -93,7 +93,8 @@ IndexExprs MergedDims::index(const ShapeTracker& st, const std::vector<Expr>& id
     Int size = st.shape()[t];
     std::size_t end = t + 1;
     for (const Run& run : runs_) {
-      if (run.first != t || (coordinate = coordinate_of(run, st, idxs)) == nullptr) continue;
+      if (run.first == t) coordinate = coordinate_of(run, st, idxs);
+      if (coordinate == nullptr) continue;
       size = product(run.sizes);
       end = t + run.sizes.size();
       break;
