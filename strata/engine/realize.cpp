@@ -66,15 +66,23 @@ class Realizing {
     const std::uint64_t many = plan_.peak >= kLargePlan ? 1 : 4;
     const std::uint64_t before = KernelCache::instance().statistics().misses;
     kernels_.resize(items_.size());
-    try {
-      for (std::size_t k = 0; k < items_.size(); ++k) {
-        if (!items_[k].is_kernel() || is_empty(items_[k])) continue;
-        kernels_[k] = KernelCache::instance().get(items_[k].ast, device_, kept_slots_[k]);
-        check_interrupt();
-      }
-    } catch (const Error&) {  // thrown again when it is the kernel's turn: those before it run
+    for (std::size_t k = 0; k < items_.size(); ++k) {
+      if (!items_[k].is_kernel() || is_empty(items_[k])) continue;
+      kernels_[k] = compiled(k);
+      if (kernels_[k] == nullptr) break;
+      check_interrupt();
     }
     if (KernelCache::instance().statistics().misses - before >= many) device_.finish_compiling();
+  }
+
+  /// The kernel of item `k`; null where it cannot be compiled: the error is thrown when it is the kernel's turn, after
+  /// those before it have run.
+  std::shared_ptr<const CompiledKernel> compiled(std::size_t k) const {
+    try {
+      return KernelCache::instance().get(items_[k].ast, device_, kept_slots_[k]);
+    } catch (const Error&) {
+      return nullptr;
+    }
   }
 
   static bool is_empty(const ScheduleItem& item) {

@@ -52,8 +52,10 @@ void Recording::stop(std::string name, std::span<RecordedUpdate> updates) {
   // What the recorded calls have freed is of other sizes, and would lie beside what compiling and replays need.
   Allocator::host().release_large();
   const UninterruptedScope compiling;  // the calls are over: all or nothing of this
-  for (RecordedUpdate& u : updates)
-    if ((u.is_in_place = update_in_place(u))) updates_.push_back(u);
+  for (RecordedUpdate& u : updates) {
+    u.is_in_place = update_in_place(u);
+    if (u.is_in_place) updates_.push_back(u);
+  }
   find_packed();
   plan();
   name_ = std::move(name);
