@@ -15,40 +15,12 @@ namespace {
 constexpr double kExposed = 0.25;        // the share of the shorter times that the longest one does not hide
 constexpr std::size_t kMostPoints = 32;  // loops around an access whose strides are known
 
-/// An integer at the base point and, for each loop, one iteration further.
-using Points = std::vector<std::int64_t>;
+/// An integer or bool at the base point and, for each loop, one iteration further.
+using Points = std::vector<Scalar>;
 
-std::int64_t wrapped(std::uint64_t v) { return static_cast<std::int64_t>(v); }
-
-/// The value of an integer operation. False where it is none of those that indices consist of.
-bool integer_value(Ops op, const std::int64_t* v, std::int64_t& out) {
-  const auto a = static_cast<std::uint64_t>(v[0]), b = static_cast<std::uint64_t>(v[1]);
-  const auto floor_div = [&] { return v[0] / v[1] - ((v[0] % v[1] != 0 && (v[0] < 0) != (v[1] < 0)) ? 1 : 0); };
-  const bool divides = v[1] != 0 && v[1] != -1;
-  switch (op) {
-    case Ops::ADD: return out = wrapped(a + b), true;
-    case Ops::SUB: return out = wrapped(a - b), true;
-    case Ops::MUL: return out = wrapped(a * b), true;
-    case Ops::NEG: return out = wrapped(0 - a), true;
-    case Ops::MULACC: return out = wrapped(a * b + static_cast<std::uint64_t>(v[2])), true;
-    case Ops::SHL: return out = v[1] >= 0 && v[1] < 64 ? wrapped(a << b) : 0, true;
-    case Ops::SHR: return out = v[1] >= 0 && v[1] < 64 ? v[0] >> v[1] : 0, true;
-    case Ops::AND: return out = v[0] & v[1], true;
-    case Ops::OR: return out = v[0] | v[1], true;
-    case Ops::XOR: return out = v[0] ^ v[1], true;
-    case Ops::MAX: return out = std::max(v[0], v[1]), true;
-    case Ops::MIN: return out = std::min(v[0], v[1]), true;
-    case Ops::IDIV: return out = divides ? v[0] / v[1] : 0, true;
-    case Ops::MOD: return out = divides ? v[0] % v[1] : 0, true;
-    case Ops::FLOORDIV: return out = divides ? floor_div() : 0, true;
-    case Ops::FLOORMOD: return out = divides ? v[0] - v[1] * floor_div() : 0, true;
-    case Ops::CMPLT: return out = v[0] < v[1] ? 1 : 0, true;
-    case Ops::CMPEQ: return out = v[0] == v[1] ? 1 : 0, true;
-    case Ops::CMPNE: return out = v[0] != v[1] ? 1 : 0, true;
-    case Ops::WHERE: return out = v[0] != 0 ? v[1] : v[2], true;
-    case Ops::NOT: return out = v[0] == 0 ? 1 : 0, true;
-    default: return false;
-  }
+/// The difference of two integers; of indices, whose difference fits, as they stay inside of buffers.
+std::int64_t difference(const Scalar& a, const Scalar& b) {
+  return static_cast<std::int64_t>(a.as_uint() - b.as_uint());
 }
 
 /// Accesses of one buffer that move alike: the unrolled copies of a load.
@@ -89,21 +61,15 @@ class Prediction {
     bodies_[0].loop = loops_;
     std::vector<std::size_t> open = {0};
     for (const UOp u : list_) {
-      evaluate(u);
+      find_points(u);
       switch (u.op()) {
-        case UOps::LOOP: {
-          Body body;
-          body.loop = loop_of_[u.num()];
-          body.trips = trips_of(u);
-          bodies_[open.back()].children.push_back(bodies_.size());
-          open.push_back(bodies_.size());
-          bodies_.push_back(std::move(body));
-          break;
-        }
+        case UOps::LOOP:
         case UOps::SPECIAL: {  // the iterations of a launch, one after another
           Body body;
           body.loop = loop_of_[u.num()];
-          body.trips = static_cast<double>(trip_count_.value_or(std::get<Special>(u.arg()).size));
+          body.trips = u.op() == UOps::LOOP
+                           ? trips_of(u)
+                           : static_cast<double>(trip_count_.value_or(std::get<Special>(u.arg()).size));
           bodies_[open.back()].children.push_back(bodies_.size());
           open.push_back(bodies_.size());
           bodies_.push_back(std::move(body));
@@ -116,7 +82,7 @@ class Prediction {
     Cycles out;
     out.issue = issue(0).cycles;
     for (std::size_t level = 0; level < out.caches.size(); ++level) {
-      const double bytes = footprint(0, {}, level);
+      const double bytes = footprint(0, {}, level, true);
       if (bytes > machine_.cache_bytes()[level]) out.caches[level] = traffic(0, level) / machine_.refills()[level];
     }
     return out;
@@ -127,16 +93,13 @@ class Prediction {
 
   std::size_t points() const { return std::min(loops_, kMostPoints) + 1; }
 
-  void evaluate(UOp u) {
+  void find_points(UOp u) {
     const DType dtype = u.dtype();
-    if (dtype.lanes() != 1 || u.op() == UOps::DEFINE_GLOBAL || u.op() == UOps::DEFINE_LOCAL) return;
+    if (dtype.is_none() || dtype.is_pointer() || dtype.lanes() != 1 || dtype.is_float()) return;
     Points& out = values_[u.num()];
-    const auto constant = [&](std::int64_t v) { out.assign(points(), v); };
+    const auto constant = [&](std::int64_t v) { out.assign(points(), Scalar::of(dtype, v)); };
     switch (u.op()) {
-      case UOps::CONST:
-        if (dtype.is_int()) constant(u.constant().as_int());
-        if (dtype.is_bool()) constant(u.constant().as_bool() ? 1 : 0);
-        break;
+      case UOps::CONST: out.assign(points(), u.constant()); break;
       case UOps::DEFINE_VAR: {
         const auto& v = std::get<Variable>(u.arg());
         if (v.name() == kRangeBegin) return constant(0);
@@ -147,36 +110,39 @@ class Prediction {
       case UOps::LOOP: {
         const Points &begin = values_[u.src(0).num()], &end = values_[u.src(1).num()];
         if (begin.empty() || end.empty()) return;
-        counter(u, begin[0] + std::max<std::int64_t>(end[0] - begin[0] - 1, 0) / 2);
+        constant(begin[0].as_int() + std::max<std::int64_t>(difference(end[0], begin[0]) - 1, 0) / 2);
+        step(u);
         break;
       }
-      case UOps::SPECIAL: counter(u, std::get<Special>(u.arg()).size / 2); break;
-      case UOps::CAST:
-        if (dtype.is_int()) out = values_[u.src(0).num()];
+      case UOps::SPECIAL:
+        constant(std::get<Special>(u.arg()).size / 2);
+        step(u);
         break;
+      case UOps::CAST:
       case UOps::ALU: {
-        std::int64_t operands[3] = {0, 0, 0};
+        std::vector<Scalar> operands(u.src().size());
         for (const UOp s : u.src())
           if (values_[s.num()].empty()) return;
-        out.resize(points());
+        out.reserve(points());
         for (std::size_t p = 0; p < points(); ++p) {
-          for (std::size_t k = 0; k < u.src().size(); ++k) operands[k] = values_[u.src(k).num()][p];
-          if (!integer_value(u.alu(), operands, out[p])) return out.clear();
+          for (std::size_t k = 0; k < operands.size(); ++k) operands[k] = values_[u.src(k).num()][p];
+          out.push_back(evaluate(u.op() == UOps::CAST ? Ops::CAST : u.alu(), operands, dtype));
         }
         break;
       }
       default: break;
     }
   }
-  void counter(UOp u, std::int64_t base) {
-    Points& out = values_[u.num()];
-    out.assign(points(), base);
-    if (const std::size_t at = loop_of_[u.num()] + 1; at < out.size()) ++out[at];
+  /// The counter of a loop, one iteration further at the loop's point.
+  void step(UOp loop) {
+    Points& out = values_[loop.num()];
+    const std::size_t at = loop_of_[loop.num()] + 1;
+    if (at < out.size()) out[at] = Scalar::of(loop.dtype(), out[at].as_int() + 1);
   }
   double trips_of(UOp loop) const {
     const Points &begin = values_[loop.src(0).num()], &end = values_[loop.src(1).num()];
     if (begin.empty() || end.empty()) return static_cast<double>(kUnknownSize);
-    return static_cast<double>(std::max<std::int64_t>(end[0] - begin[0], 0));
+    return static_cast<double>(std::max<std::int64_t>(difference(end[0], begin[0]), 0));
   }
 
   // --- instructions ---
@@ -301,14 +267,15 @@ class Prediction {
     const Points& index = values_[u.src(1).num()];
     Stream out{u.src(0).num(), std::vector<std::int64_t>(loops_, 0), element_bytes(dtype), dtype.lanes(),
                !index.empty()};
-    for (std::size_t k = 0; k + 1 < index.size(); ++k) out.strides[k] = index[k + 1] - index[0];
+    for (std::size_t k = 0; k + 1 < index.size(); ++k) out.strides[k] = difference(index[k + 1], index[0]);
+    const std::int64_t offset = index.empty() ? 0 : index[0].as_int();
     for (Stream& s : body.streams) {
       if (s.pointer != out.pointer || s.strides != out.strides || s.lanes != out.lanes || s.is_known != out.is_known)
         continue;
-      s.offsets.push_back(index.empty() ? 0 : index[0]);
+      s.offsets.push_back(offset);
       return;
     }
-    out.offsets.push_back(index.empty() ? 0 : index[0]);
+    out.offsets.push_back(offset);
     body.streams.push_back(std::move(out));
   }
 
@@ -429,31 +396,22 @@ class Prediction {
   }
 
   /// The bytes that one execution of the body and what is inside of it touches, in all iterations of `around`, too.
-  double footprint(std::size_t at, const std::vector<std::size_t>& around, std::size_t level) const {
+  /// @param is_space  the space that they need in the cache: lines that share a set count more
+  double footprint(std::size_t at, const std::vector<std::size_t>& around, std::size_t level, bool is_space) const {
     double out = 0;
-    for (const Stream& s : bodies_[at].streams) out += bytes_of(s, around, level, true);
+    for (const Stream& s : bodies_[at].streams) out += bytes_of(s, around, level, is_space);
     for (const std::size_t child : bodies_[at].children) {
       std::vector<std::size_t> loops = around;
       loops.push_back(child);
-      out += footprint(child, loops, level);
-    }
-    return out;
-  }
-  double moved(std::size_t at, const std::vector<std::size_t>& around, std::size_t level) const {
-    double out = 0;
-    for (const Stream& s : bodies_[at].streams) out += bytes_of(s, around, level, false);
-    for (const std::size_t child : bodies_[at].children) {
-      std::vector<std::size_t> loops = around;
-      loops.push_back(child);
-      out += moved(child, loops, level);
+      out += footprint(child, loops, level, is_space);
     }
     return out;
   }
   /// The bytes that a cache gets from the next level in one execution of a loop.
   double traffic(std::size_t at, std::size_t level) const {
     const Body& b = bodies_[at];
-    if (footprint(at, {}, level) <= machine_.cache_bytes()[level])
-      return moved(at, at == 0 ? std::vector<std::size_t>{} : std::vector<std::size_t>{at}, level);
+    if (footprint(at, {}, level, true) <= machine_.cache_bytes()[level])
+      return footprint(at, at == 0 ? std::vector<std::size_t>{} : std::vector<std::size_t>{at}, level, false);
     double out = 0;
     for (const Stream& s : b.streams) out += bytes_of(s, {}, level, false);
     for (const std::size_t child : b.children) out += traffic(child, level);

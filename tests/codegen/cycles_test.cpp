@@ -113,12 +113,12 @@ TEST(Cycles, NumbersOfAMachineAreText) {
 
 TEST(Search, LanesWhereTheDefaultHasNone) {
   // Lanes along rows would be scattered stores, lanes along columns scattered loads: no rule takes either.
-  const LazyOp kernel = absorb_movement(
-      parse_kernel("a: f32[72,257,32]; c = (a.permute(1,0,2).pad(0:0,0:0,0:0).stride(1,1,2)).sum(2)").kernel);
+  const LazyOp kernel =
+      absorb_movement(parse_kernel("a: f32[72,257,32]; c = (a.permute(1,0,2).stride(1,1,2)).sum(2)").kernel);
   const Target target = of_64_bytes();
   const std::vector<Opt> before = loop_opts(kernel, target), after = heuristic_opts(kernel, target);
   const auto time = [&](const std::vector<Opt>& opts) { return compile_kernel(kernel, target, opts).cycles.total(); };
-  EXPECT_LE(time(after), time(before));
+  EXPECT_LT(time(after), 0.75 * time(before));
   EXPECT_EQ(heuristic_opts(kernel, target), after);  // the same list each time
 }
 
