@@ -52,11 +52,11 @@ TEST(Cycles, MoreSumsThanRegistersAreSpilled) {
 }
 
 TEST(Cycles, BytesBeyondTheCachesComeOnce) {
-  constexpr std::int64_t n = std::int64_t{1} << 24;
+  constexpr double bytes = 2.0 * 4 * (1 << 24);
   const Machine& m = machine_of(64);
   const Cycles c = cycles_of("a: f32[16777216]; c = a * 2", "LANES 0 16");
-  EXPECT_NEAR(c.caches[2], 2 * 4 * n / m.l3_refill, 1e3);
-  EXPECT_NEAR(c.caches[0], 2 * 4 * n / m.l1_refill, 1e3);
+  EXPECT_NEAR(c.caches[2], bytes / m.l3_refill, 1e3);
+  EXPECT_NEAR(c.caches[0], bytes / m.l1_refill, 1e3);
   const Cycles small = cycles_of("a: f32[1024]; c = a * 2", "LANES 0 16");
   EXPECT_EQ(small.caches[0], 0);
 }

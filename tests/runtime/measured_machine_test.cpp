@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "strata/base/flags.h"
+#include "strata/codegen/lower.h"
 #include "strata/runtime/disk_cache.h"
 #include "strata/runtime/posix_io.h"
 
