@@ -86,7 +86,8 @@ std::vector<ContractionCase> cases() {
     for (const auto& [size, c] : {std::pair("b1 3x3 64->64 56x56", Convolution{1, 64, 56, 64, 3, 1, 1}),
                                   {"b16 3x3 32->64 14x14", Convolution{16, 32, 14, 64, 3, 1, 1}},
                                   {"b8 3x3 s2 64->128 16x16", Convolution{8, 64, 16, 128, 3, 2, 1}},
-                                  {"b8 3x3 256->256 4x4", Convolution{8, 256, 4, 256, 3, 1, 1}}}) {
+                                  {"b8 3x3 256->256 4x4", Convolution{8, 256, 4, 256, 3, 1, 1}},
+                                  {"b8 3x3 512->512 2x2", Convolution{8, 512, 2, 512, 3, 1, 1}}}) {
       Convolution gradient = c;
       gradient.pass = pass;
       convolution(detail::message(word, " gradient ", size), gradient);

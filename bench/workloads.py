@@ -28,6 +28,9 @@ if __name__ == "__main__" and os.environ.get("WORKLOADS_READY") != "1":
     clean = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
     clean |= {"WORKLOADS_READY": "1", "MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "8589934592"}
     clean.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # torch.set_num_threads() does not reach OpenBLAS, which takes all processors otherwise.
+    words = sys.argv
+    clean["OPENBLAS_NUM_THREADS"] = words[words.index("--threads") + 1] if "--threads" in words[:-1] else "1"
     os.execve(sys.executable, [sys.executable, *sys.argv], clean)
 
 import numpy as np

@@ -44,6 +44,9 @@ class Menu {
     for (std::size_t slot = 0; slot < kernel_.buffers.size() && axis.group >= 0; ++slot)
       if (const BufferUse& use = kernel_.buffers[slot]; use.read && use.dtype.bits() == 8 && !use.dtype.is_bool())
         out_.push_back({Opt::Kind::DOT, a, static_cast<std::int64_t>(slot), 0, {}});
+    for (std::size_t slot = 0; slot < kernel_.buffers.size() && axis.group >= 0; ++slot)
+      if (const BufferUse& use = kernel_.buffers[slot]; use.read && use.dtype.is_float())
+        out_.push_back({Opt::Kind::TRIM, a, static_cast<std::int64_t>(slot), 0, {}});
     for (std::size_t slot = 0; slot < kernel_.buffers.size() && axis.group < 0; ++slot) {
       if (!kernel_.buffers[slot].read) continue;
       out_.push_back({Opt::Kind::STAGE, a, static_cast<std::int64_t>(slot), 0, {}});

@@ -12,9 +12,9 @@ namespace strata {
 
 namespace {
 
-constexpr std::string_view kOptNames[] = {"SPLIT",       "UPCAST", "UNROLL", "LANES",  "PARALLEL",
-                                          "REORDER",     "CUT",    "STAGE",  "PADTO",  "MERGE",
-                                          "SPLITREDUCE", "PACK",   "DOT",    "STREAM", "GUARD"};
+constexpr std::string_view kOptNames[] = {"SPLIT", "UPCAST", "UNROLL", "LANES", "PARALLEL",    "REORDER",
+                                          "CUT",   "STAGE",  "PADTO",  "MERGE", "SPLITREDUCE", "PACK",
+                                          "DOT",   "TRIM",   "STREAM", "GUARD"};
 
 constexpr std::int64_t kMostAmount = std::int64_t{1} << 30;
 constexpr std::int64_t kMostCopies = 1024;  // unrolled copies of a loop body
@@ -191,6 +191,10 @@ void KernelAxes::apply(const Opt& opt) {
       throw Error(ErrorKind::domain, detail::message("[", opt.text(),
                                                      "] has a kernel of its own: it must come before "
                                                      "all other Opts, and not with a SPLITREDUCE"));
+    case Opt::Kind::TRIM:
+      throw Error(ErrorKind::domain, detail::message("[", opt.text(),
+                                                     "] has a kernel of its own: it must come before all other Opts "
+                                                     "but PACKs, and not with a SPLITREDUCE"));
     case Opt::Kind::STREAM: return stream(opt);
     case Opt::Kind::GUARD: return guard(opt);
   }

@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "strata/graph/lazy_op.h"
@@ -65,6 +66,15 @@ struct LoopAxis {
   std::vector<Segment> segments;
   bool padded = false;  ///< true iff the segments reach beyond `size`
 
+  /// True iff the coordinate is that of dimension `dim`: all others have size 1.
+  bool is_of(std::size_t dim) const {
+    bool found = false;
+    for (std::size_t k = 0; k < dims.size(); ++k) {
+      if (dims[k] != dim && !(sizes[k] == Int(1))) return false;
+      found = found || dims[k] == dim;
+    }
+    return found;
+  }
   /// True iff the outermost loop has one iteration.
   bool is_once() const { return segments.size() == 1 && segments[0].parts[0].size == Int(1); }
 };
@@ -79,6 +89,14 @@ struct ReduceGroup {
 struct Stage {
   std::size_t axis = 0;
   int slot = 0;
+};
+
+/// The iterations of a reduce axis that count (trim.h), where the int32 in buffer `finite` is 1.
+struct Trim {
+  std::size_t position = 0;   ///< of the axis, among the reduced dimensions
+  int finite = -1;            ///< the slot
+  Expr begin, end;            ///< the iterations [begin, end), over the variables of `outputs`
+  std::vector<Expr> outputs;  ///< by dimension of the store: the variable that stands for the coordinate; 0 for size 1
 };
 
 /// One loop transformation. As text: `UPCAST 0 4`, `REORDER 1 0`, `LANES 1 8 @1` (of the second segment), `STREAM 0`.
@@ -108,6 +126,9 @@ struct Opt {
            ///< KernelAxes::apply() refuses it
     DOT,   ///< reduce axis, buffer: adds up products of bytes four at a time, on words that kernels of their own make;
            ///< the buffer is that of the weights (dot.h). First in a list; KernelAxes::apply() refuses it
+    TRIM,  ///< reduce axis, buffer: the loop of the axis leaves out iterations that a PAD makes 0, where the buffer is
+           ///< finite, which a kernel of its own finds (trim.h). Behind PACKs, in front of all others in a list;
+           ///< KernelAxes::apply() refuses it
     STREAM,  ///< buffer: vector stores to the buffer bypass the caches, which keep the data that is read
     GUARD,   ///< buffer: accesses that are not proven to be in bounds get a condition; loads give 0 where it is false
   };
@@ -124,7 +145,7 @@ struct Opt {
 std::string_view to_string(Opt::Kind kind);
 /// Whether an Opt of this kind makes kernels that run first. Such Opts are in front of all others in a list.
 constexpr bool makes_kernels(Opt::Kind kind) {
-  return kind == Opt::Kind::SPLITREDUCE || kind == Opt::Kind::PACK || kind == Opt::Kind::DOT;
+  return kind == Opt::Kind::SPLITREDUCE || kind == Opt::Kind::PACK || kind == Opt::Kind::DOT || kind == Opt::Kind::TRIM;
 }
 /// Parses Opts separated by commas, e.g. "LANES 0 8, PARALLEL 0". KernelAxes::apply() checks whether they are legal.
 /// @throws Error (parse) with the column
@@ -154,6 +175,9 @@ class KernelAxes {
   /// The output axes in the order of their loops, outermost first.
   const std::vector<std::size_t>& order() const { return order_; }
   const std::vector<Stage>& stages() const { return stages_; }
+  /// TRIMs, by what trim_of() finds: they change no axis.
+  const std::vector<Trim>& trims() const { return trims_; }
+  void add(Trim trim) { trims_.push_back(std::move(trim)); }
   /// Whether a STREAM, or a GUARD, names the buffer `slot`.
   bool streams(int slot) const { return holds(streamed_, slot); }
   bool guards(int slot) const { return holds(guarded_, slot); }
@@ -189,6 +213,7 @@ class KernelAxes {
   std::vector<std::size_t> order_;
   std::vector<ReduceGroup> groups_;
   std::vector<Stage> stages_;
+  std::vector<Trim> trims_;
   std::vector<int> streamed_, guarded_;  // slots
   std::unordered_map<const LazyNode*, std::size_t> group_of_;
 };

@@ -108,7 +108,7 @@ class Prediction {
         break;
       }
       case UOps::LOOP: {
-        const Points &begin = values_[u.src(0).num()], &end = values_[u.src(1).num()];
+        const Points &begin = bound(u.src(0)), &end = bound(u.src(1));
         if (begin.empty() || end.empty()) return;
         constant(begin[0].as_int() + std::max<std::int64_t>(difference(end[0], begin[0]) - 1, 0) / 2);
         step(u);
@@ -139,8 +139,13 @@ class Prediction {
     const std::size_t at = loop_of_[loop.num()] + 1;
     if (at < out.size()) out[at] = Scalar::of(loop.dtype(), out[at].as_int() + 1);
   }
+  /// A bound of a loop; one that data chooses (TRIM) is the first choice.
+  const Points& bound(UOp u) const {
+    const bool is_chosen = u.op() == UOps::ALU && u.alu() == Ops::WHERE && values_[u.num()].empty();
+    return values_[(is_chosen ? u.src(1) : u).num()];
+  }
   double trips_of(UOp loop) const {
-    const Points &begin = values_[loop.src(0).num()], &end = values_[loop.src(1).num()];
+    const Points &begin = bound(loop.src(0)), &end = bound(loop.src(1));
     if (begin.empty() || end.empty()) return static_cast<double>(kUnknownSize);
     return static_cast<double>(std::max<std::int64_t>(difference(end[0], begin[0]), 0));
   }

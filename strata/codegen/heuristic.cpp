@@ -43,10 +43,12 @@ Target as_written(Target target) {
 
 class Choice {
  public:
-  Choice(const LazyOp& kernel, const Target& target, std::span<const int> kept, bool may_be_parallel = true)
+  Choice(const LazyOp& kernel, const Target& target, std::span<const int> kept, bool may_trim,
+         bool may_be_parallel = true)
       : kernel_(kernel),
         target_(target),
         kept_(kept),
+        may_trim_(may_trim && !target.instances),
         may_be_parallel_(may_be_parallel),
         axes_(kernel),
         plain_(lower(kernel, axes_, as_written(target))),
@@ -369,10 +371,9 @@ class Choice {
     if (lanes() < 2 || axes_.groups().size() != 1 || keeps_order(0)) return false;
     const bool across = output_lanes() < 0 || !can_stage(output_lanes());
     std::vector<Opt> chosen =
-        packed_windows({kernel_, opts_, axes_, plain_, strides_, lanes(), target_, across, kept_});
+        packed_windows({kernel_, opts_, axes_, plain_, strides_, lanes(), target_, across, kept_, may_trim_});
     if (chosen.empty()) return false;
-    const auto loops =
-        std::find_if(chosen.begin(), chosen.end(), [](const Opt& o) { return o.kind != Opt::Kind::PACK; });
+    const auto loops = std::find_if(chosen.begin(), chosen.end(), [](const Opt& o) { return !makes_kernels(o.kind); });
     axes_.apply(std::span(loops, chosen.end()));
     opts_.insert(opts_.end(), loops, chosen.end());
     if (std::none_of(loops, chosen.end(), [](const Opt& o) { return o.kind == Opt::Kind::STAGE; }))
@@ -577,7 +578,7 @@ class Choice {
   LazyOp kernel_;
   Target target_;
   std::span<const int> kept_;
-  bool may_be_parallel_;
+  bool may_trim_, may_be_parallel_;
   KernelAxes axes_;
   Lowered plain_;
   std::vector<std::size_t>
@@ -591,9 +592,9 @@ class Choice {
 
 }  // namespace
 
-std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target, std::span<const int> kept) {
-  const std::vector<Opt> out = Choice(kernel, target, kept).opts();
-  return is_within_scratch(kernel, out, target) ? out : Choice(kernel, target, kept, false).opts();
+std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target, std::span<const int> kept, bool may_trim) {
+  const std::vector<Opt> out = Choice(kernel, target, kept, may_trim).opts();
+  return is_within_scratch(kernel, out, target) ? out : Choice(kernel, target, kept, may_trim, false).opts();
 }
 
 }  // namespace strata

@@ -11,10 +11,12 @@ namespace strata {
 /// Opts for `kernel` on `target`: lanes along the axis in which memory is contiguous, register tiles where loaded
 /// values are reused, several accumulators to hide the latency of a sum, threads where there is enough work.
 /// @param kept the slots of buffers whose packed elements are kept for later runs, so that a PACK costs nothing
-/// @post KernelAxes accepts the result (a SPLITREDUCE or PACKs at its front go to split_reduction() or pack_buffer()
-/// first), and lower() accepts the axes
+/// @post KernelAxes accepts the result (a SPLITREDUCE at its front goes to split_reduction() first, PACKs and TRIMs go
+/// to rest_of()), and lower() accepts the axes
 std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target, std::span<const int> kept = {});
 /// As heuristic_opts(), but never SPLITREDUCE: for the kernels that a SPLITREDUCE makes.
-std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target, std::span<const int> kept = {});
+/// @param may_trim false: no TRIM either
+std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target, std::span<const int> kept = {},
+                           bool may_trim = false);
 
 }  // namespace strata

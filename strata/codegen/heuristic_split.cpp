@@ -39,7 +39,7 @@ std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target, std:
   // Not split: sums of many outputs, each of a loop of its own, have enough work for threads.
   if (const std::optional<Opt> dot = worthwhile_dot(kernel, target, kept)) return with_dot(kernel, *dot, target, kept);
   if (const std::optional<Opt> split = worthwhile_split(kernel, target)) return with_split(kernel, *split, target);
-  std::vector<Opt> whole = loop_opts(kernel, target, kept);
+  std::vector<Opt> whole = loop_opts(kernel, target, kept, true);
   if (packs(whole)) return searched(kernel, std::move(whole), target);
   // The panels of a long reduction, such as the gradient of a convolution's weights, fit into scratch memory part by
   // part.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "strata/base/interrupt.h"
 #include "strata/codegen/dot.h"
@@ -12,6 +13,7 @@
 #include "strata/codegen/linearize.h"
 #include "strata/codegen/pack.h"
 #include "strata/codegen/split_reduce.h"
+#include "strata/codegen/trim.h"
 #include "strata/graph/absorb.h"
 
 namespace strata {
@@ -64,9 +66,11 @@ class Parts {
 
   /// Kernel::least; empty where no kernel of normal numbers may run.
   const std::vector<int>& least() const { return least_; }
-  /// Applies the SPLITREDUCE, or the DOT and the PACKs, at the front of `opts` and removes them.
+  const std::vector<Trim>& trims() const { return trims_; }
+  /// Applies the SPLITREDUCE, or the DOT, the PACKs and the TRIMs, at the front of `opts` and removes them.
   LazyOp split(LazyOp ast, std::vector<Opt>& opts) {
     std::vector<LazyOp> least;
+    const LazyOp whole = ast;
     if (opts[0].kind == Opt::Kind::DOT) {
       DotKernels dot = dot_products(ast, opts[0], target_);
       opts.erase(opts.begin());
@@ -83,6 +87,7 @@ class Parts {
       kernel_.temporaries.push_back(packed.temporary);
       ast = packed.rest;
     }
+    for (; !opts.empty() && opts[0].kind == Opt::Kind::TRIM; opts.erase(opts.begin())) add_trim(whole, opts[0]);
     for (const LazyOp& each : least) add_least(each);
     if (kernel_.before.empty() && !opts.empty() && opts[0].kind == Opt::Kind::SPLITREDUCE) {
       SplitReduction parts = split_reduction(ast, opts[0], target_);
@@ -101,6 +106,18 @@ class Parts {
     const ShapeTracker memory = ShapeTracker::from_shape(least.shape());
     add_first(absorb_movement(LazyOp::sink({LazyOp::store(least_.back(), memory, least)})));
   }
+  /// A TRIM of `whole`, the kernel without PACKs. TRIMs by one buffer share the kernel that looks at it.
+  void add_trim(const LazyOp& whole, const Opt& opt) {
+    STRATA_CHECK(target_.reassociate, domain, "[", opt.text(), "] a SUM of floats keeps the defined order");
+    const auto slot = static_cast<int>(opt.amount);
+    const auto next = static_cast<int>(buffers_of(kernel_.ast).size() + kernel_.temporaries.size());
+    const auto known = finite_.find(slot);
+    trims_.push_back(trim(whole, opt, known == finite_.end() ? next : known->second));
+    if (known != finite_.end()) return;
+    finite_.emplace(slot, next);
+    kernel_.temporaries.push_back(next);
+    add_first(finite_kernel(whole, opt, next));
+  }
   void add_first(const LazyOp& first) {
     KernelRecord* const own = record_ == nullptr ? nullptr : &record_->before.emplace_back();
     kernel_.before.push_back(
@@ -111,6 +128,8 @@ class Parts {
   const Target& target_;
   KernelRecord* record_;
   std::vector<int> least_;
+  std::vector<Trim> trims_;
+  std::map<int, int> finite_;  // by slot of a buffer: that of whether it is finite
 };
 
 /// Follows the UOps of the lowered graph through the passes to their positions in the final list.
@@ -163,9 +182,10 @@ void fill_record(KernelRecord& record, Lowered& lowered, const std::vector<Prove
 
 /// The passes behind "split": compiles `rest`, the kernel without those that run first.
 void compile_rest(Kernel& out, Passes& passes, const LazyOp& rest, const std::vector<Opt>& loops, const Target& target,
-                  KernelRecord* record) {
+                  KernelRecord* record, const std::vector<Trim>& trims = {}) {
   KernelAxes axes(rest);
   axes.apply(loops);
+  for (const Trim& trim : trims) axes.add(trim);
   out.axes = axes.text();
   Lowered lowered = passes.run("lower", [&] { return lower(rest, axes, target); });
   std::vector<ProvenBy> how;
@@ -222,7 +242,7 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
   Parts parts(out, target, record);
   if (!loops.empty() && makes_kernels(loops[0].kind))
     rest = passes.run("split", [&] { return parts.split(rest, loops); });
-  compile_rest(out, passes, rest, loops, target, record);
+  compile_rest(out, passes, rest, loops, target, record, parts.trims());
   if (parts.least().empty()) return out;
   out.least = parts.least();
   out.of_normals = passes.run("of normals", [&] { return compile_of_normals(out, rest, loops, target); });

@@ -81,20 +81,15 @@ void check_memory(const Lowered& lowered) {
   check_stores(lowered);
 }
 
-bool is_within_scratch(LazyOp kernel, std::span<const Opt> opts, const Target& target) {
+bool is_within_scratch(const LazyOp& kernel, std::span<const Opt> opts, const Target& target) {
   const auto has = [&](Opt::Kind kind) {
     return std::any_of(opts.begin(), opts.end(), [&](const Opt& o) { return o.kind == kind; });
   };
   if (!has(Opt::Kind::PARALLEL) || !has(Opt::Kind::STAGE)) return true;
-  const auto packs_end = std::find_if(opts.begin(), opts.end(), [](const Opt& o) { return o.kind != Opt::Kind::PACK; });
-  KernelAxes axes(kernel);  // those of the packed kernel, too
-  axes.apply(std::span(packs_end, opts.end()));
-  if (axes.axes()[static_cast<std::size_t>(axes.parallel_axis())].segments.size() == 1) return true;
   try {
-    for (; opts.begin() != packs_end; opts = opts.subspan(1)) kernel = pack_buffer(kernel, opts[0], target).rest;
-    KernelAxes packed(kernel);
-    packed.apply(opts);
-    lower(kernel, packed, target);
+    const RestKernel rest = rest_of(kernel, opts, target);
+    if (rest.axes.axes()[static_cast<std::size_t>(rest.axes.parallel_axis())].segments.size() == 1) return true;
+    lower(rest.kernel, rest.axes, target);
     return true;
   } catch (const Error&) {
     return false;

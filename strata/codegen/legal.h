@@ -14,9 +14,9 @@ void check_order(const LazyOp& kernel, const KernelAxes& axes, const Target& tar
 /// stores to one buffer must go to disjoint parts. @throws Error (domain) naming the buffer and the indices
 void check_memory(const Lowered& lowered);
 
-/// False where the kernel cannot be lowered with `opts`, PACKs first, because a parallel loop gives each of its
-/// segments tiles of their own (STAGE), which together exceed the scratch memory. @pre without PARALLEL the kernel can
-/// be lowered
-bool is_within_scratch(LazyOp kernel, std::span<const Opt> opts, const Target& target);
+/// False where the kernel cannot be lowered with `opts`, PACKs and TRIMs first, because a parallel loop gives each of
+/// its segments tiles of their own (STAGE), which together exceed the scratch memory. @pre without PARALLEL the kernel
+/// can be lowered
+bool is_within_scratch(const LazyOp& kernel, std::span<const Opt> opts, const Target& target);
 
 }  // namespace strata

@@ -46,6 +46,10 @@ class Lowering {
             out_, target_, ops_, nests_, accesses_,
             [this](const LazyNode& n, const ShapeTracker& st, const Coordinates& at) { return load_from(n, st, at); }) {
     out_.buffers = buffers_of(kernel);
+    for (const Trim& t : axes.trims()) {
+      out_.buffers.resize(std::max(out_.buffers.size(), static_cast<std::size_t>(t.finite) + 1));
+      out_.buffers[static_cast<std::size_t>(t.finite)] = {dtypes::int32, 1, true, false};
+    }
     out_.variables = kernel_variables(kernel);
     check_order(kernel, axes, target);
   }
@@ -97,6 +101,7 @@ class Lowering {
       const std::vector<Expr> at = nest.coordinates();
       pin(nest);
       stage_buffers(n, axes, nest);
+      trim(n, axes, at);
       for (const Substitution& choice : choices(unrolled)) {
         std::vector<Expr> idxs(n.shape.size(), Expr(0));
         const std::vector<Expr> chosen = substituted(at, choice);
@@ -205,6 +210,37 @@ class Lowering {
                       turned.row(k * count / columns.size(), 0, count), nest.loops, nest.lanes,
                       axes_.streams(arg.slot));
     }
+  }
+
+  // --- bounds of reductions ---
+
+  /// Sets the bounds of the loops with TRIMs for a nest of the store `n` with coordinates `at` of `axes`: those whose
+  /// bounds depend on counters alone, not on lanes or copies.
+  void trim(const LazyNode& n, const std::vector<std::size_t>& axes, const std::vector<Expr>& at) {
+    nests_.clear_bounds();
+    if (axes_.trims().empty()) return;
+    std::vector<Expr> idxs(n.shape.size(), Expr(0));
+    set_dims(idxs, {}, axes, at, axes_);
+    for (const Trim& t : axes_.trims()) {
+      Substitution here;
+      for (std::size_t d = 0; d < idxs.size(); ++d)
+        if (t.outputs[d].is_variable()) here.emplace_back(t.outputs[d], idxs[d]);
+      for (std::size_t a = axes_.outputs(); a < axes_.axes().size(); ++a) {
+        const LoopAxis& axis = axes_.axes()[a];
+        if (!axis.is_of(t.position)) continue;
+        // Inside of the axis also beyond a padded output axis.
+        const Expr begin = max(substitute(t.begin, here), 0), end = min(substitute(t.end, here), axis.size.expr());
+        if (!is_by_counters(begin) || !is_by_counters(end)) continue;
+        accesses_.note(t.finite, false, {0, 1}, 1, {});
+        const UOp finite = accesses_.load(global(t.finite, dtypes::int32), {0, 1}, dtypes::int32);
+        const UOp is_finite = ops_.alu(Ops::CMPNE, {finite, out_.graph.constant(dtypes::int32, 0)});
+        nests_.set_bounds(a, {is_finite, begin, end});
+      }
+    }
+  }
+  bool is_by_counters(const Expr& e) const {
+    const std::vector<Variable> of = variables(e);
+    return std::all_of(of.begin(), of.end(), [&](const Variable& v) { return nests_.depth_of(v) > 0; });
   }
 
   // --- scratch memory ---

@@ -85,7 +85,7 @@ Expr Nests::have_iterations(const Expr& around, const Expr& index) const {
 
 /// The counter of the loop `path`; makes the loop on the first call.
 Variable Nests::loop(const std::string& path, const Int& trip_count, int depth, bool is_parallel, UOp around,
-                     const std::function<Expr(const Variable&)>& range) {
+                     const std::function<Expr(const Variable&)>& range, const Bounds* bounds) {
   const auto [it, is_new] = paths_.try_emplace(path, Variable("ridx", 0, 0));
   if (!is_new) return it->second;
   // A loop of symbolic trip count keeps a variable with at least two values: a variable with one value would be
@@ -96,7 +96,10 @@ Variable Nests::loop(const std::string& path, const Int& trip_count, int depth, 
     ranges_.emplace(std::string(it->second.name()), range ? range(it->second) : it->second < trip_count.expr());
   const DType width = last < std::numeric_limits<std::int32_t>::max() ? dtypes::int32 : dtypes::int64;
   UOp begin = out_.graph.constant(width, 0), end = index_.integer(trip_count.expr(), width);
-  if (is_parallel) {
+  if (bounds != nullptr) {
+    begin = out_.graph.alu(Ops::WHERE, {bounds->holds, index_.integer(bounds->begin, width), begin});
+    end = out_.graph.alu(Ops::WHERE, {bounds->holds, index_.integer(bounds->end, width), end});
+  } else if (is_parallel) {
     begin = parallel_end(kRangeBegin), end = parallel_end(kRangeEnd);
     out_.parallel = trip_count;
   }
@@ -105,6 +108,14 @@ Variable Nests::loop(const std::string& path, const Int& trip_count, int depth, 
   out_.loops.emplace_back(it->second, made);
   if (around) out_.nest.push_back({made, around});
   return it->second;
+}
+
+const Nests::Bounds* Nests::bounds_of(std::size_t axis, const Part& part) const {
+  const auto it = bounds_.find(axis);
+  const std::vector<Segment>& segments = segments_of(axis);
+  const Int& size = axes_.axes()[axis].size;
+  const bool is_all = part.size == size && segments.size() == 1 && segments[0].size() == size;
+  return it != bounds_.end() && is_all ? &it->second : nullptr;
 }
 
 UOp Nests::parallel_end(std::string_view name) {
@@ -174,7 +185,9 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
     out.order.push_back({o.axis, o.part, {}});
     if (part.size == Int(1) && part.kind == PartKind::loop) continue;
     const std::size_t known = loops_.size();
-    const Variable v = loop(path, part.size, depth++, part.kind == PartKind::parallel, around);
+    const Bounds* const bounds = role == Role::reduction ? bounds_of(axes[o.axis], part) : nullptr;
+    if (bounds != nullptr) path += detail::message("[", bounds->begin.render(), ",", bounds->end.render(), "]");
+    const Variable v = loop(path, part.size, depth++, part.kind == PartKind::parallel, around, {}, bounds);
     if (loops_.size() != known) out_.counters.emplace_back(v, axes[o.axis]);
     around = loops_.at(std::string(v.name())).loop;
     out.loops.push_back(around);

@@ -93,6 +93,14 @@ class Nests {
   /// of segments. Calls with the same variables and the same `apart` return the same loops.
   std::vector<Nest> of_group(const ReduceGroup& group, std::span<const Expr> around, std::string_view apart = {});
 
+  /// Some of a loop's iterations, [begin, end), where `holds`; all of them elsewhere.
+  struct Bounds {
+    UOp holds;
+    Expr begin, end;
+  };
+  /// From now on the loops of a reduce axis that is one loop have these bounds.
+  void set_bounds(std::size_t axis, Bounds bounds) { bounds_.insert_or_assign(axis, std::move(bounds)); }
+  void clear_bounds() { bounds_.clear(); }
   /// From now on reductions get new loops, and do not share those that exist.
   void begin_apart() { ++apart_; }
   /// The counter of the loop `path`, of `trip_count` iterations, directly inside of `around`; makes the loop on the
@@ -130,8 +138,10 @@ class Nests {
   std::vector<std::size_t> levels_of(const Nest& nest, std::span<const std::int64_t> trip_counts,
                                      std::size_t group) const;
   /// `range`: the condition on the counter for a symbolic `trip_count`; default: counter < trip_count.
+  /// `bounds`: null for all iterations
   Variable loop(const std::string& path, const Int& trip_count, int depth, bool is_parallel, UOp around,
-                const std::function<Expr(const Variable&)>& range = {});
+                const std::function<Expr(const Variable&)>& range = {}, const Bounds* bounds = nullptr);
+  const Bounds* bounds_of(std::size_t axis, const Part& part) const;
   const std::vector<Segment>& segments_of(std::size_t axis) const { return segments_[axis]; }
   UOp parallel_end(std::string_view name);
   UOp last_call(const Int& trip_count);
@@ -150,7 +160,8 @@ class Nests {
   std::map<std::string, Variable> paths_;
   std::unordered_map<std::string, LoopVariable> loops_;
   std::unordered_map<std::string, Lanes> lanes_;
-  std::unordered_map<std::string, Expr> ranges_;  // by variable
+  std::unordered_map<std::string, Expr> ranges_;    // by variable
+  std::unordered_map<std::size_t, Bounds> bounds_;  // by axis
   UOp last_call_;
   int apart_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "strata/codegen/load_dims.h"
+#include "strata/codegen/trim.h"
 #include "strata/graph/absorb.h"
 #include "strata/graph/rebuild.h"
 
@@ -87,6 +88,17 @@ PackedKernels pack_buffer(const LazyOp& kernel, const Opt& opt, const Target& ta
       [&](const LazyOp& n) { return n.node() == &found.load() ? std::optional(unpacked) : std::nullopt; });
   return {absorb_movement(LazyOp::sink({LazyOp::store(temporary, memory, packed)})), absorb_movement(rebuild(kernel)),
           temporary};
+}
+
+RestKernel rest_of(const LazyOp& kernel, std::span<const Opt> opts, const Target& target) {
+  LazyOp rest = kernel;
+  for (; !opts.empty() && opts[0].kind == Opt::Kind::PACK; opts = opts.subspan(1))
+    rest = pack_buffer(rest, opts[0], target).rest;
+  RestKernel out{rest, KernelAxes(rest)};
+  for (; !opts.empty() && opts[0].kind == Opt::Kind::TRIM; opts = opts.subspan(1))
+    out.axes.add(trim(kernel, opts[0], static_cast<int>(buffers_of(rest).size())));
+  out.axes.apply(opts);
+  return out;
 }
 
 }  // namespace strata

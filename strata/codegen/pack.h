@@ -3,6 +3,7 @@
 // be kept for later runs (engine/recording.h).
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,15 @@ struct PackedKernels {
 /// @throws Error (domain) naming the Opt and the reason where pack_refusal() has one, and unless
 ///   2 <= opt.amount <= 2^30; (overflow)
 PackedKernels pack_buffer(const LazyOp& kernel, const Opt& opt, const Target& target);
+
+/// A kernel without those that run first, and its axes.
+struct RestKernel {
+  LazyOp kernel;
+  KernelAxes axes;
+};
+/// The kernel that PACKs and TRIMs, which are in front of the others in `opts`, leave.
+/// @throws as pack_buffer(), trim() and KernelAxes::apply()
+RestKernel rest_of(const LazyOp& kernel, std::span<const Opt> opts, const Target& target);
 
 /// The reason why buffer `slot` cannot be packed along output axis `axis`; empty where it can. It can where the kernel
 /// only reads it, by one LOAD that is linear in all axes and has neither conditions nor a symbolic size, which moves

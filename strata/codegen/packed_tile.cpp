@@ -60,15 +60,15 @@ class PackedSearch {
     return std::max({static_cast<double>(vectors * copies) / 2, loads / 2, p_.latency}) + kLoop;
   }
 
-  /// The cycles of all steps and stores of a row of tiles along the copies.
-  double cycles_of(const PackedTile& tile, std::int64_t vectors, std::int64_t count) const {
-    const double stored =
-        static_cast<double>(vectors) *
-        (p_.stores_along[static_cast<std::size_t>(tile.lane_axis)] ? 1 : p_.across * static_cast<double>(p_.lanes));
+  /// The cycles of all stores, and of all steps, of a row of tiles along the copies.
+  double stores_of(const PackedTile& tile, std::int64_t vectors, std::int64_t count) const {
+    const bool is_along = p_.stores_along[static_cast<std::size_t>(tile.lane_axis)];
+    return static_cast<double>(count * vectors) * (is_along ? 1 : p_.across * static_cast<double>(p_.lanes));
+  }
+  double steps_of(const PackedTile& tile, std::int64_t vectors, std::int64_t count) const {
     const std::int64_t whole = count / tile.copies, left = count % tile.copies;
-    const double steps = static_cast<double>(whole) * step(tile, vectors, tile.copies) +
-                         static_cast<double>(left) * step(tile, vectors, 1);
-    return p_.terms * steps + static_cast<double>(count) * stored;
+    return p_.terms * (static_cast<double>(whole) * step(tile, vectors, tile.copies) +
+                       static_cast<double>(left) * step(tile, vectors, 1));
   }
 
   void try_tile(PackedTile& tile) {
@@ -78,10 +78,14 @@ class PackedSearch {
     const std::int64_t blocks = p_.outputs[lane_axis] / width;
     const std::int64_t left = (p_.outputs[lane_axis] - blocks * width + p_.lanes - 1) / p_.lanes;  // vectors
     const std::int64_t count = tile.copy_axis < 0 ? 1 : p_.outputs[static_cast<std::size_t>(tile.copy_axis)];
-    double all = static_cast<double>(blocks) * cycles_of(tile, tile.vectors, count);
-    if (left > 0) all += cycles_of(tile, p_.has_short_tiles ? left : tile.vectors, count);
-    tile.cycles = all / (p_.terms * static_cast<double>(count) * static_cast<double>(p_.outputs[lane_axis])) *
-                  static_cast<double>(p_.lanes);
+    const std::int64_t last = p_.has_short_tiles ? left : tile.vectors;
+    double steps = static_cast<double>(blocks) * steps_of(tile, tile.vectors, count);
+    double stores = static_cast<double>(blocks) * stores_of(tile, tile.vectors, count);
+    if (left > 0) steps += steps_of(tile, last, count), stores += stores_of(tile, last, count);
+    const double multiplies = p_.terms * static_cast<double>(count) * static_cast<double>(p_.outputs[lane_axis]) /
+                              static_cast<double>(p_.lanes);
+    tile.cycles = (steps + stores) / multiplies;
+    tile.stores = stores / multiplies;
     tiles_.push_back(tile);
   }
 

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace strata {
@@ -39,6 +41,10 @@ struct PackedTile {
   int lane_axis = -1, copy_axis = -1;  ///< output axes; lane_axis -1: there is no tile, copy_axis -1: one copy
   std::int64_t vectors = 1, copies = 1;
   double cycles = 0;  ///< for each multiply-add of a vector; at least 0.5
+  double stores = 0;  ///< those of `cycles` that store results
+  std::pair<int, int> axes() const { return {lane_axis, copy_axis}; }
+  using Key = std::tuple<int, int, std::int64_t, std::int64_t>;
+  Key key() const { return {lane_axis, copy_axis, vectors, copies}; }
 };
 
 /// All tiles whose accumulators and operands fit into the registers, those with the fewest cycles first.

@@ -4,22 +4,30 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "strata/codegen/bounds.h"
+#include "strata/codegen/cycles.h"
+#include "strata/codegen/linearize.h"
 #include "strata/codegen/pack.h"
 #include "strata/codegen/packed_tile.h"
 #include "strata/codegen/thread_opts.h"
+#include "strata/codegen/trim.h"
 
 namespace strata {
 
 namespace {
 
-constexpr double kWorthPacking = 8;                        // fewest multiplications for each element of a packed load
-constexpr std::int64_t kMostVectors = 4;                   // most vectors of a packed tile along the lanes
-constexpr std::size_t kMostTried = 12;                     // most plans that are lowered
-constexpr double kMostCycles = 2;                          // of a tile for a vector: more wastes most of its lanes
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kWorthPacking = 8;       // fewest multiplications for each element of a packed load
+constexpr std::int64_t kMostVectors = 4;  // most vectors of a packed tile along the lanes
+constexpr std::size_t kMostRefused = 12;  // most plans that are tried in vain
+constexpr double kMostStreamed = 0.25;    // most cycles to read weights with gaps (TRIM), of the steps'
+constexpr double kNear = 1.1;             // most times of the shortest plan that a plan takes
+constexpr double kMostCycles = 2;         // of a tile for a vector: more wastes most of its lanes
 constexpr std::int64_t kMostSize = std::int64_t{1} << 40;  // of an axis, and the largest stride: bytes fit into 64 bits
 
 // Cycles, measured on x86-64.
@@ -32,13 +40,14 @@ constexpr double kDotStep = 0.55, kDotEnd = 12.8;  // lanes on the reduction: a 
 constexpr double kDotCopies = 4;                   // rows of a tile with lanes on the reduction
 constexpr double kDotStreams = 1.4;                // reading them at once takes so much longer than reading a panel
 /// How much slower a step of the reduction is with so many bytes of packed windows: they leave L1, then a part of L2.
-double slowdown(double bytes) { return bytes <= 1 << 16 ? 1 : bytes <= 1 << 19 ? 1.1 : 1.25; }
+double slowdown(double bytes) { return bytes <= 1 << 16 ? 1 : bytes <= 1 << 19 ? 1.03 : 1.25; }
+
+bool contains(const auto& some, auto x) { return std::find(some.begin(), some.end(), x) != some.end(); }
 
 class Packing {
  public:
   explicit Packing(const PackedKernel& of)
       : of_(of),
-        kernel_(of.kernel),
         axes_(of.axes),
         plain_(of.plain),
         strides_(of.strides),
@@ -46,16 +55,19 @@ class Packing {
         target_(of.target),
         kept_axes_(strides_.size()) {
     for (std::size_t k = 0; k < strides_.size(); ++k)
-      if (const int slot = plain_.accesses[k].slot; std::find(of.kept.begin(), of.kept.end(), slot) != of.kept.end())
-        kept_axes_[k] = pack_axes(kernel_, slot, target_);
+      if (const int slot = plain_.accesses[k].slot; contains(of.kept, slot))
+        kept_axes_[k] = pack_axes(of_.kernel, slot, target_);
   }
 
-  std::vector<Opt> run() const {
+  std::vector<Opt> run() {
     const std::vector<std::size_t> loads = loads_to_pack();
     const bool has_windows = std::any_of(loads.begin(), loads.end(), [&](std::size_t k) { return reads_windows(k); });
     const bool has_kept = loads.size() > 1 && std::any_of(loads.begin(), loads.end(),
                                                           [&](std::size_t k) { return !kept_axes_[k].empty(); });
     if (loads.empty() || (!has_windows && !has_kept && !(of_.across && lies_across(loads)))) return {};
+    std::vector<int> slots;
+    for (const std::size_t k : loads) slots.push_back(plain_.accesses[k].slot);
+    if (of_.may_trim) trims_ = trims_of(of_.kernel, axes_, slots);
     PackedProblem problem;
     problem.lanes = lanes_;
     problem.registers = target_.vector_registers;
@@ -67,10 +79,9 @@ class Packing {
       }
       problem.outputs.push_back(size(a));
       problem.may_have_lanes.push_back(is_known(a));
-      bool along = true;
+      problem.stores_along.push_back(true);
       for (std::size_t k = 0; k < strides_.size(); ++k)
-        along = along && (!plain_.accesses[k].is_store || strides_[k][a].by == 1);
-      problem.stores_along.push_back(along);
+        if (plain_.accesses[k].is_store && strides_[k][a].by != 1) problem.stores_along.back() = false;
     }
     for (const std::size_t k : loads) problem.loads.push_back(packed_load(k));
     problem.across = target_.shuffles ? kTurned : kAcross;
@@ -83,14 +94,28 @@ class Packing {
     std::sort(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) {
       return std::pair(a.cycles, a.number) < std::pair(b.cycles, b.number);
     });
-    if (plans.size() > kMostTried) plans.resize(kMostTried);
-    const double most =
-        has_windows ? std::numeric_limits<double>::infinity() : dot_cycles(problem, loads, has_kept ? kDotStreams : 1);
+    const double most = has_windows ? kNever : dot_cycles(problem, loads, has_kept ? kDotStreams : 1);
+    // Of the two shortest plans, and of the shortest with tiles along other axes, the one that is predicted to be.
+    std::vector<Opt> best;
+    double fewest = kNever;
+    std::map<std::pair<int, int>, int> known;  // plans by the axes of their tiles
+    std::set<PackedTile::Key> tried;
+    std::set<std::pair<PackedTile::Key, std::size_t>> refused;
     for (const Plan& plan : plans) {
-      if (plan.cycles > most) break;
-      if (std::vector<Opt> chosen = opts_of(plan); is_legal(chosen)) return chosen;
+      if (plan.cycles > most || refused.size() == kMostRefused) break;
+      if (!best.empty() && plan.cycles > kNear * plans[0].cycles) break;
+      const PackedTile::Key key = plan.tile.key();
+      int& alike = known[plan.tile.axes()];
+      if (alike == (plan.tile.axes() == plans[0].tile.axes() ? 2 : 1) || tried.contains(key) ||
+          refused.contains({key, plan.at}))
+        continue;
+      std::vector<Opt> opts = opts_of(plan);
+      const double cycles = cycles_of(opts);
+      if (cycles == kNever) refused.emplace(key, plan.at);
+      if (cycles != kNever) tried.insert(key), ++alike;
+      if (cycles < fewest) fewest = cycles, best = std::move(opts);
     }
-    return {};
+    return best;
   }
 
  private:
@@ -164,13 +189,18 @@ class Packing {
     }
     return loads;
   }
+  /// To find in each run whether the buffer of a TRIM is finite.
+  double look_cycles(const TrimChoice& trim) const {
+    if (contains(of_.kept, static_cast<int>(trim.opt.amount))) return 0;
+    return trim.bytes / static_cast<double>(target_.vector_bytes) + read_cycles(trim.bytes);
+  }
   /// The cycles of the kernel with lanes along the innermost axis of the reduction; infinity where a load is not
   /// contiguous there.
   /// @param streams how much slower memory is that is read in several rows at once
   double dot_cycles(const PackedProblem& problem, const std::vector<std::size_t>& loads, double streams) const {
     const std::size_t inner = axes_.axes().size() - 1;
     for (const std::size_t k : loads)
-      if (std::abs(strides_[k][inner].by) > 1) return std::numeric_limits<double>::infinity();
+      if (std::abs(strides_[k][inner].by) > 1) return kNever;
     double outputs = 1;
     for (const std::int64_t n : problem.outputs) outputs *= static_cast<double>(n);
     const auto terms = static_cast<double>(size(inner));
@@ -185,20 +215,23 @@ class Packing {
     }
     return out;
   }
-  /// To read the buffer of a load so many times, where it does not stay in L2.
-  double memory_cycles(std::size_t access, double times) const {
-    const double bytes = buffer_bytes(access);
-    return bytes <= machine().l2_bytes
-               ? 0
-               : bytes * times / (bytes <= machine().l3_bytes ? machine().l2_refill : machine().l3_refill);
+  /// To read so many bytes, or the buffer of a load so many times, where they do not stay in L2.
+  double read_cycles(double bytes) const {
+    if (bytes <= machine().l2_bytes) return 0;
+    return bytes / (bytes <= machine().l3_bytes ? machine().l2_refill : machine().l3_refill);
   }
+  double memory_cycles(std::size_t access, double times) const { return read_cycles(buffer_bytes(access)) * times; }
   std::int64_t item_bytes(std::size_t access) const {
     return static_cast<std::int64_t>(
         plain_.buffers[static_cast<std::size_t>(plain_.accesses[access].slot)].dtype.itemsize());
   }
+  /// The bytes that a load reads, each once: of a large buffer, or of all of a small one.
   double buffer_bytes(std::size_t access) const {
-    const Int& elements = plain_.buffers[static_cast<std::size_t>(plain_.accesses[access].slot)].size;
-    return static_cast<double>(elements.vmax()) * static_cast<double>(item_bytes(access));
+    const Int& all = plain_.buffers[static_cast<std::size_t>(plain_.accesses[access].slot)].size;
+    double elements = 1;
+    for (std::size_t a = 0; a < axes_.axes().size(); ++a)
+      if (depends(access, a)) elements *= static_cast<double>(size(a));
+    return std::min(static_cast<double>(all.vmax()), elements) * static_cast<double>(item_bytes(access));
   }
   /// True iff each axis along which stores are contiguous has a load whose elements lie apart there, as A @ B^T has.
   bool lies_across(const std::vector<std::size_t>& loads) const {
@@ -221,9 +254,7 @@ class Packing {
       if (out >= 0) return -1;
       out = static_cast<int>(merged.dims[k]);
     }
-    const std::vector<std::size_t>& some = kept_axes_[load];
-    const bool is_some = out >= 0 && std::find(some.begin(), some.end(), static_cast<std::size_t>(out)) != some.end();
-    return is_some ? out : -1;
+    return out >= 0 && contains(kept_axes_[load], static_cast<std::size_t>(out)) ? out : -1;
   }
 
   /// A tile, and where its loads are packed. Its loops are innermost. A load that moves along the lanes alone (a panel)
@@ -236,7 +267,9 @@ class Packing {
     std::vector<std::size_t> order;         // of the loops over outputs
     std::vector<std::size_t> panels, rows;  // loads
     std::vector<Opt> packs;                 // of kept loads; those along the lanes are panels, too
+    std::vector<std::size_t> trims;         // numbers in trims_
     std::size_t at = 0;                     // the axis inside of which rows are packed
+    double multiplications = 0;             // of vectors, in the whole kernel
     double cycles = 0;                      // of the whole kernel
     std::size_t number = 0;                 // of the plan: plans of equally many cycles keep their order
   };
@@ -263,43 +296,83 @@ class Packing {
       }
     }
     // A panel is another one in each iteration of the axes that all panels depend on: their loops are around.
-    const auto is_other = [&](std::size_t a) { return a != lane_axis && static_cast<int>(a) != tile.copy_axis; };
     const auto is_outside = [&](std::size_t a) {
-      return is_other(a) &&
-             std::all_of(plan.panels.begin(), plan.panels.end(), [&](std::size_t k) { return depends(k, a); });
+      return std::all_of(plan.panels.begin(), plan.panels.end(), [&](std::size_t k) { return depends(k, a); });
     };
-    if (!plan.panels.empty()) {
-      for (std::size_t a = 0; a < axes_.outputs(); ++a)
-        if (is_outside(a)) plan.order.push_back(a);
-      plan.order.push_back(lane_axis);
-    }
+    std::vector<std::size_t> outside, inside;  // of the loop over the lanes
     for (std::size_t a = 0; a < axes_.outputs(); ++a)
-      if (is_other(a) && (plan.panels.empty() || !is_outside(a))) plan.order.push_back(a);
-    std::vector<std::size_t> around = plan.order;
-    if (tile.copy_axis >= 0) plan.order.push_back(static_cast<std::size_t>(tile.copy_axis));
-    if (plan.panels.empty()) plan.order.push_back(lane_axis);
-    if (around.empty()) around.push_back(plan.order[0]);
-    double multiplications = problem.terms / static_cast<double>(lanes_);
-    for (const std::int64_t n : problem.outputs) multiplications *= static_cast<double>(n);
-    const auto tiles = static_cast<std::int64_t>(trips(tile, lane_axis));
+      if (a != lane_axis && static_cast<int>(a) != tile.copy_axis)
+        (!plan.panels.empty() && is_outside(a) ? outside : inside).push_back(a);
+    plan.multiplications = problem.terms / static_cast<double>(lanes_);
+    for (const std::int64_t n : problem.outputs) plan.multiplications *= static_cast<double>(n);
+    // TRIMs are no reason to choose a tile: other cycles count more, the shorter sums become.
+    for (std::size_t k = 0; k < trims_.size(); ++k) {
+      const TrimChoice& t = trims_[k];
+      const double steps = (tile.cycles - tile.stores) * plan.multiplications * t.share;
+      const bool is_streamed = read_cycles(t.bytes) > kMostStreamed * steps;
+      if (t.output == lane_axis || static_cast<int>(t.output) == tile.copy_axis || is_streamed) continue;
+      if (steps / t.share - steps > look_cycles(t)) plan.trims.push_back(k);
+    }
+    // Kept panels may change as often as one likes: windows are packed outside of the loop over the lanes.
+    const bool may_change = !plan.panels.empty() && !plan.rows.empty() && panel_bytes(plan) == 0;
+    const std::size_t first = plan.panels.empty() ? inside.size() : 0, last = may_change ? inside.size() : first;
+    for (std::size_t changes = first; changes <= last; ++changes) {
+      plan.order = outside;
+      plan.order.insert(plan.order.end(), inside.begin(), inside.begin() + static_cast<std::ptrdiff_t>(changes));
+      if (!plan.panels.empty()) plan.order.push_back(lane_axis);
+      plan.order.insert(plan.order.end(), inside.begin() + static_cast<std::ptrdiff_t>(changes), inside.end());
+      std::vector<std::size_t> around = plan.order;
+      if (tile.copy_axis >= 0) plan.order.push_back(static_cast<std::size_t>(tile.copy_axis));
+      if (plan.panels.empty()) plan.order.push_back(lane_axis);
+      if (around.empty()) around.push_back(plan.order[0]);
+      add_ordered(plan, loads, around, plans);
+      // The loop of an axis that is all copies has one iteration: windows of the whole axis may be packed around
+      // others.
+      if (tile.copy_axis < 0 || tile.copies != size(static_cast<std::size_t>(tile.copy_axis))) continue;
+      const auto copied = std::find(plan.order.begin(), plan.order.end(), static_cast<std::size_t>(tile.copy_axis));
+      std::rotate(plan.order.begin(), copied, copied + 1);
+      around = {plan.order[0]};
+      add_ordered(plan, loads, around, plans);
+    }
+  }
+  /// The plans with the order of `plan`: those that pack windows inside of the loop over one of `around`.
+  void add_ordered(Plan plan, const std::vector<std::size_t>& loads, const std::vector<std::size_t>& around,
+                   std::vector<Plan>& plans) const {
+    const auto lane_axis = static_cast<std::size_t>(plan.tile.lane_axis);
+    const auto tiles = static_cast<std::int64_t>(trips(plan.tile, lane_axis));
     for (plan.blocks = 1; plan.blocks <= tiles; ++plan.blocks) {
-      const bool is_useful = !plan.panels.empty() && !plan.rows.empty() && tiles % plan.blocks == 0;
-      if (plan.blocks > 1 && !is_useful) continue;
+      if (plan.blocks > 1 && (plan.panels.empty() || plan.rows.empty() || tiles % plan.blocks != 0)) continue;
       for (const std::size_t axis : around) {
         plan.at = axis;
         double bytes = 0;
         const double copies = panel_cycles(plan) + row_cycles(plan, bytes);
         if (panel_bytes(plan) + bytes > static_cast<double>(target_.scratch_bytes)) continue;
-        plan.cycles = tile.cycles * multiplications * slowdown(bytes) * conflicts(plan, loads) + copies;
+        plan.cycles = plan.tile.cycles * plan.multiplications * slowdown(bytes) * conflicts(plan, loads) + copies;
         for (const std::size_t k : loads) {
-          const bool is_panel = std::find(plan.panels.begin(), plan.panels.end(), k) != plan.panels.end();
-          plan.cycles += memory_cycles(k, is_panel || depends(k, lane_axis) ? 1 : trips(plan, lane_axis));
+          const bool is_panel = contains(plan.panels, k);
+          const bool is_read_once =
+              depends(k, lane_axis) || (contains(plan.rows, k) && !is_inside(plan, axis, lane_axis));
+          plan.cycles += memory_cycles(k, is_panel ? changes_of(plan, k) : is_read_once ? 1 : trips(plan, lane_axis));
           if (is_panel && is_kept(plan, k)) plan.cycles += again_cycles(plan, k);
         }
         plan.number = plans.size();
         plans.push_back(plan);
       }
     }
+  }
+  /// True iff the loop over `axis` is inside of the loop over `other`.
+  static bool is_inside(const Plan& plan, std::size_t axis, std::size_t other) {
+    const auto at = std::find(plan.order.begin(), plan.order.end(), axis);
+    return std::find(plan.order.begin(), at, other) != at;
+  }
+  /// How often a panel is another one than before that was used already: the trip count of the loops around the lanes.
+  double changes_of(const Plan& plan, std::size_t panel) const {
+    double out = 1;
+    for (const std::size_t a : plan.order) {
+      if (a == static_cast<std::size_t>(plan.tile.lane_axis)) break;
+      if (!depends(panel, a)) out *= trips(plan, a);
+    }
+    return out;
   }
 
   bool moves_with_copies(const PackedTile& tile, std::size_t load) const {
@@ -331,8 +404,7 @@ class Packing {
     if (plan.tile.copy_axis < 0) return out;
     const auto copy_axis = static_cast<std::size_t>(plan.tile.copy_axis);
     for (const std::size_t k : loads) {
-      const bool is_packed = std::find(plan.panels.begin(), plan.panels.end(), k) != plan.panels.end() ||
-                             std::find(plan.rows.begin(), plan.rows.end(), k) != plan.rows.end() || is_kept(plan, k);
+      const bool is_packed = contains(plan.panels, k) || contains(plan.rows, k) || is_kept(plan, k);
       const std::int64_t apart = strides_[k][copy_axis].by * item_bytes(k);
       if (is_packed || apart == 0 || apart % 4096 != 0 || plan.tile.copies <= 8) continue;
       out = std::max(out, buffer_bytes(k) > machine().l2_bytes ? 3.0 : 1.2);
@@ -450,6 +522,7 @@ class Packing {
     const auto lane_axis = static_cast<std::size_t>(plan.tile.lane_axis),
                copy_axis = static_cast<std::size_t>(plan.tile.copy_axis);
     std::vector<Opt> out = plan.packs;
+    for (const std::size_t k : plan.trims) out.push_back(trims_[k].opt);
     const std::int64_t width = has_short_tile(plan) ? lanes_ : plan.tile.vectors * lanes_;
     if (size(lane_axis) % width != 0) out.push_back({Opt::Kind::PADTO, lane_axis, width, 0, {}});
     out.push_back({Opt::Kind::LANES, lane_axis, lanes_, 0, {}});
@@ -461,7 +534,7 @@ class Packing {
     std::vector<int> staged;  // a buffer with several loads is staged once, for all of them
     const auto stage = [&](std::size_t axis, std::size_t load) {
       const int slot = plain_.accesses[load].slot;
-      if (is_kept(plan, load) || std::find(staged.begin(), staged.end(), slot) != staged.end()) return;
+      if (is_kept(plan, load) || contains(staged, slot)) return;
       staged.push_back(slot);
       out.push_back({Opt::Kind::STAGE, axis, slot, 0, {}});
     };
@@ -469,30 +542,30 @@ class Packing {
     for (const std::size_t k : plan.rows) stage(plan.at, k);
     return out;
   }
-  /// True iff the Opts are legal and all accesses can be proven.
-  bool is_legal(std::span<const Opt> opts) const {
+  /// The predicted time; infinite where the Opts are not legal, or an access cannot be proven.
+  double cycles_of(std::span<const Opt> opts) const {
+    std::vector<Opt> all(opts.begin(), opts.end());
+    const auto loops = std::find_if(all.begin(), all.end(), [](const Opt& o) { return !makes_kernels(o.kind); });
+    all.insert(loops, of_.merges.begin(), of_.merges.end());
     try {
-      LazyOp rest = kernel_;
-      for (; !opts.empty() && opts[0].kind == Opt::Kind::PACK; opts = opts.subspan(1))
-        rest = pack_buffer(rest, opts[0], target_).rest;
-      KernelAxes tried(rest);
-      tried.apply(of_.merges);
-      tried.apply(opts);
-      prove_bounds(lower(rest, tried, target_));
-      return true;
+      const RestKernel rest = rest_of(of_.kernel, all, target_);
+      const Lowered lowered = lower(rest.kernel, rest.axes, target_);
+      prove_bounds(lowered);
+      return predicted_cycles(linearize(lowered, target_.contract), machine(), target_.vector_bytes, lowered.parallel)
+          .total();
     } catch (const Error&) {
-      return false;
+      return kNever;
     }
   }
 
   const PackedKernel& of_;
-  const LazyOp& kernel_;
   const KernelAxes& axes_;
   const Lowered& plain_;
   std::span<const std::vector<AxisStride>> strides_;
   std::int64_t lanes_;
   const Target& target_;
   std::vector<std::vector<std::size_t>> kept_axes_;  // by access: pack_axes(), for kept buffers
+  std::vector<TrimChoice> trims_;
 };
 
 }  // namespace

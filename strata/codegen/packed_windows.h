@@ -1,7 +1,7 @@
 // packed_windows(): the Opts of a kernel that reads windows, such as a convolution, or a matrix that lies across, such
 // as A @ B^T for a few rows of A, or a buffer that is kept: its loads are packed into scratch memory (STAGE), or once
 // for many runs (PACK), without padding and in the order of their use, and it gets a register tile there
-// (packed_tile.h). Internal to codegen/.
+// (packed_tile.h). Rows of windows that are all padding are left out (TRIM). Internal to codegen/.
 #pragma once
 
 #include <cstdint>
@@ -42,10 +42,11 @@ struct PackedKernel {
   /// is not, as in A @ B^T.
   bool across;
   std::span<const int> kept;  ///< the slots of buffers whose packed elements are kept for later runs
+  bool may_trim;              ///< whether a kernel may run first that finds whether a buffer is finite (TRIM)
 };
 
-/// The Opts, PACKs first, or nothing where the kernel has no load to pack (windows, strides, `across`, `kept`), packing
-/// does not pay (elements are used too few times), or a load cannot be staged.
+/// The Opts, PACKs and TRIMs first, or nothing where the kernel has no load to pack (windows, strides, `across`,
+/// `kept`), packing does not pay (elements are used too few times), or a load cannot be staged.
 /// @pre `axes` has one group of reductions, whose order is free
 std::vector<Opt> packed_windows(const PackedKernel& of);
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "strata/codegen/kernel.h"
 #include "strata/expr/evaluate.h"
 #include "strata/graph/interpret.h"
 #include "tests/codegen/value_range.h"
@@ -80,6 +81,22 @@ inline std::vector<Memory> memory_of(Buffers& buffers) {
   std::vector<Memory> out;
   for (GuardedMemory& b : buffers) out.push_back({b.data(), b.size()});
   return out;
+}
+
+/// Interprets the lists of a kernel without variables, those that run first before it, on `memory`, to which
+/// temporaries are added.
+inline void run_lists(const Kernel& kernel, Buffers& memory) {
+  while (memory.size() < kernel.buffers.size()) {
+    const BufferUse& use = kernel.buffers[memory.size()];
+    memory.emplace_back(use.dtype, use.size.value());
+  }
+  const auto run = [&](const Kernel& one) {
+    const std::int64_t count = one.parallel ? one.parallel->value() : 0;
+    const KernelValues range = {{std::string(kRangeBegin), 0}, {std::string(kRangeEnd), count}};
+    interpret(one.uops, memory_of(memory), range);
+  };
+  for (const auto& first : kernel.before) run(*first);
+  run(kernel);
 }
 
 class KernelRanges {

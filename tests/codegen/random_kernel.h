@@ -496,7 +496,7 @@ inline RandomKernel in_parts(Choices& c, RandomKernel k) {
 
 inline Opt random_opt(Choices& c, const KernelAxes& axes) {
   Opt opt;
-  opt.kind = static_cast<Opt::Kind>(c.weighted({15, 18, 8, 18, 12, 8, 10, 5, 5, 5, 1, 1, 1, 6, 3}));
+  opt.kind = static_cast<Opt::Kind>(c.weighted({15, 18, 8, 18, 12, 8, 10, 5, 5, 5, 1, 1, 1, 1, 6, 3}));
   opt.axis = c.below(static_cast<std::uint32_t>(std::max<std::size_t>(axes.axes().size(), 1)));
   if (opt.kind == Opt::Kind::PARALLEL && !axes.order().empty()) opt.axis = axes.order()[0];
   if (opt.axis < axes.axes().size())

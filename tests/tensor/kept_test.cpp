@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -99,6 +101,53 @@ TEST_F(Kept, WeightsOfBf16MayBecomeSubnormal) {
   }
   if (Device::default_device().target().native_of_normals.has(Ops::DOT2))
     EXPECT_NE(f.jit()->times(1).front().kernel->of_normals(), nullptr);
+}
+
+/// The convolution of x by windows w of 3x3, with a border of 1, by loops. Zeros beside the image are terms, too.
+std::vector<double> convolved(const Tensor& x, const Tensor& w) {
+  const std::int64_t images = x.size(0).value(), channels = x.size(1).value(), rows = x.size(2).value(),
+                     columns = x.size(3).value(), outputs = w.size(0).value();
+  const std::vector<double> image = values_of(x), weights = values_of(w);
+  const auto element = [&](std::int64_t n, std::int64_t c, std::int64_t i, std::int64_t j) {
+    const bool is_inside = i >= 0 && i < rows && j >= 0 && j < columns;
+    return is_inside ? image[static_cast<std::size_t>(((n * channels + c) * rows + i) * columns + j)] : 0.0;
+  };
+  std::vector<double> out;
+  for (std::int64_t n = 0; n < images; ++n)
+    for (std::int64_t o = 0; o < outputs; ++o)
+      for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < columns; ++j) {
+          double sum = 0;
+          for (std::int64_t c = 0; c < channels; ++c)
+            for (std::int64_t k = 0; k < 9; ++k)
+              sum += element(n, c, i + k / 3 - 1, j + k % 3 - 1) *
+                     weights[static_cast<std::size_t>((o * channels + c) * 9 + k)];
+          out.push_back(sum);
+        }
+  return out;
+}
+
+// Rows of zeros are left out of sums where the weights are finite, which is found when the weights change.
+TEST_F(Kept, WeightsOfConvolutionsMayBecomeInfinite) {
+  const Tensor image = whole_numbers({2, 16, 5, 6}, 3), weights = whole_numbers({32, 16, 3, 3}, 4);
+  auto f = jit([&](const Tensor& a) { return conv2d(a, weights, std::nullopt, {.padding = 1}); });
+  for (int k = 0; k < 6; ++k) {
+    const std::vector<double> expected = convolved(image, weights), found = values_of(f(image));
+    ASSERT_EQ(found.size(), expected.size());
+    int nans = 0;
+    for (std::size_t j = 0; j < found.size(); ++j) {
+      nans += std::isnan(expected[j]) ? 1 : 0;
+      EXPECT_TRUE(found[j] == expected[j] || (std::isnan(found[j]) && std::isnan(expected[j]))) << k << ": " << j;
+    }
+    EXPECT_EQ(nans > 0, k % 2 == 1);
+    std::vector<float> next(static_cast<std::size_t>(weights.buffer().size()), 1);
+    if (k % 2 == 0) next[static_cast<std::size_t>(k)] = std::numeric_limits<float>::infinity();
+    weights.buffer().copy_from(Tensor::from(next, weights.shape()).contiguous().realize().buffer());
+  }
+  const std::vector<Opt>& opts = f.jit()->times(1).back().kernel->kernel().opts;
+  if (packs_here())
+    EXPECT_TRUE(std::any_of(opts.begin(), opts.end(), [](const Opt& o) { return o.kind == Opt::Kind::TRIM; }))
+        << text_of(opts);
 }
 
 // The words of one operand come from outside, those of the other from a kernel of the same function.
