@@ -1,7 +1,7 @@
 # Sourced by ./test: the page. It needs Node 18 or newer, npm, Debian's chromium, and clang-19 for WebAssembly.
 
 # Packages that the page is built and tested with. NOTE: Debian's npm and another Node's cannot be installed beside each other.
-viz_packages=(lld-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32 wasi-libc chromium fonts-dejavu-core libcpp-httplib-dev)
+viz_packages=(lld-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32 wasi-libc zopfli chromium fonts-dejavu-core libcpp-httplib-dev)
 command -v npm > /dev/null || viz_packages+=(nodejs npm)
 
 # The engine, for WebAssembly, and the page around it: build/viz/strata.html.

@@ -5,9 +5,9 @@ import { build } from 'esbuild';
 import type { Plugin } from 'vite';
 import { enginePath } from './node-engine';
 
-// GNU gzip: Node's has other bytes from version to version.
+// Zopfli's gzip is a twentieth shorter than GNU's; Node's has other bytes from version to version.
 function packedEngine(): string {
-  return execFileSync('gzip', ['-9nc', enginePath()], { maxBuffer: 1 << 26 }).toString('base64');
+  return execFileSync('zopfli', ['-c', '--i5', enginePath()], { maxBuffer: 1 << 26 }).toString('base64');
 }
 
 async function workerScript(): Promise<string> {

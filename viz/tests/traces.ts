@@ -7,7 +7,7 @@ export const DIGITS_TRACE = 'digits.jsonl';
 /** Two epochs of the digits training, traced into a file. */
 export function traceDigits(file: string): void {
   const program = process.env['STRATA_DIGITS'] ?? '../build/release/digits';
-  execFileSync(program, ['--data', '../examples/data/digits.csv', '--epochs', '2'], { env: { ...process.env, STRATA_DISK_CACHE: '0', STRATA_VIZ: file } });
+  execFileSync(program, ['--data', '../examples/data/digits.csv', '--epochs', '2', '--save', `${file}.safetensors`], { env: { ...process.env, STRATA_DISK_CACHE: '0', STRATA_VIZ: file } });
 }
 
 /** Gives the page a trace of a program that ended. */
