@@ -327,8 +327,9 @@ class Packing {
       if (around.empty()) around.push_back(plan.order[0]);
       add_ordered(plan, loads, around, plans);
       // The loop of an axis that is all copies has one iteration: windows of the whole axis may be packed around
-      // others.
-      if (tile.copy_axis < 0 || tile.copies != size(static_cast<std::size_t>(tile.copy_axis))) continue;
+      // others, by each thread, though not by each instance.
+      const bool is_whole = tile.copy_axis >= 0 && tile.copies == size(static_cast<std::size_t>(tile.copy_axis));
+      if (!is_whole || target_.instances) continue;
       const auto copied = std::find(plan.order.begin(), plan.order.end(), static_cast<std::size_t>(tile.copy_axis));
       std::rotate(plan.order.begin(), copied, copied + 1);
       around = {plan.order[0]};
