@@ -188,13 +188,10 @@ void KernelAxes::apply(const Opt& opt) {
                                                      "] has kernels of its own: it must come first, and "
                                                      "not with a SPLITREDUCE"));
     case Opt::Kind::PACK:
+    case Opt::Kind::TRIM:
       throw Error(ErrorKind::domain, detail::message("[", opt.text(),
                                                      "] has a kernel of its own: it must come before "
                                                      "all other Opts, and not with a SPLITREDUCE"));
-    case Opt::Kind::TRIM:
-      throw Error(ErrorKind::domain, detail::message("[", opt.text(),
-                                                     "] has a kernel of its own: it must come before all other Opts "
-                                                     "but PACKs, and not with a SPLITREDUCE"));
     case Opt::Kind::STREAM: return stream(opt);
     case Opt::Kind::GUARD: return guard(opt);
   }

@@ -127,7 +127,7 @@ struct Opt {
     DOT,   ///< reduce axis, buffer: adds up products of bytes four at a time, on words that kernels of their own make;
            ///< the buffer is that of the weights (dot.h). First in a list; KernelAxes::apply() refuses it
     TRIM,  ///< reduce axis, buffer: the loop of the axis leaves out iterations that a PAD makes 0, where the buffer is
-           ///< finite, which a kernel of its own finds (trim.h). Behind PACKs, in front of all others in a list;
+           ///< finite, which a kernel of its own finds (trim.h). In front of all others in a list, beside PACKs;
            ///< KernelAxes::apply() refuses it
     STREAM,  ///< buffer: vector stores to the buffer bypass the caches, which keep the data that is read
     GUARD,   ///< buffer: accesses that are not proven to be in bounds get a condition; loads give 0 where it is false

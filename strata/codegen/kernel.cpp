@@ -80,14 +80,19 @@ class Parts {
       least = std::move(dot.least);
       ast = dot.rest;
     }
-    while (!opts.empty() && opts[0].kind == Opt::Kind::PACK) {
+    std::vector<Opt> trims;
+    for (; !opts.empty() && (opts[0].kind == Opt::Kind::PACK || opts[0].kind == Opt::Kind::TRIM);
+         opts.erase(opts.begin())) {
+      if (opts[0].kind == Opt::Kind::TRIM) {
+        trims.push_back(opts[0]);
+        continue;
+      }
       const PackedKernels packed = pack_buffer(ast, opts[0], target_);
-      opts.erase(opts.begin());
       add_first(packed.first);
       kernel_.temporaries.push_back(packed.temporary);
       ast = packed.rest;
     }
-    for (; !opts.empty() && opts[0].kind == Opt::Kind::TRIM; opts.erase(opts.begin())) add_trim(whole, opts[0]);
+    for (const Opt& opt : trims) add_trim(whole, opt);
     for (const LazyOp& each : least) add_least(each);
     if (kernel_.before.empty() && !opts.empty() && opts[0].kind == Opt::Kind::SPLITREDUCE) {
       SplitReduction parts = split_reduction(ast, opts[0], target_);

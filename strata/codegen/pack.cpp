@@ -92,11 +92,14 @@ PackedKernels pack_buffer(const LazyOp& kernel, const Opt& opt, const Target& ta
 
 RestKernel rest_of(const LazyOp& kernel, std::span<const Opt> opts, const Target& target) {
   LazyOp rest = kernel;
-  for (; !opts.empty() && opts[0].kind == Opt::Kind::PACK; opts = opts.subspan(1))
-    rest = pack_buffer(rest, opts[0], target).rest;
+  std::vector<Opt> trims;
+  for (; !opts.empty() && (opts[0].kind == Opt::Kind::PACK || opts[0].kind == Opt::Kind::TRIM); opts = opts.subspan(1))
+    if (opts[0].kind == Opt::Kind::PACK)
+      rest = pack_buffer(rest, opts[0], target).rest;
+    else
+      trims.push_back(opts[0]);
   RestKernel out{rest, KernelAxes(rest)};
-  for (; !opts.empty() && opts[0].kind == Opt::Kind::TRIM; opts = opts.subspan(1))
-    out.axes.add(trim(kernel, opts[0], static_cast<int>(buffers_of(rest).size())));
+  for (const Opt& opt : trims) out.axes.add(trim(kernel, opt, static_cast<int>(buffers_of(rest).size())));
   out.axes.apply(opts);
   return out;
 }
