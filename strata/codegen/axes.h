@@ -93,10 +93,11 @@ struct Stage {
 
 /// The iterations of a reduce axis that count (trim.h), where the int32 in buffer `finite` is 1.
 struct Trim {
-  std::size_t position = 0;   ///< of the axis, among the reduced dimensions
-  int finite = -1;            ///< the slot
-  Expr begin, end;            ///< the iterations [begin, end), over the variables of `outputs`
-  std::vector<Expr> outputs;  ///< by dimension of the store: the variable that stands for the coordinate; 0 for size 1
+  std::size_t position = 0;  ///< of the axis, among the reduced dimensions
+  int finite = -1;           ///< the slot
+  Expr begin, end;           ///< the iterations [begin, end), over the variables of `outputs`
+  std::vector<Expr>
+      outputs;  ///< by dimension of the store: the variable that stands for the coordinate; 0 for sizes to 1
 };
 
 /// One loop transformation. As text: `UPCAST 0 4`, `REORDER 1 0`, `LANES 1 8 @1` (of the second segment), `STREAM 0`.
@@ -175,7 +176,7 @@ class KernelAxes {
   /// The output axes in the order of their loops, outermost first.
   const std::vector<std::size_t>& order() const { return order_; }
   const std::vector<Stage>& stages() const { return stages_; }
-  /// TRIMs, by what trim_of() finds: they change no axis.
+  /// The TRIMs, as trim() (trim.h) makes them: they change no axis.
   const std::vector<Trim>& trims() const { return trims_; }
   void add(Trim trim) { trims_.push_back(std::move(trim)); }
   /// Whether a STREAM, or a GUARD, names the buffer `slot`.

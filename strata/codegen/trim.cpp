@@ -20,13 +20,13 @@ namespace {
 constexpr std::int64_t kMostCounted = 256;  // most coordinates that a mean is over
 
 Expr coordinate(const std::string& name, const Int& size) {
-  return size == Int(1) ? Expr(0) : Expr(Variable(name, 0, size.vmax() - 1));
+  return size.vmax() <= 1 ? Expr(0) : Expr(Variable(name, 0, size.vmax() - 1));
 }
 IndexedNode operand(const IndexedNode& k) {
   const LazyNode& n = *k.node;
   return {n.src[0].node(), is_movement(n.op) ? moved(n, k.at, movement_of(n).simplify()) : k.at};
 }
-/// Whether finite floats stay finite, and others do not become so.
+/// Whether all finite floats stay finite.
 bool widens(const LazyNode& cast) {
   const DType from = cast.src[0].dtype();
   return from.is_float() && cast.dtype.is_float() && cast.dtype.itemsize() > from.itemsize();

@@ -85,6 +85,9 @@ TEST(Trim, Refusals) {
       "");
   EXPECT_EQ(trim_refusal(text("x: f32[2,3]; w: i8[4,3]; y = (x.pad(((0,2),(0,0))) * w.cast(f32)).sum(0)"), 2, 2),
             "the terms of the SUM are no products of buffer 2 and another one");
+  // No elements at all.
+  EXPECT_EQ(trim_refusal(text("x: f32[2,0]; w: f32[4,0]; y = (x.pad(((0,2),(0,0))) * w).sum(0)"), 2, 2),
+            "the kernel has not one store of one SUM of floats");
   // Not where exp(0) = 1 takes the place of padding.
   EXPECT_EQ(trim_refusal(text("x: f32[2,3]; w: f32[4,3]; y = (exp(x.pad(((0,2),(0,0)))) * w).sum(0)"), 2, 2),
             "the terms of the SUM are no products of buffer 2 and another one");
