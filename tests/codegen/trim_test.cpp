@@ -117,6 +117,17 @@ TEST(Trim, IsInFrontOfOtherOptsBesidePacks) {
             "[TRIM 7 2] a SUM of floats keeps the defined order");
 }
 
+// The bounds are taken to hold: a loop of 3 iterations does not count as one of unknown length.
+TEST(Trim, PredictedTimes) {
+  const LazyOp conv = kernels::convolution({8, 7, 7}, 16, 1, {3, 1, 1});
+  const auto cycles = [&](std::string_view opts) {
+    return compile_kernel(conv, Target(), parse_opts(opts)).cycles.total();
+  };
+  const double whole = cycles("LANES 0 8"), trimmed = cycles("TRIM 7 2, TRIM 8 2, LANES 0 8");
+  EXPECT_GT(trimmed, 0.5 * whole);
+  EXPECT_LT(trimmed, 1.1 * whole);
+}
+
 TEST(Trim, TheHeuristicTrims) {
   const auto trims = [](const std::vector<Opt>& opts) {
     return std::count_if(opts.begin(), opts.end(), [](const Opt& o) { return o.kind == Opt::Kind::TRIM; });
