@@ -1,4 +1,5 @@
 // The built page in Debian's chromium: what end-to-end tests share.
+import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -89,6 +90,14 @@ export async function settled(page: Page): Promise<void> {
     await page.waitForFunction(() => document.querySelector('[data-pending=true]') === null);
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   }
+}
+
+/** Waits until what `read` returns matches, for at most 20 s. NOTE: a picture follows keys and sliders a frame or an answer later. */
+export async function comesTo(read: () => Promise<string | null>, pattern: RegExp): Promise<void> {
+  let said = await read();
+  for (const end = Date.now() + 20_000; !pattern.test(said ?? '') && Date.now() < end; said = await read())
+    await new Promise((done) => setTimeout(done, 20));
+  assert.match(said ?? '', pattern);
 }
 
 /** What the page says once it says the same for half a second: answers that lead to further questions have come. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { appears, close, hashOf, launch, open, settled, type Open } from './browser';
+import { appears, close, comesTo, hashOf, launch, open, settled, type Open } from './browser';
 
 async function shown(browser: Browser, q: string, more: Record<string, string> = {}): Promise<Open> {
   const opened = await open(browser, hashOf({ mode: 'expression', q, ...more }));
@@ -43,7 +43,7 @@ describe('expression', () => {
     await page.locator('#values').focus();
     for (const key of ['Home', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
     assert.equal(await page.locator('.whereabouts').innerText(), 'ridx0=1 ridx1=1 · value 1 = (((((1*2)+1)%3)*2)+(((1*2)+1)//3))');
-    assert.match(await bounds(page), /0 to 5 exact/);
+    await comesTo(() => bounds(page), /0 to 5 exact/);
     assert.deepEqual(opened.faults, []);
     await close(opened);
   });
@@ -63,7 +63,7 @@ describe('expression', () => {
     test(`${q}: ${right}`, async () => {
       const opened = await shown(browser, q);
       await valued(opened.page, right);
-      if (range !== null) assert.match(await bounds(opened.page), range);
+      if (range !== null) await comesTo(() => bounds(opened.page), range);
       await close(opened);
     });
 
@@ -71,7 +71,7 @@ describe('expression', () => {
     const opened = await open(browser, hashOf({ mode: 'expression', q: 'idx0: 0..3; idx0 << 2' }));
     const refusal = opened.page.locator('.box .refusal');
     await refusal.waitFor();
-    assert.match(await refusal.innerText(), /<<[\s\S]*\(column 18\)/);
+    await comesTo(() => refusal.innerText(), /<<[\s\S]*\(column 18\)/);
     assert.equal(await opened.page.getByLabel('Index', { exact: true }).inputValue(), 'idx0 << 2');
     await close(opened);
   });
@@ -104,10 +104,10 @@ describe('expression', () => {
     assert.ok((await steps.count()) >= 3);
     for (const text of await steps.allInnerTexts()) assert.match(text, /→[\s\S]*(always|if )[\s\S]*·\s*\S/);
     await steps.filter({ hasText: 'M11' }).first().locator('button').click();
-    assert.match(await page.evaluate(() => location.hash), /step=\d/);
+    await comesTo(() => page.evaluate(() => location.hash), /step=\d/);
     await page.getByText('Proven equal to the text').waitFor();
-    assert.match(await row(page, 'after it'), /a%10/);
-    assert.match(await row(page, 'the rule'), /^M11, /);
+    await comesTo(() => row(page, 'after it'), /a%10/);
+    await comesTo(() => row(page, 'the rule'), /^M11, /);
     await close(opened);
   });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { appears, close, hashOf, launch, open, settled, type Open } from './browser';
+import { appears, close, comesTo, hashOf, launch, open, settled, type Open } from './browser';
 
 const TEXT = 'a: f32[8,8]; b: f32[8,8]; c = a @ b';
 
@@ -61,18 +61,18 @@ describe('film', () => {
   test('steps, ends and the place in the link', async () => {
     const opened = await shown(browser, { opts: 'none', at: '0' });
     const { page } = opened;
-    assert.match(await now(page), /No access was made/);
+    await comesTo(() => now(page), /No access was made/);
     await page.getByRole('button', { name: 'One access on' }).click();
-    assert.match(await now(page), /load a\[0, 0\] · address 0 .* cold miss/);
+    await comesTo(() => now(page), /load a\[0, 0\] · address 0 .* cold miss/);
     await page.getByLabel('Accesses made').focus();
     for (let i = 0; i < 3; ++i) await page.keyboard.press('ArrowRight');
-    assert.match(await now(page), /load b\[1, 0\] · address 8/);
-    assert.match(await page.locator('.nest').innerText(), /ridx2=1 of 8/);
+    await comesTo(() => now(page), /load b\[1, 0\] · address 8/);
+    await comesTo(() => page.locator('.nest').innerText(), /ridx2=1 of 8/);
     await page.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).get('at') === '4');
     await page.keyboard.press('End');
-    assert.match(await now(page), /store c\[7, 7\]/);
+    await comesTo(() => now(page), /store c\[7, 7\]/);
     await page.keyboard.press('Home');
-    assert.match(await now(page), /No access/);
+    await comesTo(() => now(page), /No access/);
     await close(opened);
   });
 
@@ -95,7 +95,7 @@ describe('film', () => {
     await page.getByRole('button', { name: 'Add LANES 1 8' }).click();
     await page.waitForFunction(() => /lanes/.test(document.querySelector('.nest')?.textContent ?? ''));
     await settled(page);
-    assert.match(await now(page), /load b\[0, 1\]/);
+    await comesTo(() => now(page), /load b\[0, 1\]/);
     await page.getByRole('button', { name: 'Add PARALLEL 0' }).click();
     await page.waitForFunction(() => /parallel/.test(document.querySelector('.nest')?.textContent ?? ''));
     await close(opened);

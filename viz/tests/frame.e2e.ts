@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { MODES_SHOWN } from './modes';
-import { appears, close, hashOf, HOME, launch, open, settled, steady, violations } from './browser';
+import { appears, close, comesTo, hashOf, HOME, launch, open, settled, steady, violations } from './browser';
 
 describe('frame', () => {
   let browser: Browser;
@@ -77,7 +77,7 @@ describe('frame', () => {
       box.dispatchEvent(new InputEvent('input', { bubbles: true }));
     });
     await appears(opened.page, '.box .refusal');
-    assert.match(await opened.page.evaluate(() => location.hash), /%EF%BF%BD$/);
+    await comesTo(() => opened.page.evaluate(() => location.hash), /%EF%BF%BD$/);
     assert.deepEqual(opened.faults, []);
     await close(opened);
   });
@@ -210,7 +210,7 @@ describe('frame', () => {
     await page.goto(HOME);
     await appears(page, '#picture', 5000);
     assert.equal(await page.locator('[data-engine=ready]').count(), 0);
-    assert.match(await page.locator('main').innerText(), /Other spellings/);
+    await comesTo(() => page.locator('main').innerText(), /Other spellings/);
     await context.close();
     const times: number[] = [];
     for (let i = 0; i < 5; ++i) {

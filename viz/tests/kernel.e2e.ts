@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { appears, close, hashOf, launch, open, settled, type Open } from './browser';
+import { appears, close, comesTo, hashOf, launch, open, settled, type Open } from './browser';
 
 const TEXT = 'a: f32[64,64]; b: f32[64,64]; c = a @ b';
 
@@ -28,7 +28,7 @@ describe('kernel', () => {
     const { page } = opened;
     assert.deepEqual((await loops(page)).map((t) => t.split(' axis')[0]), ['loop 64× ridx0', 'loop 64× ridx1', 'reduce 64× ridx2']);
     assert.deepEqual(await page.locator('#accesses [role=option]').count(), 3);
-    assert.match(await page.locator('#accesses').innerText(), /load b\s*\[\(\(ridx2\*64\)\+ridx1\)\]\s*always\s*0\.\.4095 of 4096\s*by bounds/);
+    await comesTo(() => page.locator('#accesses').innerText(), /load b\s*\[\(\(ridx2\*64\)\+ridx1\)\]\s*always\s*0\.\.4095 of 4096\s*by bounds/);
     assert.deepEqual(opened.faults, []);
     await close(opened);
   });
@@ -86,9 +86,9 @@ describe('kernel', () => {
     await page.locator('#uops').focus();
     const load = await page.locator('#uops [role=option]', { hasText: 'LOAD' }).first().getAttribute('aria-posinset');
     for (let i = 0; i < Number(load); ++i) await page.keyboard.press('ArrowDown');
-    assert.match(await page.locator('#source .row.lit').innerText(), /= data1\[/);
-    assert.match(await page.locator('#accesses .row.lit').innerText(), /load a/);
-    assert.match(await page.locator('button.loop.lit').innerText(), /ridx2/);
+    await comesTo(() => page.locator('#source .row.lit').innerText(), /= data1\[/);
+    await comesTo(() => page.locator('#accesses .row.lit').innerText(), /load a/);
+    await comesTo(() => page.locator('button.loop.lit').innerText(), /ridx2/);
     await page.locator('button.loop').nth(1).hover();
     await page.waitForFunction(() => /for \(int ridx1/.test(document.querySelector('#source .row.lit')?.textContent ?? ''));
     await close(opened);

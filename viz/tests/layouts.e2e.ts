@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { appears, close, hashOf, launch, open, settled } from './browser';
+import { appears, close, comesTo, hashOf, launch, open, settled } from './browser';
 
 const at = (q: string, more: Record<string, string> = {}): string => hashOf({ mode: 'layouts', q, ...more });
 const text = (page: Page, selector: string): Promise<string> => page.locator(selector).innerText();
@@ -41,7 +41,7 @@ describe('layouts', () => {
     const b = page.getByRole('textbox', { name: 'B', exact: true });
     await b.fill('3:3');
     await appears(page, '.refusal');
-    assert.match(await text(page, '.refusal'), /is not a layout: the digits carry at 2, which does not divide 3/);
+    await comesTo(() => text(page, '.refusal'), /is not a layout: the digits carry at 2, which does not divide 3/);
     assert.equal(await page.locator('#result').count(), 1);
     await b.fill('(4,'); // half a layout: what is typed stays
     await page.waitForFunction(() => /expected|missing|column|closed/.test(document.querySelector('.refusal')?.textContent ?? ''));
@@ -64,10 +64,10 @@ describe('layouts', () => {
     await page.locator('#result').focus();
     for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key); // (0,0), (1,0), (1,1)
     // R((1,0),1): B's coordinate (1,1) is 4, which is (4,0) in A, where 32 is.
-    assert.match(await text(page, '.whereabouts'), /^\(\(1,0\),1\) · index 5 · value 32 · thread 1, its value 1 · .*A at \(4,0\) · B at \(1,1\)/);
+    await comesTo(() => text(page, '.whereabouts'), /^\(\(1,0\),1\) · index 5 · value 32 · thread 1, its value 1 · .*A at \(4,0\) · B at \(1,1\)/);
     await page.locator('#operand-b').focus();
     await page.keyboard.press('ArrowDown');
-    assert.match(await text(page, '.whereabouts'), /B at \(0,0\) = 0/);
+    await comesTo(() => text(page, '.whereabouts'), /B at \(0,0\) = 0/);
     await close(opened);
   });
 
@@ -76,20 +76,20 @@ describe('layouts', () => {
     const { page } = opened;
     await settled(page);
     const warps = panel(page, 'Warps: banks and sectors');
-    assert.match(await warps.innerText(), /32-way/);
-    assert.match(await text(page, 'section:has(#banks) header .note'), /32-way, 32 passes/);
+    await comesTo(() => warps.innerText(), /32-way/);
+    await comesTo(() => text(page, 'section:has(#banks) header .note'), /32-way, 32 passes/);
     await page.locator('#banks').focus();
     await page.keyboard.press('ArrowDown'); // the first word of bank 0: all threads want one of its words
-    assert.match(await text(page, '.whereabouts'), /^threads 0–31 · value 0 of each · bank 0/);
+    await comesTo(() => text(page, '.whereabouts'), /^threads 0–31 · value 0 of each · bank 0/);
     await warps.getByLabel('Banks').fill('16');
     await warps.getByLabel('Bytes of an element').fill('2');
     await settled(page);
     assert.match(page.url(), /banks=16/);
     assert.match(page.url(), /bytes=2/);
     await warps.getByLabel('Warp').fill('0');
-    assert.match(await warps.innerText(), /0 is less than 1/);
+    await comesTo(() => warps.innerText(), /0 is less than 1/);
     await warps.getByLabel('Warp').fill('x');
-    assert.match(await warps.innerText(), /'x' is no whole number/);
+    await comesTo(() => warps.innerText(), /'x' is no whole number/);
     await close(opened);
     const padded = await open(browser, at('(32,32):(33,1)'));
     await settled(padded.page);
@@ -100,14 +100,14 @@ describe('layouts', () => {
   test('vectors that are impossible are told with the place', async () => {
     const opened = await open(browser, at('(32,8):(9,1)', { vector: '4' }));
     await settled(opened.page);
-    assert.match(await panel(opened.page, 'Warps: banks and sectors').innerText(), /4 elements at once are no vector: value 0 of thread 1 is not aligned/);
+    await comesTo(() => panel(opened.page, 'Warps: banks and sectors').innerText(), /4 elements at once are no vector: value 0 of thread 1 is not aligned/);
     await close(opened);
   });
 
   test('threads that share lines', async () => {
     const opened = await open(browser, at('(4,16):(1,4)'));
     await settled(opened.page);
-    assert.match(await panel(opened.page, 'Processor: cache lines').innerText(), /False sharing: 4 lines/);
+    await comesTo(() => panel(opened.page, 'Processor: cache lines').innerText(), /False sharing: 4 lines/);
     await close(opened);
   });
 
@@ -128,7 +128,7 @@ describe('layouts', () => {
     await close(opened);
     const wrong = await open(browser, at('(4,4):(4,1)', { swz: 'a,b' }));
     await settled(wrong.page);
-    assert.match(await text(wrong.page, 'main .refusal'), /'a,b' is no swizzle/);
+    await comesTo(() => text(wrong.page, 'main .refusal'), /'a,b' is no swizzle/);
     await close(wrong);
   });
 
@@ -143,7 +143,7 @@ describe('layouts', () => {
     await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
     await page.waitForFunction(() => /only=\d+/.test(location.hash));
     const only = /only=(\d+)/.exec(page.url())?.[1];
-    assert.match(await text(page, 'main'), new RegExp(`Thread ${only} alone`));
+    await comesTo(() => text(page, 'main'), new RegExp(`Thread ${only} alone`));
     await page.getByRole('button', { name: 'all threads' }).click();
     assert.doesNotMatch(page.url(), /only=/);
     await close(opened);
@@ -153,11 +153,11 @@ describe('layouts', () => {
     const opened = await open(browser, at('(4,6,3):(6,1,24)'));
     const { page } = opened;
     await settled(page);
-    assert.match(await text(page, 'section:has(#result) header .note'), /a panel for each coordinate/);
+    await comesTo(() => text(page, 'section:has(#result) header .note'), /a panel for each coordinate/);
     await page.locator('#result').focus();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('PageDown');
-    assert.match(await text(page, '.whereabouts'), /^\(0,0,1\) · index 24 · value 24/);
+    await comesTo(() => text(page, '.whereabouts'), /^\(0,0,1\) · index 24 · value 24/);
     await close(opened);
   });
 
@@ -201,7 +201,7 @@ describe('layouts', () => {
     const { page, faults } = opened;
     await settled(page);
     await appears(page, '#result');
-    assert.match(await text(page, '.answer'), /size 1048576/);
+    await comesTo(() => text(page, '.answer'), /size 1048576/);
     await page.fill('#box', '(a + b*10) % 10');
     await appears(page, '.elsewhere');
     await page.locator('.elsewhere button').first().click();

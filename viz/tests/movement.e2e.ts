@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { appears, close, hashOf, launch, open, settled } from './browser';
+import { appears, close, comesTo, hashOf, launch, open, settled } from './browser';
 
 const TWO = 'ShapeTracker.from_shape((3,2)).permute((1,0)).reshape((3,2))';
 
@@ -19,8 +19,8 @@ describe('movement', () => {
     await settled(page);
     await appears(page, '#view-0');
     assert.equal(await page.locator('.level canvas[id^=view-]').count(), 2);
-    assert.match(await page.locator('.why').innerText(), /carries from dimension/);
-    assert.match(await page.locator('main').innerText(), /\(\(\(\(\(ridx0\*2\)\+ridx1\)%3\)\*2\)\+\(\(\(ridx0\*2\)\+ridx1\)\/\/3\)\)/);
+    await comesTo(() => page.locator('.why').innerText(), /carries from dimension/);
+    await comesTo(() => page.locator('main').innerText(), /\(\(\(\(\(ridx0\*2\)\+ridx1\)%3\)\*2\)\+\(\(\(ridx0\*2\)\+ridx1\)\/\/3\)\)/);
     await close(opened);
   });
 
@@ -32,7 +32,7 @@ describe('movement', () => {
     await top.focus();
     for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key); // to (0,0), then (1,0), (1,1)
     // Element (1,1) is number 3 of the upper View, index (1,0) of the lower one, address 1.
-    assert.match((await top.getAttribute('aria-label')) ?? '', /Element 1, 1: address 3/);
+    await comesTo(() => top.getAttribute('aria-label'), /Element 1, 1: address 3/);
     await close(opened);
   });
 
@@ -43,10 +43,10 @@ describe('movement', () => {
     const stage = page.locator('canvas.stage');
     await stage.focus();
     for (const key of ['Home', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
-    assert.match((await stage.getAttribute('aria-label')) ?? '', /Element 1, 1: address 5/);
-    assert.match(await page.locator('.whereabouts.way').innerText(), /address 5$/);
+    await comesTo(() => stage.getAttribute('aria-label'), /Element 1, 1: address 5/);
+    await comesTo(() => page.locator('.whereabouts.way').innerText(), /address 5$/);
     for (let i = 0; i < 3; ++i) await page.keyboard.press('ArrowRight');
-    assert.match((await stage.getAttribute('aria-label')) ?? '', /Element 1, 4: masked/);
+    await comesTo(() => stage.getAttribute('aria-label'), /Element 1, 4: masked/);
     await close(opened);
   });
 
@@ -60,12 +60,12 @@ describe('movement', () => {
     await page.getByLabel('Add', { exact: true }).selectOption('flip');
     await page.getByLabel('Argument of flip, step 2').fill('(0,)');
     await settled(page);
-    assert.match(await page.inputValue('#box'), /\.flip\(\(0,\)\)$/);
+    await comesTo(() => page.inputValue('#box'), /\.flip\(\(0,\)\)$/);
     await page.getByRole('button', { name: 'Move step 2 up' }).click();
     await settled(page);
-    assert.match(await page.inputValue('#box'), /\.flip\(\(0,\)\)\.permute\(\(1, 0\)\)$/);
+    await comesTo(() => page.inputValue('#box'), /\.flip\(\(0,\)\)\.permute\(\(1, 0\)\)$/);
     await page.getByRole('button', { name: 'Remove step 1' }).click();
-    assert.match(await page.inputValue('#box'), /^ShapeTracker\.from_shape\(\(2, 3\)\)\.permute\(\(1, 0\)\)$/);
+    await comesTo(() => page.inputValue('#box'), /^ShapeTracker\.from_shape\(\(2, 3\)\)\.permute\(\(1, 0\)\)$/);
     await close(opened);
   });
 
@@ -75,7 +75,7 @@ describe('movement', () => {
     await settled(page);
     await page.getByLabel('Argument of permute, step 1').fill('(1, 1)');
     await appears(page, '.box .refusal');
-    assert.match(await page.locator('.box .refusal').innerText(), /permute/);
+    await comesTo(() => page.locator('.box .refusal').innerText(), /permute/);
     await close(opened);
   });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { appears, close, hashOf, launch, open, settled, type Open } from './browser';
+import { appears, close, comesTo, hashOf, launch, open, settled, type Open } from './browser';
 
 /** The addresses of a picture, element by element as the keyboard's cursor finds them; null: masked. */
 async function cells(page: Page, rows: number, cols: number, id = 'elements'): Promise<(number | null)[][]> {
@@ -14,6 +14,7 @@ async function cells(page: Page, rows: number, cols: number, id = 'elements'): P
   for (let r = 0; r < rows; ++r) {
     out.push([]);
     for (let c = 0; c < cols; ++c) {
+      await comesTo(() => canvas.getAttribute('aria-label'), /Element .*: (masked|address -?\d)/);
       const label = (await canvas.getAttribute('aria-label')) ?? '';
       const said = /Element (.*): (masked|address (-?\d+))/.exec(label);
       assert.equal(said?.[1]?.split(', ').slice(-2).join(), cols === 1 && rows === 1 ? said?.[1] : `${r},${c}`, label);
@@ -38,7 +39,7 @@ const memory = async (page: Page): Promise<string> => (await page.locator('#memo
 
 /** Waits until memory is as said: the engine has answered by then. */
 async function remembered(page: Page, label: RegExp): Promise<void> {
-  await page.waitForFunction(([source]) => new RegExp(source ?? '').test(document.getElementById('memory')?.getAttribute('aria-label') ?? ''), [label.source]).catch(async () => assert.match(await memory(page), label));
+  await comesTo(() => memory(page), label);
   await settled(page);
 }
 
@@ -105,7 +106,7 @@ describe('shape', () => {
     assert.deepEqual(await cells(page, 2, 2), [[0, 1], [null, null]]);
     await page.keyboard.press('PageDown');
     for (let i = 0; i < 2; ++i) await page.keyboard.press('ArrowUp');
-    assert.match((await page.locator('#elements').getAttribute('aria-label')) ?? '', /Element 1, 0, 0: address 4/);
+    await comesTo(() => page.locator('#elements').getAttribute('aria-label'), /Element 1, 0, 0: address 4/);
     await close(opened);
   });
 
@@ -151,7 +152,7 @@ describe('shape', () => {
     const opened = await shown(browser, 'ShapeTracker.from_shape((3,2)).permute((1,0)).reshape((3,2))');
     await opened.page.getByText('a stack of 2 Views').waitFor();
     await opened.page.getByRole('button', { name: 'Look at each View in Movement' }).click();
-    assert.match(await opened.page.evaluate(() => location.hash), /mode=movement/);
+    await comesTo(() => opened.page.evaluate(() => location.hash), /mode=movement/);
     await close(opened);
     const other = await open(browser, hashOf({ mode: 'shape', q: '((2,4),8):((1,16),2)' }));
     await other.page.locator('.elsewhere button').click();
@@ -181,7 +182,7 @@ describe('shape', () => {
     await page.keyboard.press('ArrowRight');
     for (let i = 0; i < 3; ++i) await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowDown');
-    assert.match((await page.locator('#elements').getAttribute('aria-label')) ?? '', /Element 1, 3: address 3145729/);
+    await comesTo(() => page.locator('#elements').getAttribute('aria-label'), /Element 1, 3: address 3145729/);
     assert.deepEqual(opened.faults, []);
     await close(opened);
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { appears, close, hashOf, launch, open, settled } from './browser';
+import { appears, close, comesTo, hashOf, launch, open, settled } from './browser';
 
 const answer = async (page: Page): Promise<string | null> => {
   const box = page.locator('.verdict[data-pending=false]');
@@ -22,16 +22,33 @@ describe('symbolic', () => {
     const { page } = opened;
     await settled(page);
     await appears(page, '#at');
-    assert.match(await page.locator('main').innerText(), /\(3, n\)/);
+    await comesTo(() => page.locator('main').innerText(), /\(3, n\)/);
     const slider = page.getByLabel('n', { exact: true });
     await slider.fill('7');
-    assert.match(await page.evaluate(() => decodeURIComponent(location.hash)), /at=n:7/);
+    await comesTo(() => page.evaluate(() => decodeURIComponent(location.hash)), /at=n:7/);
     await page.locator('#at').focus();
     await page.keyboard.press('ArrowRight');
     for (let i = 0; i < 9; ++i) await page.keyboard.press('ArrowRight');
-    assert.match((await page.locator('#at').getAttribute('aria-label')) ?? '', /Element 0, 6: address 18/);
-    assert.match(await page.locator('main').innerText(), /\(\(ridx1\*3\)\+ridx0\)/);
+    await comesTo(() => page.locator('#at').getAttribute('aria-label'), /Element 0, 6: address 18/);
+    await comesTo(() => page.locator('main').innerText(), /\(\(ridx1\*3\)\+ridx0\)/);
     await close(opened);
+  });
+
+  test('an element that is pointed at before its address has come is told its address', async () => {
+    const wish = { width: 1390 }; // a page of its own: its answers are late
+    const first = await open(browser, '', wish);
+    await first.page.addInitScript(() => {
+      type Listener = (this: Worker, event: MessageEvent) => void;
+      const late = { set(this: Worker, f: Listener) { this.addEventListener('message', (e) => setTimeout(() => f.call(this, e), 150)); } };
+      Object.defineProperty(Worker.prototype, 'onmessage', late);
+    });
+    await close(first);
+    const { page } = await open(browser, hashOf({ mode: 'symbolic', q: 'n: 1..12; (n,3).permute(1,0)', at: 'n:4' }), wish);
+    await appears(page, '#at');
+    await page.locator('#at').focus();
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
+    await comesTo(() => page.locator('#at').getAttribute('aria-label'), /Element 0, 2: address 6/);
+    await page.context().close();
   });
 
   test('sizes of an expression', async () => {
@@ -40,7 +57,7 @@ describe('symbolic', () => {
     await appears(opened.page, '#at');
     await opened.page.locator('#at').focus();
     for (const key of ['ArrowDown', 'ArrowDown']) await opened.page.keyboard.press(key);
-    assert.match((await opened.page.locator('#at').getAttribute('aria-label')) ?? '', /address 12/);
+    await comesTo(() => opened.page.locator('#at').getAttribute('aria-label'), /address 12/);
     await close(opened);
   });
 
@@ -59,7 +76,7 @@ describe('symbolic', () => {
     test(`${what} of ${q}${Object.values(more).map((v) => ' and ' + v).join('')} is ${right}`, async () => {
       const opened = await open(browser, hashOf({ mode: 'symbolic', q, prove: what, ...more }));
       assert.equal(await answer(opened.page), right);
-      if (right === 'false') assert.match(await opened.page.locator('.verdict').innerText(), /Counterexample/);
+      if (right === 'false') await comesTo(() => opened.page.locator('.verdict').innerText(), /Counterexample/);
       await close(opened);
     });
 

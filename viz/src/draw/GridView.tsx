@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { hover, point } from '../hover';
 import { type Offer, offer } from '../export';
 import { type Shade, theme } from './colours';
-import { type Field, sizeOf } from './field';
+import { addressAt, type Field, placeOf, sizeOf } from './field';
 import { Grid, type Look, type Spot } from './grid';
 
 export interface GridProps {
@@ -69,7 +69,20 @@ export function GridView(props: GridProps) {
     return () => watch.disconnect();
   }, [most]);
   useEffect(() => offer(id, { svg: () => grid.current?.svg() ?? '', ...props.offers }), [id, props.offers]);
-  usePointer(canvas, grid, (spot) => tell(props, spot), props.onPick);
+  const pointed = useRef<Spot | null>(null);
+  const pointAt = (spot: Spot | null): void => {
+    pointed.current = spot;
+    tell(props, spot);
+  };
+  usePointer(canvas, grid, pointAt, props.onPick);
+  useEffect(() => {
+    // The element may have been pointed at before the engine had answered with its address.
+    const spot = pointed.current;
+    if (spot === null || spot.address !== undefined || hover.value?.from !== id) return;
+    if (spot.coordinate.length !== field.shape.length || !spot.coordinate.every((at, d) => at < (field.shape[d] ?? 0))) return;
+    const address = addressAt(field, ...placeOf(field.shape, spot.coordinate));
+    if (address !== undefined) pointAt({ ...spot, address });
+  }, [field, props.version]);
 
   const onKeyDown = (e: KeyboardEvent): void => {
     const g = grid.current;
@@ -83,7 +96,7 @@ export function GridView(props: GridProps) {
       setCursor(next);
       g.reveal(next);
       const spot = g.at(...center(g, next));
-      if (spot !== null) tell(props, spot);
+      if (spot !== null) pointAt(spot);
     }
     e.preventDefault();
   };
