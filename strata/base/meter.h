@@ -34,6 +34,8 @@ class Meter {
     if (Meter* const meter = current_; meter != nullptr) [[unlikely]]
       meter->take(units);
   }
+  /// Whether a Meter limits this thread.
+  static bool is_set() { return current_ != nullptr; }
   /// Throws when charge() threw before, even if that Error was caught. NOTE: time that ran out after the last look at
   /// the clock may stay unnoticed.
   /// @throws Error (budget) when a limit was reached

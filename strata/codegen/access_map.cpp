@@ -15,10 +15,13 @@ namespace {
 
 std::vector<std::int64_t> zeros(std::size_t n) { return std::vector<std::int64_t>(n, 0); }
 
+/// Each index as it is, but for dimensions that repeat an element: their index is 0.
 AccessMap identity(const ShapeTracker& st) {
+  const View& top = st.views().back();
   const std::size_t rank = st.rank();
   AccessMap out{st, std::vector(rank, zeros(rank)), zeros(rank)};
-  for (std::size_t d = 0; d < rank; ++d) out.factor[d][d] = 1;
+  for (std::size_t d = 0; d < rank; ++d)
+    if (top.mask() || !(top.strides()[d] == Int(0)) || top.shape()[d].vmin() < 1) out.factor[d][d] = 1;
   return out;
 }
 

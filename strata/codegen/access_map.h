@@ -23,8 +23,8 @@ struct AccessMap {
 };
 
 /// A map of the LOAD `st` to a source that has each element as few times as possible: dimensions of `st` that overlap,
-/// and those that repeat an element, fall together. The identity where the topmost View of `st` has a mask or symbolic
-/// strides, or does not step through the dimensions of the View below it one by one.
+/// and those that repeat an element, fall together. Where the topmost View of `st` has a mask or symbolic strides, or
+/// does not step through the dimensions of the View below it one by one: the identity, but for repeated elements.
 /// @pre `st` is simplified
 AccessMap access_map(const ShapeTracker& st);
 

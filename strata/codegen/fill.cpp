@@ -22,8 +22,8 @@ UOp TileFill::fill(const Tile& tile, const std::string& name, const std::vector<
   return local;
 }
 
-Expr TileFill::loop(const std::string& name, std::int64_t trip_count, std::vector<UOp>& loops) {
-  if (trip_count == 1) return 0;
+Expr TileFill::loop(const std::string& name, const Int& trip_count, std::vector<UOp>& loops) {
+  if (trip_count == Int(1)) return 0;
   Variable v = nests_.counter(name, trip_count, 200, loops.empty() ? UOp() : loops.back());
   loops.push_back(nests_.loop_of(v));
   return v;
@@ -42,7 +42,7 @@ void TileFill::copy(const Tile& tile, const std::string& name, const std::vector
   Expr address = 0;
   for (std::size_t d = 0; d < tile.extent.size(); ++d) {
     const bool in_lanes = d == tile.inner && is_vector;
-    Expr t = loop(detail::message(name, "/", d), in_lanes ? vectors / copies : tile.extent[d], loops);
+    Expr t = loop(detail::message(name, "/", d), in_lanes ? Int(vectors / copies) : tile.count[d], loops);
     if (in_lanes) t = t * most + lanes->variable;
     first.idxs[d] += t * tile.unit[d];
     address += t * tile.stride[d];
@@ -53,7 +53,8 @@ void TileFill::copy(const Tile& tile, const std::string& name, const std::vector
     if (has_rows) at.idxs[tile.inner] += k * most * tile.unit[tile.inner];
     std::vector<Expr> inside;
     for (std::size_t d = 0; d < at.idxs.size(); ++d)
-      inside.push_back(at.idxs[d] < source.shape()[d].expr());  // a tile may reach beyond the shape of a padded axis
+      if (tile.count[d].is_number())
+        inside.push_back(at.idxs[d] < source.shape()[d].expr());  // a tile may reach beyond the shape of a padded axis
     at.valid = all_of(inside);
     UOp value = load_(*tile.load, source, at);
     if (lanes != nullptr) value = ops_.widened(value, lanes->count);

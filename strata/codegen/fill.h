@@ -44,7 +44,7 @@ class TileFill {
   void copy_turned(const Tile& tile, const std::string& name, const std::vector<UOp>& around, UOp local,
                    const Run& run);
   /// The counter of a new loop inside of `loops`, to which the loop is appended; 0 for one iteration.
-  Expr loop(const std::string& name, std::int64_t trip_count, std::vector<UOp>& loops);
+  Expr loop(const std::string& name, const Int& trip_count, std::vector<UOp>& loops);
 
   Lowered& out_;
   const Target& target_;

@@ -174,7 +174,7 @@ class Choice {
     for (const auto& strides : strides_) {
       const AxisStride &outer = strides[a], &inner = strides[b];
       std::int64_t whole = 0;
-      if (outer.guarded || inner.guarded || !outer.is_linear || !inner.is_linear) return false;
+      if (outer.guarded || inner.guarded || !outer.is_known || !inner.is_known) return false;
       if (!try_mul(inner.by, second.size.value(), whole) || whole != outer.by) return false;
     }
     return true;

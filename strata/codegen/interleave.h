@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "strata/codegen/packed_windows.h"
+#include "strata/codegen/axis_stride.h"
 
 namespace strata {
 

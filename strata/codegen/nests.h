@@ -105,7 +105,7 @@ class Nests {
   void begin_apart() { ++apart_; }
   /// The counter of the loop `path`, of `trip_count` iterations, directly inside of `around`; makes the loop on the
   /// first call.
-  Variable counter(const std::string& path, std::int64_t trip_count, int depth, UOp around) {
+  Variable counter(const std::string& path, const Int& trip_count, int depth, UOp around) {
     return loop(path, trip_count, depth, false, around);
   }
   /// The Lanes named `name`; made on the first call.

@@ -172,7 +172,7 @@ class Packing {
   std::vector<std::size_t> loads_to_pack() const {
     if (axes_.groups()[0].count == 0) return {};
     for (std::size_t a = 0; a < axes_.axes().size(); ++a)
-      if (size(a) < 1 || size(a) > kMostSize || (a >= axes_.outputs() && !is_known(a))) return {};
+      if (size(a) < 1 || size(a) > kMostSize) return {};
     std::vector<std::size_t> loads;
     double terms = 1, all = 1;
     for (std::size_t a = 0; a < axes_.axes().size(); ++a)
@@ -422,7 +422,7 @@ class Packing {
   double panel_bytes(const Plan& plan, std::size_t panel) const {
     auto elements = static_cast<double>(plan.blocks * plan.tile.vectors * lanes_);
     for (std::size_t a = axes_.outputs(); a < axes_.axes().size(); ++a)
-      if (depends(panel, a)) elements *= static_cast<double>(size(a));
+      if (depends(panel, a)) elements *= static_cast<double>(axes_.axes()[a].size.vmax());
     return elements * static_cast<double>(item_bytes(panel));
   }
   /// The trip count of the outermost loop over an output axis.
@@ -570,20 +570,6 @@ class Packing {
 };
 
 }  // namespace
-
-std::vector<AxisStride> strides_of(const Access& a, std::span<const std::pair<Variable, std::size_t>> counters,
-                                   std::size_t axes) {
-  std::vector<AxisStride> out(axes);
-  const std::vector<Variable> of = variables(a.valid);
-  for (const auto& [v, axis] : counters) {
-    const Expr moved = substitute(a.index, {{v, v + 1}}) - a.index;
-    const bool is_guarded =
-        std::any_of(of.begin(), of.end(), [&, counter = v](const Variable& u) { return same(u, counter); });
-    if (same(moved, Expr(0)) && !is_guarded) continue;  // the axis may have other counters, in other nests
-    out[axis] = {moved.is_constant(), moved.is_constant() ? moved.value() : 0, is_guarded};
-  }
-  return out;
-}
 
 std::vector<Opt> copy_opts(const LoopAxis& axis, std::size_t number, std::size_t segment, std::int64_t copies) {
   std::vector<Opt> out = {{Opt::Kind::UPCAST, number, copies, segment, {}}};

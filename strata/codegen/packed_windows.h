@@ -10,20 +10,10 @@
 #include <vector>
 
 #include "strata/codegen/axes.h"
+#include "strata/codegen/axis_stride.h"
 #include "strata/codegen/lower.h"
 
 namespace strata {
-
-/// How one access moves along one axis.
-struct AxisStride {
-  bool is_linear = true;
-  std::int64_t by = 0;   ///< elements per iteration, if linear
-  bool guarded = false;  ///< whether its condition depends on the axis
-};
-
-/// How `a` moves along each of so many axes. @param counters  the loop counters, with their axes
-std::vector<AxisStride> strides_of(const Access& a, std::span<const std::pair<Variable, std::size_t>> counters,
-                                   std::size_t axes);
 
 /// The Opts for so many copies of output axis `number`, in `segment`, which is one loop. What they leave over of a
 /// symbolic size is copied half as often.

@@ -75,12 +75,10 @@ class TileWalk {
       std::vector<std::size_t> of;
       std::vector<Expr> values;
       for (std::size_t j = 0; j < group.count; ++j) {
-        const Int size = reach(axes_.axes()[group.first + j]);
-        STRATA_CHECK(size.is_number(), domain, what_, "axis ", group.first + j, " has the symbolic size ",
-                     size.render());
+        // A tile has room for the largest value of a symbolic size.
+        const std::int64_t most = reach(axes_.axes()[group.first + j]).vmax();
         of.push_back(group.first + j);
-        values.push_back(size.value() > 1 ? Expr(inside(detail::message("_r", group.first + j), size.value()))
-                                          : Expr(0));
+        values.push_back(most > 1 ? Expr(inside(detail::message("_r", group.first + j), most)) : Expr(0));
       }
       const Axes& reduced = std::get<Axes>(n.arg);
       set_dims(below.idxs, {reduced.data(), reduced.size()}, of, values, axes_);
@@ -149,7 +147,7 @@ class TileWalk {
   }
 
   Tile tile(const Staged& staged) const {
-    Tile out{staged.load, staged.map, {}, {}, {}, {}, 0};
+    Tile out{staged.load, staged.map, {}, {}, {}, {}, {}, 0};
     std::vector<bool> has_lanes;
     for (const Expr& at : staged.at) {
       out.base.push_back(substitute(at, inside_));
@@ -172,6 +170,11 @@ class TileWalk {
       }));
     }
     const std::int64_t size = lay_out(out, has_lanes);
+    for (std::size_t d = 0; d < out.extent.size(); ++d) {
+      const Int& all = staged.map.source.shape()[d];
+      const bool is_all = out.base[d].constant() == 0 && out.unit[d] == 1 && all.vmax() <= out.extent[d];
+      out.count.push_back(is_all && !all.is_number() && d != out.inner ? all : Int(out.extent[d]));
+    }
     const auto bytes = size * static_cast<std::int64_t>(staged.load->dtype.itemsize());
     STRATA_CHECK(bytes <= most_bytes_, domain, what_, "a tile of ", render(out.extent), " elements is larger than ",
                  most_bytes_, " bytes");

@@ -20,6 +20,7 @@ struct Tile {
   AccessMap map;
   std::vector<Expr> base;  ///< over the counters of the loops around the tile
   Index unit, extent;
+  Ints count;             ///< of the elements that are copied: the extent, or the symbolic size of the whole dimension
   Index stride;           ///< in scratch memory; the dimension along the lanes has stride 1
   std::size_t inner = 0;  ///< the dimension of stride 1
   std::int64_t size() const { return product(extent); }

@@ -51,6 +51,12 @@ std::shared_ptr<const CompiledKernel> KernelCache::get(const LazyOp& kernel, con
   return made;
 }
 
+bool KernelCache::has(const LazyOp& kernel, const Device& device, const std::vector<int>& kept) const {
+  const Key key{kernel, &device, flags::DETERMINISTIC.get(), kept};
+  const std::lock_guard lock(mutex_);
+  return at_.contains(key);
+}
+
 KernelCache::Statistics KernelCache::statistics() const {
   const std::lock_guard lock(mutex_);
   Statistics out = statistics_;

@@ -35,6 +35,9 @@ class KernelCache {
   /// @throws as compile()
   std::shared_ptr<const CompiledKernel> get(const LazyOp& kernel, const Device& device, std::vector<int> kept = {});
 
+  /// Whether get() would find the kernel. Counts nothing.
+  bool has(const LazyOp& kernel, const Device& device, const std::vector<int>& kept) const;
+
   Statistics statistics() const;
   /// Drops all kernels. The counts of hits and misses stay.
   void clear();

@@ -4,16 +4,21 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "strata/base/flags.h"
 #include "strata/base/interrupt.h"
+#include "strata/base/meter.h"
+#include "strata/base/trace.h"
 #include "strata/base/walk.h"
 #include "strata/engine/buffer_storage.h"
 #include "strata/engine/kept_nodes.h"
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/trace_graph.h"
+#include "strata/expr/exact.h"
+#include "strata/runtime/trace_file.h"
 #include "strata/schedule/contraction.h"
 #include "strata/schedule/memory_plan.h"
 #include "strata/view/strided.h"
@@ -66,14 +71,42 @@ class Realizing {
     const std::uint64_t many = plan_.peak >= kLargePlan ? 1 : 4;
     const std::uint64_t before = KernelCache::instance().statistics().misses;
     kernels_.resize(items_.size());
+    compile_side_by_side();
     for (std::size_t k = 0; k < items_.size(); ++k) {
-      if (!items_[k].is_kernel() || is_empty(items_[k])) continue;
+      if (!needs_kernel(k) || kernels_[k] != nullptr) continue;
       kernels_[k] = compiled(k);
       if (kernels_[k] == nullptr) break;
       check_interrupt();
     }
     if (KernelCache::instance().statistics().misses - before >= many) device_.finish_compiling();
   }
+
+  /// Compiles kernels that are not known yet on the threads of the executor, each once. Where somebody watches or
+  /// limits this thread, nothing: the caller compiles one by one.
+  void compile_side_by_side() {
+    if (items_.size() < 2 || default_executor().concurrency() == 1) return;
+    if (flags::DEBUG.get() >= 1 || TraceFile::current() != nullptr || RewriteTrace::current() != nullptr ||
+        Meter::is_set())
+      return;
+    std::vector<std::size_t> unknown;
+    std::set<std::pair<const LazyNode*, std::vector<int>>> seen;
+    for (std::size_t k = 0; k < items_.size(); ++k)
+      if (needs_kernel(k) && !KernelCache::instance().has(items_[k].ast, device_, kept_slots_[k]) &&
+          seen.emplace(items_[k].ast.node(), kept_slots_[k]).second)
+        unknown.push_back(k);
+    if (unknown.size() < 2) return;
+    const std::uint64_t budget = exact_budget();
+    default_executor().parallel_for(0, static_cast<std::int64_t>(unknown.size()), 1,
+                                    [&](std::int64_t begin, std::int64_t end) {
+                                      const ExactBudget as_of_the_caller(budget);
+                                      for (std::int64_t j = begin; j < end; ++j) {
+                                        const std::size_t k = unknown[static_cast<std::size_t>(j)];
+                                        kernels_[k] = compiled(k);
+                                        check_interrupt();
+                                      }
+                                    });
+  }
+  bool needs_kernel(std::size_t k) const { return items_[k].is_kernel() && !is_empty(items_[k]); }
 
   /// The kernel of item `k`; null where it cannot be compiled: the error is thrown when it is the kernel's turn, after
   /// those before it have run.

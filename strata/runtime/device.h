@@ -171,8 +171,9 @@ CompiledKernel compile(const LazyOp& ast, const Device& device = Device::default
 /// Device::compile()
 CompiledKernel compile_programs(const std::shared_ptr<const Kernel>& kernel, const Device& device);
 
-/// The executor of runs that name none. Strata's own has as many threads as the flag THREADS says at the first use (0:
-/// one for each processor). @throws Error (domain) for a negative THREADS
+/// The executor of runs that name none, and of the compilation of several kernels (realize()).
+/// Strata's own has as many threads as the flag THREADS says at the first use (0: one for each processor).
+/// @throws Error (domain) for a negative THREADS
 Executor& default_executor();
 /// Sets an executor of the host application as the default; null: back to Strata's own. @pre it outlives all runs that
 /// use it

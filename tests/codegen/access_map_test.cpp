@@ -86,6 +86,9 @@ TEST(AccessMap, SymbolicSizes) {
   EXPECT_EQ(rows.source.shape(), (Ints{Int(n), 4}));
   const AccessMap columns = access_map(ShapeTracker::from_shape({4, Int(n)}));  // a symbolic stride
   EXPECT_EQ(columns.source.shape(), (Ints{4, Int(n)}));
+  const AccessMap repeated = access_map(ShapeTracker::from_shape({1, 4, Int(n)}).expand({7, 4, Int(n)}).simplify());
+  EXPECT_EQ(repeated.factor[0], (std::vector<std::int64_t>{0, 0, 0}));  // one of the seven
+  EXPECT_EQ(repeated.factor[2], (std::vector<std::int64_t>{0, 0, 1}));
 }
 
 TEST(AccessMap, RandomViews) {

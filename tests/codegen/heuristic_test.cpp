@@ -417,6 +417,8 @@ TEST(Heuristic, SymbolicSizesHaveTiles) {
   const char* eights = "n: 1..50; x: f32[8*n,64]; w: f32[64,100]; y = x @ w";  // nothing is left over by 8 copies
   EXPECT_TRUE(has(opts(eights, {}), "UPCAST 0 8")) << opts(eights, {});
   EXPECT_TRUE(has(opts(eights, {2}), "PACK 1 ")) << opts(eights, {2});
+  const char* sums = "n: 1..512; a: f32[64,n]; w: f32[256,n]; b = a @ w.permute(1,0)";
+  EXPECT_TRUE(has(opts(sums, {}), "STAGE 1 2")) << opts(sums, {});
   const char* columns = "n: 1..512; a: f32[64,512]; w: f32[512,n]; b = a @ w";
   EXPECT_TRUE(has(opts(columns, {}), "UPCAST 1 2") && has(opts(columns, {}), "UPCAST 0 8")) << opts(columns, {});
 }

@@ -71,6 +71,23 @@ TEST(Symbolic, Products) {
   }
 }
 
+// The packed operand has room for the largest size, and is filled as far as the size goes.
+TEST(Symbolic, LengthsOfSumsAcross) {
+  const Tensor x = whole_numbers({70, 40}, 1), y = whole_numbers({83, 40}, 2), images = whole_numbers({6, 5, 9, 40}, 3);
+  expect_same("x @ x^T", [](const Tensor& v) { return v.matmul(v.t()) + 1; }, x, 1);
+  expect_same(
+      "sums over two axes", [](const Tensor& v) { return (v.unsqueeze(1) * v.unsqueeze(0)).sum({2, 3, 4}); }, images,
+      3);
+  const Variable n("n", 0, 40);
+  auto product = jit([](const Tensor& a, const Tensor& b) { return a.matmul(b.t()).relu(); });
+  for (const std::int64_t size : {1, 2, 17, 40, 0}) {
+    const Int bound(n.bind(size));
+    EXPECT_EQ(values_of(product(first_of(x, 1, bound), first_of(y, 1, bound))),
+              values_of(product(first_of(x, 1, size), first_of(y, 1, size))))
+        << size;
+  }
+}
+
 TEST(Symbolic, BatchesOfConvolutions) {
   const Tensor x = whole_numbers({10, 8, 14, 13}, 1);
   for (const std::int64_t groups : {1, 2})

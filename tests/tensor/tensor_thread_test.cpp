@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 #include <vector>
 
+#include "strata/engine/kernel_cache.h"
+#include "strata/engine/realize.h"
 #include "strata/runtime/device.h"
 #include "strata/tensor.h"
 
@@ -16,12 +19,15 @@ namespace {
 class StdThreads final : public Executor {
  public:
   int concurrency() const override { return 4; }
+  std::atomic<int> chunks = 0;
 
  private:
   void run(std::int64_t begin, std::int64_t end, std::int64_t grain, const Body& body) override {
     std::vector<std::thread> threads;
-    for (; begin < end; begin += std::min(grain, end - begin))
+    for (; begin < end; begin += std::min(grain, end - begin)) {
+      ++chunks;
       threads.emplace_back([&body, from = begin, to = begin + std::min(grain, end - begin)] { body(from, to); });
+    }
     for (std::thread& t : threads) t.join();
   }
 };
@@ -41,7 +47,7 @@ class TensorThreads : public testing::Test {
 
   static constexpr int kThreads = 4;
 
- private:
+ protected:
   StdThreads executor_;
 };
 
@@ -88,6 +94,42 @@ TEST_F(TensorThreads, GradientsApartThroughSharedData) {
     const auto scale = static_cast<float>(2 * k);
     EXPECT_EQ(gradients[static_cast<std::size_t>(k)], (std::vector<float>{20 * scale, 35 * scale}));
   }
+}
+
+// The kernels of a graph are compiled by the threads of the executor, each once, whoever else compiles the same.
+TEST_F(TensorThreads, KernelsAreCompiledSideBySide) {
+  const Tensor x = (Tensor::arange(0, 60).cast(dtypes::float32) + 0.25F).realize();
+  const auto kernels_of = [&] {
+    std::vector<Tensor> out;
+    for (const std::int64_t rows : {2, 3, 4, 5, 6, 5, 4}) {  // five kernels of a kind, seven results
+      const Tensor v = x.reshape({rows, 60 / rows}) * (rows == 5 ? 7.0F : 3.0F);
+      out.push_back(v.sum(0));
+    }
+    return out;
+  };
+  std::vector<std::vector<float>> expected;
+  for (const Tensor& t : kernels_of()) expected.push_back(t.to_vector<float>());
+  const auto realize_all = [](const std::vector<Tensor>& tensors) {
+    std::vector<LazyOp> nodes;
+    for (const Tensor& t : tensors) nodes.push_back(t.node());
+    realize(nodes, Device::default_device());
+  };
+  KernelCache::instance().clear();
+  executor_.chunks = 0;
+  const std::uint64_t before = KernelCache::instance().statistics().misses;
+  const std::vector<Tensor> alone = kernels_of();
+  realize_all(alone);
+  EXPECT_EQ(KernelCache::instance().statistics().misses, before + 5);
+  EXPECT_EQ(executor_.chunks, 5);  // compilations: the kernels have no parallel loops
+  for (std::size_t k = 0; k < alone.size(); ++k) EXPECT_EQ(alone[k].to_vector<float>(), expected[k]) << k;
+  KernelCache::instance().clear();
+  std::vector<std::vector<Tensor>> all(kThreads);
+  on_many([&](int k) {
+    all[static_cast<std::size_t>(k)] = kernels_of();
+    realize_all(all[static_cast<std::size_t>(k)]);
+  });
+  for (const std::vector<Tensor>& some : all)
+    for (std::size_t k = 0; k < some.size(); ++k) EXPECT_EQ(some[k].to_vector<float>(), expected[k]) << k;
 }
 
 TEST_F(TensorThreads, AJitEach) {
