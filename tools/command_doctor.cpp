@@ -8,7 +8,6 @@
 #include "strata/runtime/host_compiler.h"
 #include "strata/runtime/llvm_library.h"
 #include "strata/runtime/opencl_library.h"
-#include "strata/runtime/tbb_executor.h"
 #include "strata/tensor/tensor.h"
 #include "tools/cache_report.h"
 #include "tools/command_parts.h"
@@ -90,7 +89,7 @@ Remedy remedy_of_all() {
   };
   constexpr Row rows[] = {
       {"LLVM", LlvmLibrary::remedy}, {"CLANG", HostCompiler::remedy}, {"OPENCL", OpenClLibrary::remedy}};
-  std::vector<Remedy> needed{thread_remedy()};
+  std::vector<Remedy> needed;
   for (const Row& row : rows)
     if (!Device::get(row.device).missing().empty()) needed.push_back(row.remedy());
   Remedy out;
@@ -132,9 +131,7 @@ void print_machine(const Diagnosis& found, Lines& lines) {
   const HostMachine& m = found.machine;
   lines.print("strata", STRATA_VERSION);
   lines.print("processor", m.processor.empty() ? "unknown" : m.processor, joined(m.features, " "));
-  const Remedy threads = thread_remedy();
-  lines.print("threads", detail::message(found.threads, " of ", m.processors, " processors"),
-              threads.packages.empty() ? "" : detail::message("built without oneTBB: ", threads.text()));
+  lines.print("threads", detail::message(found.threads, " of ", m.processors, " processors"));
   if (m.memory > 0) lines.print("memory", bytes_text(m.memory), detail::message(bytes_text(m.available), " available"));
 }
 

@@ -12,7 +12,7 @@
 #include "strata/base/gate.h"
 #include "strata/runtime/scarcity.h"
 #include "strata/runtime/tbb_arena.h"
-#include "strata/runtime/thread_pool.h"
+#include "strata/runtime/thread_executor.h"
 
 namespace strata {
 namespace {
@@ -70,13 +70,6 @@ struct Loop {
   }
 };
 
-/// The threads of an executor in a child of fork(), with the child's generation: a grandchild needs another pool.
-struct ForkedPool {
-  explicit ForkedPool(int count) : threads(count) {}
-  const std::uint64_t generation = fork_generation();
-  ThreadPool threads;
-};
-
 /// The fork generation (base/fork.h) at the first call, which may have been in an ancestor of this process. oneTBB's
 /// threads exist only in the process of that generation.
 std::uint64_t generation_of_tbb() {
@@ -86,44 +79,40 @@ std::uint64_t generation_of_tbb() {
   return first.compare_exchange_strong(known, fork_generation()) ? fork_generation() : known;
 }
 
+/// An arena for as long as the process lives. Without any, oneTBB ends its threads when the process ends, also in a
+/// child of fork(), where they are not: it aborts ("pure virtual method called").
+void keep_tbb() {
+  static TbbArena& kept = *new TbbArena(2);
+  kept.initialize();
+}
+
 class TbbExecutor final : public Executor {
  public:
-  explicit TbbExecutor(int count) : count_(count) {
+  explicit TbbExecutor(int count) : count_(count), in_children_(make_thread_executor(count)) {
     if (generation_ != fork_generation()) return;
     const Gate::Visit visit(gate_of_tbb());
     arena_ = std::make_unique<TbbArena>(count);
     count_ = arena_->concurrency();
   }
-  // An arena, or a pool, of a process that this one was forked from is leaked: its threads are not in this process and
-  // cannot be joined.
+  // The arena of a process that this one was forked from is leaked: its threads are not in this process and cannot be
+  // joined.
   ~TbbExecutor() override {
     if (generation_ != fork_generation()) {
       [[maybe_unused]] const TbbArena* const left = arena_.release();
     }
-    if (ForkedPool* const pool = pool_; pool != nullptr && pool->generation == fork_generation()) delete pool;
   }
   int concurrency() const override { return count_; }
 
  private:
-  /// The pool of this child process, created on first use. oneTBB cannot be used: it would wait for threads that exist
-  /// only in the parent.
-  ThreadPool& forked_pool() {
-    ForkedPool* known = pool_.load(std::memory_order_acquire);
-    while (known == nullptr || known->generation != fork_generation()) {
-      auto made = std::make_unique<ForkedPool>(count_);
-      if (pool_.compare_exchange_strong(known, made.get())) known = made.release();
-    }
-    return known->threads;
-  }
-
   void run(std::int64_t begin, std::int64_t end, std::int64_t grain, const Body& body) override {
-    if (generation_ != fork_generation()) return forked_pool().parallel_for(begin, end, grain, body);
+    if (generation_ != fork_generation()) return in_children_->parallel_for(begin, end, grain, body);
     const auto first = static_cast<std::uint64_t>(begin), step = static_cast<std::uint64_t>(grain);
     const std::uint64_t size = static_cast<std::uint64_t>(end) - first;
     Loop loop{body, first, size, step};
     const InOrder caller;
     {
       const Gate::Visit visit(gate_of_tbb());
+      keep_tbb();
       arena_->initialize();
     }
     arena_->run(size / step + (size % step != 0 ? 1 : 0), Loop::run_chunks, &loop);
@@ -132,7 +121,7 @@ class TbbExecutor final : public Executor {
   const std::uint64_t generation_ = generation_of_tbb();
   std::unique_ptr<TbbArena> arena_;  // null if the executor was made in a child of fork()
   int count_;
-  std::atomic<ForkedPool*> pool_{nullptr};
+  std::unique_ptr<Executor> in_children_;  // oneTBB would wait there for threads that exist only in the parent
 };
 
 /// How many threads the system grants, the calling one included. Determined once, because oneTBB keeps its threads for
@@ -157,7 +146,5 @@ std::unique_ptr<Executor> make_executor(int count) {
   if (granted == 1) return std::make_unique<SerialExecutor>();
   return std::make_unique<TbbExecutor>(granted);
 }
-
-Remedy thread_remedy() { return {}; }
 
 }  // namespace strata

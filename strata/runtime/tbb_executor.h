@@ -1,5 +1,5 @@
 // make_executor(): an Executor (base/executor.h) whose threads are oneTBB's. A build without oneTBB compiles
-// absent_tbb_executor.cpp instead of tbb_executor.cpp; every executor is then the serial one, with concurrency() == 1.
+// absent_tbb_executor.cpp instead of tbb_executor.cpp: its threads are Strata's own (thread_executor.h).
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ namespace strata {
 /// @throws Error (domain) for a negative count
 std::unique_ptr<Executor> make_executor(int count);
 
-/// What to install for executors with threads; empty if this build has them.
-Remedy thread_remedy();
+/// What to install for executors with threads: nothing, all builds have them.
+[[deprecated("all builds have threads")]] inline Remedy thread_remedy() { return {}; }
 
 /// make_executor(), under a name that reads well in a call: tiled(t).parallelLoops(1, callback, threads(8))
 inline std::unique_ptr<Executor> threads(int count) { return make_executor(count); }

@@ -1,7 +1,8 @@
-// ThreadPool: an Executor with std::threads. TbbExecutor (tbb_executor.cpp) runs loops on a ThreadPool in a child of
-// fork(), because oneTBB's threads exist only in the parent.
+// ThreadPool: an Executor with std::threads, for one process (thread_executor.h has one for each).
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -22,6 +23,9 @@ class ThreadPool final : public Executor {
   /// @pre no loop is running
   ~ThreadPool() override;
   int concurrency() const override { return count_; }
+  /// Ends the threads, which finish the chunks that they have begun; waits for that at most `patience`. Later loops,
+  /// and what is left of those that run, belong to their callers alone.
+  void end(std::chrono::milliseconds patience);
 
  private:
   struct Loop;
@@ -31,11 +35,13 @@ class ThreadPool final : public Executor {
   void help();
 
   const int count_;
+  std::atomic<std::uint64_t> begun_{0};  // loops, as threads see them that do not sleep yet
   std::mutex mutex_;
   // All guarded by mutex_.
-  std::condition_variable work_, done_;
+  std::condition_variable work_, done_, ended_;
   std::deque<Loop*> loops_;  // loops that may have chunks left
   std::vector<std::thread> threads_;
+  int running_ = 0;  // threads that have not ended
   bool is_started_ = false, is_ending_ = false;
 };
 

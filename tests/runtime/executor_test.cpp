@@ -13,9 +13,26 @@
 #include <vector>
 
 #include "strata/runtime/tbb_executor.h"
+#include "strata/runtime/thread_executor.h"
 
 namespace strata {
 namespace {
+
+/// Executors by the number of threads, 0: one for each processor.
+struct Maker {
+  const char* name;
+  std::unique_ptr<Executor> (*make)(int count);
+};
+const Maker kMakers[] = {
+    {"Default", make_executor},
+    {"Own", [](int count) { return make_thread_executor(count == 0 ? 4 : count); }},
+};
+class ExecutorThread : public testing::TestWithParam<Maker> {
+ protected:
+  static std::unique_ptr<Executor> make(int count) { return GetParam().make(count); }
+};
+INSTANTIATE_TEST_SUITE_P(All, ExecutorThread, testing::ValuesIn(kMakers),
+                         [](const auto& test) { return test.param.name; });
 
 using Chunk = std::pair<std::int64_t, std::int64_t>;
 
@@ -41,9 +58,9 @@ void expect_cover(const std::vector<Chunk>& seen, std::int64_t begin, std::int64
   ASSERT_EQ(at, begin < end ? end : begin);
 }
 
-TEST(ExecutorThread, CoversTheRangeOnce) {
+TEST_P(ExecutorThread, CoversTheRangeOnce) {
   for (const int count : {0, 1, 2, 8}) {
-    const std::unique_ptr<Executor> executor = make_executor(count);
+    const std::unique_ptr<Executor> executor = make(count);
     for (std::int64_t begin = -3; begin <= 3; ++begin)
       for (std::int64_t end = -4; end <= 9; ++end)
         for (const std::int64_t grain : {1, 2, 3, 7, 20})
@@ -52,17 +69,17 @@ TEST(ExecutorThread, CoversTheRangeOnce) {
   }
 }
 
-TEST(ExecutorThread, ReachesBothEndsOfTheLine) {
+TEST_P(ExecutorThread, ReachesBothEndsOfTheLine) {
   constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
   constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
-  const std::unique_ptr<Executor> executor = make_executor(2);
+  const std::unique_ptr<Executor> executor = make(2);
   expect_cover(chunks(*executor, lowest, highest, highest), lowest, highest, highest);
   expect_cover(chunks(*executor, lowest, highest, highest / 1000), lowest, highest, highest / 1000);
   expect_cover(chunks(*executor, highest - 3, highest, 2), highest - 3, highest, 2);
 }
 
-TEST(ExecutorThread, WhatBodiesWroteIsVisibleToTheCaller) {
-  const std::unique_ptr<Executor> executor = threads(0);
+TEST_P(ExecutorThread, WhatBodiesWroteIsVisibleToTheCaller) {
+  const std::unique_ptr<Executor> executor = make(0);
   std::vector<std::int64_t> squares(100000, -1);
   for (int round = 0; round < 20; ++round) {
     executor->parallel_for(0, 100000, 100, [&](std::int64_t b, std::int64_t e) {
@@ -72,9 +89,9 @@ TEST(ExecutorThread, WhatBodiesWroteIsVisibleToTheCaller) {
   }
 }
 
-TEST(ExecutorThread, NeverMoreThreadsThanItSays) {
+TEST_P(ExecutorThread, NeverMoreThreadsThanItSays) {
   for (const int count : {0, 1, 2, 3, 64}) {
-    const std::unique_ptr<Executor> executor = make_executor(count);
+    const std::unique_ptr<Executor> executor = make(count);
     EXPECT_GE(executor->concurrency(), 1);
     EXPECT_LE(executor->concurrency(), count > 0 ? count : executor->concurrency());
     std::set<std::thread::id> seen;
@@ -96,8 +113,8 @@ TEST(ExecutorThread, NeverMoreThreadsThanItSays) {
 }
 
 // Two bodies that wait for each other: where the executor says that two can run, they meet.
-TEST(ExecutorThread, RunsBodiesAtTheSameTime) {
-  const std::unique_ptr<Executor> executor = make_executor(2);
+TEST_P(ExecutorThread, RunsBodiesAtTheSameTime) {
+  const std::unique_ptr<Executor> executor = make(2);
   const int together = executor->concurrency();
   std::atomic<int> arrived = 0;
   executor->parallel_for(0, 2, 1, [&](std::int64_t, std::int64_t) {
@@ -107,8 +124,8 @@ TEST(ExecutorThread, RunsBodiesAtTheSameTime) {
   EXPECT_EQ(arrived.load(), 2);
 }
 
-TEST(ExecutorThread, PropagatesAnException) {
-  const std::unique_ptr<Executor> executor = make_executor(0);
+TEST_P(ExecutorThread, PropagatesAnException) {
+  const std::unique_ptr<Executor> executor = make(0);
   for (int round = 0; round < 50; ++round) {
     std::atomic<int> running = 0;
     try {
@@ -127,8 +144,8 @@ TEST(ExecutorThread, PropagatesAnException) {
   }
 }
 
-TEST(ExecutorThread, MayBeNested) {
-  const std::unique_ptr<Executor> executor = make_executor(0), other = make_executor(2);
+TEST_P(ExecutorThread, MayBeNested) {
+  const std::unique_ptr<Executor> executor = make(0), other = make(2);
   for (Executor* inner : {executor.get(), other.get()}) {
     std::vector<std::atomic<int>> seen(std::size_t{64} * 64);
     executor->parallel_for(0, 64, 1, [&](std::int64_t b, std::int64_t) {
@@ -141,8 +158,8 @@ TEST(ExecutorThread, MayBeNested) {
 }
 
 // While a body waits for its nested loop, its thread begins no other body of the outer one.
-TEST(ExecutorThread, NestedLoopsDoNotInterleaveOuterBodies) {
-  const std::unique_ptr<Executor> executor = make_executor(0);
+TEST_P(ExecutorThread, NestedLoopsDoNotInterleaveOuterBodies) {
+  const std::unique_ptr<Executor> executor = make(0);
   thread_local int depth = 0;
   std::atomic<int> deepest = 0;
   executor->parallel_for(0, 200, 1, [&](std::int64_t, std::int64_t) {
@@ -153,8 +170,8 @@ TEST(ExecutorThread, NestedLoopsDoNotInterleaveOuterBodies) {
   EXPECT_EQ(deepest.load(), 0);
 }
 
-TEST(ExecutorThread, IsSharedByThreads) {
-  const std::unique_ptr<Executor> executor = make_executor(0);
+TEST_P(ExecutorThread, IsSharedByThreads) {
+  const std::unique_ptr<Executor> executor = make(0);
   std::atomic<std::int64_t> total = 0;
   std::vector<std::thread> callers;
   for (int t = 0; t < 4; ++t)

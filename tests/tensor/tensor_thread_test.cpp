@@ -47,7 +47,6 @@ class TensorThreads : public testing::Test {
 
   static constexpr int kThreads = 4;
 
- protected:
   StdThreads executor_;
 };
 
