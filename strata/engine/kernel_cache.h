@@ -8,7 +8,9 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "strata/runtime/device.h"
 
@@ -29,17 +31,27 @@ class KernelCache {
   /// is never destroyed.
   static KernelCache& instance();
 
-  /// The kernel of `ast` (a SINK, with plain variables) on `device`, compiled on a miss, with the Opts that compile()
-  /// chooses; `kept` is as of compile(). The result stays valid when the cache drops it. Two threads that miss the same
-  /// kernel at the same time both compile it; one result is kept.
+  /// The kernel of `ast` (a SINK, with plain variables) on `device`, compiled on a miss, with `opts` or those that
+  /// compile() chooses; `kept` is as of compile(). The result stays valid when the cache drops it. Two threads that
+  /// miss the same kernel at the same time both compile it; one result is kept.
   /// @throws as compile()
-  std::shared_ptr<const CompiledKernel> get(const LazyOp& kernel, const Device& device, std::vector<int> kept = {});
+  std::shared_ptr<const CompiledKernel> get(const LazyOp& kernel, const Device& device, std::vector<int> kept = {},
+                                            std::optional<std::vector<Opt>> opts = std::nullopt);
 
   /// Whether get() would find the kernel. Counts nothing.
   bool has(const LazyOp& kernel, const Device& device, const std::vector<int>& kept) const;
 
+  /// The Opts with which the form of a kernel (kernel_form.h) computes the same, bit by bit: those of the kernel.
+  /// Nothing for the first kernel of the form, which is noted, and where no such Opts exist. As many forms are known as
+  /// kernels are kept. @throws as compile_kernel()
+  std::optional<std::vector<Opt>> opts_of_form(const LazyOp& form, const LazyOp& kernel, const Device& device,
+                                               const std::vector<int>& kept);
+
+  /// From now on the form has no such Opts: it does not compile with them.
+  void refuse_form(const LazyOp& form, const Device& device, const std::vector<int>& kept);
+
   Statistics statistics() const;
-  /// Drops all kernels. The counts of hits and misses stay.
+  /// Drops all kernels and forms. The counts of hits and misses stay.
   void clear();
 
  private:
@@ -61,12 +73,19 @@ class KernelCache {
     Key key;
     std::shared_ptr<const CompiledKernel> kernel;
   };
+  struct Form {
+    Key key;
+    std::optional<std::vector<Opt>> opts = {};  // nothing: unknown, or there are none
+    bool is_known = false;
+  };
   std::shared_ptr<const CompiledKernel> find(const Key& key);
 
   mutable std::mutex mutex_;
   // All guarded by mutex_.
   std::list<Entry> entries_;  // the most recently used one in front
   std::unordered_map<Key, std::list<Entry>::iterator, HashKey> at_;
+  std::list<Form> forms_;  // the one used most recently in front
+  std::unordered_map<Key, std::list<Form>::iterator, HashKey> form_at_;
   Statistics statistics_;
 };
 

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -16,6 +18,7 @@
 #include "strata/engine/buffer_storage.h"
 #include "strata/engine/kept_nodes.h"
 #include "strata/engine/kernel_cache.h"
+#include "strata/engine/kernel_form.h"
 #include "strata/engine/trace_graph.h"
 #include "strata/expr/exact.h"
 #include "strata/runtime/trace_file.h"
@@ -32,6 +35,14 @@ constexpr std::int64_t kLargePlan = std::int64_t{16} << 20;  // bytes, whose use
 
 /// The number of elements, with symbolic sizes at their maximum.
 std::int64_t size_of(const LazyOp& n) { return product(n.shape()).vmax(); }
+
+/// A buffer of one element.
+Buffer buffer_of(const Scalar& value) {
+  Buffer out = Buffer::allocate(1, value.dtype());
+  const std::uint64_t bits = value.bits();
+  std::memcpy(out.data(), &bits, value.dtype().itemsize());
+  return out;
+}
 
 class Realizing {
  public:
@@ -70,6 +81,7 @@ class Realizing {
   void compile_all() {
     const std::uint64_t many = plan_.peak >= kLargePlan ? 1 : 4;
     const std::uint64_t before = KernelCache::instance().statistics().misses;
+    for (std::size_t k = 0; k < items_.size(); ++k) chosen_.push_back(chosen(k));
     kernels_.resize(items_.size());
     compile_side_by_side();
     for (std::size_t k = 0; k < items_.size(); ++k) {
@@ -81,18 +93,41 @@ class Realizing {
     if (KernelCache::instance().statistics().misses - before >= many) device_.finish_compiling();
   }
 
-  /// Compiles kernels that are not known yet on the threads of the executor, each once. Where somebody watches or
-  /// limits this thread, nothing: the caller compiles one by one.
+  /// The kernel that computes an item: its own where that is compiled, or is the first one of its form; for other
+  /// numbers than those of the first one, the kernel that loads them.
+  struct Chosen {
+    KernelForm of;
+    std::optional<std::vector<Opt>> opts;
+  };
+  Chosen chosen(std::size_t k) const {
+    const ScheduleItem& item = items_[k];
+    Chosen own{{item.ast, {}}, {}};
+    KernelCache& cache = KernelCache::instance();
+    if (!needs_kernel(k) || cache.has(item.ast, device_, kept_slots_[k]) || is_watched()) return own;
+    std::optional<KernelForm> form = form_of(item.ast, item.values, kept_slots_[k].empty());
+    if (!form) return own;
+    try {
+      auto opts = cache.opts_of_form(form->kernel, item.ast, device_, kept_slots_[k]);
+      return opts ? Chosen{*std::move(form), std::move(opts)} : own;
+    } catch (const Error&) {
+      return own;  // the error is thrown when it is the kernel's turn
+    }
+  }
+
+  /// Whether somebody watches or limits the compilations of this thread.
+  static bool is_watched() {
+    return flags::DEBUG.get() >= 1 || TraceFile::current() != nullptr || RewriteTrace::current() != nullptr ||
+           Meter::is_set();
+  }
+  /// Compiles kernels that are not known yet on the threads of the executor, each once. Where this thread is watched,
+  /// nothing: the caller compiles one by one.
   void compile_side_by_side() {
-    if (items_.size() < 2 || default_executor().concurrency() == 1) return;
-    if (flags::DEBUG.get() >= 1 || TraceFile::current() != nullptr || RewriteTrace::current() != nullptr ||
-        Meter::is_set())
-      return;
+    if (items_.size() < 2 || default_executor().concurrency() == 1 || is_watched()) return;
     std::vector<std::size_t> unknown;
     std::set<std::pair<const LazyNode*, std::vector<int>>> seen;
     for (std::size_t k = 0; k < items_.size(); ++k)
-      if (needs_kernel(k) && !KernelCache::instance().has(items_[k].ast, device_, kept_slots_[k]) &&
-          seen.emplace(items_[k].ast.node(), kept_slots_[k]).second)
+      if (needs_kernel(k) && !KernelCache::instance().has(chosen_[k].of.kernel, device_, kept_slots_[k]) &&
+          seen.emplace(chosen_[k].of.kernel.node(), kept_slots_[k]).second)
         unknown.push_back(k);
     if (unknown.size() < 2) return;
     const std::uint64_t budget = exact_budget();
@@ -110,9 +145,20 @@ class Realizing {
 
   /// The kernel of item `k`; null where it cannot be compiled: the error is thrown when it is the kernel's turn, after
   /// those before it have run.
-  std::shared_ptr<const CompiledKernel> compiled(std::size_t k) const {
+  std::shared_ptr<const CompiledKernel> compiled(std::size_t k) {
+    const auto get = [&] {
+      return KernelCache::instance().get(chosen_[k].of.kernel, device_, kept_slots_[k], chosen_[k].opts);
+    };
+    if (chosen_[k].opts) {
+      try {
+        return get();
+      } catch (const Error&) {  // a form need not be proven where its kernels are
+        KernelCache::instance().refuse_form(chosen_[k].of.kernel, device_, kept_slots_[k]);
+        chosen_[k] = {{items_[k].ast, {}}, {}};
+      }
+    }
     try {
-      return KernelCache::instance().get(items_[k].ast, device_, kept_slots_[k]);
+      return get();
     } catch (const Error&) {
       return nullptr;
     }
@@ -178,7 +224,11 @@ class Realizing {
     for (const LazyOp& n : item.inputs) ran.buffers.push_back(memory_of(n));
     for (const auto& [variable, value] : item.values) ran.values.emplace_back(variable.name(), value);
     if (is_empty(item)) return;
-    ran.kernel = kernels_[k] ? kernels_[k] : KernelCache::instance().get(item.ast, device_, kept_slots_[k]);
+    ran.values.insert(ran.values.end(), chosen_[k].of.offsets.begin(), chosen_[k].of.offsets.end());
+    ran.kernel = kernels_[k]
+                     ? kernels_[k]
+                     : KernelCache::instance().get(chosen_[k].of.kernel, device_, kept_slots_[k], chosen_[k].opts);
+    for (const Scalar& number : chosen_[k].of.numbers) ran.buffers.push_back(buffer_of(number));
     const auto begin = std::chrono::steady_clock::now();
     ran.kernel->run(ran.buffers, ran.values);
     ran.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -201,6 +251,7 @@ class Realizing {
   const Device& device_;
   std::vector<ScheduleItem> items_;
   std::vector<std::vector<int>> kept_slots_;                    // by item
+  std::vector<Chosen> chosen_;                                  // by item
   std::vector<std::shared_ptr<const CompiledKernel>> kernels_;  // by item; null: not compiled yet
   MemoryPlan plan_;
   std::vector<Buffer> blocks_;

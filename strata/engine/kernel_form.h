@@ -1,0 +1,31 @@
+// form_of(): x * 0.3 and x * 0.7 as one kernel, which loads the number; y[3] and y[5] as one, which gets the offset.
+// Internal to engine/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "strata/dtype/scalar.h"
+#include "strata/graph/lazy_op.h"
+
+namespace strata {
+
+/// A kernel whose numbers and offsets are arguments.
+struct KernelForm {
+  LazyOp kernel;                ///< loads each number from a buffer of one element, behind the kernel's own
+  std::vector<Scalar> numbers;  ///< one for each of these buffers
+  std::vector<std::pair<std::string, std::int64_t>> offsets = {};  ///< the values of further variables of `kernel`
+};
+
+/// `kernel` with arguments, in an order that does not depend on their values:
+/// - its floats: operands of arithmetic, comparisons and choices, and values that are stored. 0, 1, -1 and 2 stay, and
+///   integers, on which indices depend;
+/// - the offsets of LOADs through one View of numbers, within the buffer, from buffers that the kernel does not write.
+/// Nothing where no argument is left, or more than 16 numbers or 8 offsets are. With the Opts of `kernel` the results
+/// are its own, bit by bit. @param values of the kernel's variables @param may_move false: offsets stay
+std::optional<KernelForm> form_of(const LazyOp& kernel, const Values& values = {}, bool may_move = true);
+
+}  // namespace strata
