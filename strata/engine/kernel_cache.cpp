@@ -38,7 +38,7 @@ std::shared_ptr<const CompiledKernel> KernelCache::find(const Key& key) {
 
 std::shared_ptr<const CompiledKernel> KernelCache::get(const LazyOp& kernel, const Device& device,
                                                        std::vector<int> kept, std::optional<std::vector<Opt>> opts) {
-  const Key key{kernel, &device, flags::DETERMINISTIC.get(), std::move(kept)};
+  const Key key{kernel, &device, flags::DETERMINISTIC.get(), std::move(kept), opts.has_value()};
   if (auto known = find(key)) return known;
   auto made =
       std::make_shared<const CompiledKernel>(compile(kernel, device, std::move(opts), key.deterministic, key.kept));
@@ -54,8 +54,8 @@ std::shared_ptr<const CompiledKernel> KernelCache::get(const LazyOp& kernel, con
   return made;
 }
 
-bool KernelCache::has(const LazyOp& kernel, const Device& device, const std::vector<int>& kept) const {
-  const Key key{kernel, &device, flags::DETERMINISTIC.get(), kept};
+bool KernelCache::has(const LazyOp& kernel, const Device& device, const std::vector<int>& kept, bool is_form) const {
+  const Key key{kernel, &device, flags::DETERMINISTIC.get(), kept, is_form};
   const std::lock_guard lock(mutex_);
   return at_.contains(key);
 }

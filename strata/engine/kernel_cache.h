@@ -38,8 +38,8 @@ class KernelCache {
   std::shared_ptr<const CompiledKernel> get(const LazyOp& kernel, const Device& device, std::vector<int> kept = {},
                                             std::optional<std::vector<Opt>> opts = std::nullopt);
 
-  /// Whether get() would find the kernel. Counts nothing.
-  bool has(const LazyOp& kernel, const Device& device, const std::vector<int>& kept) const;
+  /// Whether get() would find the kernel, or where `is_form` the one that was compiled with given Opts. Counts nothing.
+  bool has(const LazyOp& kernel, const Device& device, const std::vector<int>& kept, bool is_form = false) const;
 
   /// The Opts with which the form of a kernel (kernel_form.h) computes the same, bit by bit: those of the kernel.
   /// Nothing for the first kernel of the form, which is noted, and where no such Opts exist. As many forms are known as
@@ -61,6 +61,7 @@ class KernelCache {
     const Device* device;
     bool deterministic;
     std::vector<int> kept;
+    bool is_form = false;  // compiled with the Opts of another kernel
     bool operator==(const Key&) const = default;
   };
   struct HashKey {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -40,6 +41,37 @@ bool is_number(const LazyNode& n) {
   return value != 0 && value != 1 && value != -1 && value != 2 && of_one_element(arg.st);
 }
 
+bool is_product(const LazyOp& n) { return (n.op() == Ops::MUL || n.op() == Ops::MULACC) && n.dtype().is_float(); }
+
+/// Whether a compiler may contract products of numbers in the code otherwise than those of arguments. With a number in
+/// the code -(x * c) becomes x * -c, the arms of a choice may be multiplied when it compiles, and which of two products
+/// is contracted may depend on the numbers.
+bool may_contract_otherwise(std::span<const LazyNode* const> nodes, Contraction contraction) {
+  if (contraction == Contraction::none) return false;
+  const auto negates = [](const LazyOp& n) {
+    return n.op() == Ops::CONST && std::get<ConstArg>(n.arg()).value.as_double() == -1;
+  };
+  const auto chooses = [](const LazyOp& n) {
+    return n.op() == Ops::WHERE || n.op() == Ops::MAX || n.op() == Ops::MIN || n.op() == Ops::NEG || n.op() == Ops::ABS;
+  };
+  std::unordered_set<const LazyNode*> contracted;  // what a sum or a formula may contract
+  for (const LazyNode* n : nodes) {
+    constexpr std::array kExact = {Ops::STORE, Ops::MAX,   Ops::MIN, Ops::CMPLT,      Ops::CMPEQ,
+                                   Ops::CMPNE, Ops::WHERE, Ops::MUL, Ops::REDUCE_MAX, Ops::REDUCE_MIN};
+    if (std::find(kExact.begin(), kExact.end(), n->op) == kExact.end())
+      for (const LazyOp& s : n->src) contracted.insert(s.node());
+  }
+  return std::any_of(nodes.begin(), nodes.end(), [&](const LazyNode* n) {
+    const auto products = std::count_if(n->src.begin(), n->src.end(), is_product);
+    if (n->op == Ops::MUL && n->dtype.is_float())
+      return contracted.contains(n) && ((products > 0 && std::any_of(n->src.begin(), n->src.end(), negates)) ||
+                                        std::any_of(n->src.begin(), n->src.end(), chooses));
+    if (n->op == Ops::NEG || n->op == Ops::ABS) return products > 0;
+    if (n->op != Ops::ADD && n->op != Ops::SUB && n->op != Ops::SUM) return false;
+    return products > (contraction == Contraction::by_compilers ? 0 : 1);
+  });
+}
+
 /// A LOAD whose offset may be an argument: one View of numbers without a mask, and other offsets within the buffer.
 struct Movable {
   const LazyNode* load;
@@ -66,22 +98,35 @@ std::optional<Movable> movable(const LazyNode& n) {
 
 }  // namespace
 
-std::optional<KernelForm> form_of(const LazyOp& kernel, const Values& values, bool may_move) {
+Contraction contraction_of(const Device& device) {
+  if (!target_of(device).contract) return Contraction::none;
+  // LLVM gets additions of products as fma; the other compilers choose.
+  return device.name() == "LLVM" ? Contraction::of_additions : Contraction::by_compilers;
+}
+
+std::optional<KernelForm> form_of(const LazyOp& kernel, const Values& values, const FormLimits& limits) {
   std::vector<const LazyNode*> numbers;
   std::vector<Movable> moved;
   std::unordered_set<const LazyNode*> fixed;
   std::unordered_set<int> written;
   const std::vector<const LazyNode*> nodes = postorder(kernel);
+  std::unordered_set<const LazyNode*> closed;  // made of numbers alone
   for (const LazyNode* n : nodes) {
     if (n->op == Ops::STORE) written.insert(std::get<BufferArg>(n->arg).slot);
+    const bool is_closed = is_elementwise(n->op) && std::all_of(n->src.begin(), n->src.end(), [&](const LazyOp& s) {
+                             return closed.contains(s.node());
+                           });
+    if (n->op == Ops::CONST || is_closed) closed.insert(n);
     if (is_number(*n)) numbers.push_back(n);
     for (const LazyOp& s : n->src)
-      if (!takes_any_number(n->op)) fixed.insert(s.node());
+      if (!takes_any_number(n->op) || is_closed) fixed.insert(s.node());
   }
   std::erase_if(numbers, [&](const LazyNode* n) { return fixed.contains(n); });
+  if (may_contract_otherwise(nodes, limits.contraction)) numbers.clear();
   // NOTE: a user's variable may have the name that an offset would get.
-  may_move = may_move && std::none_of(values.begin(), values.end(),
-                                      [](const auto& v) { return v.first.name().starts_with(kOffset); });
+  const bool may_move = limits.may_move && std::none_of(values.begin(), values.end(), [](const auto& v) {
+                          return v.first.name().starts_with(kOffset);
+                        });
   for (const LazyNode* n : nodes)
     if (may_move && n->op == Ops::LOAD && !written.contains(std::get<BufferArg>(n->arg).slot))
       if (std::optional<Movable> found = movable(*n)) moved.push_back(*std::move(found));

@@ -10,6 +10,7 @@
 
 #include "strata/dtype/scalar.h"
 #include "strata/graph/lazy_op.h"
+#include "strata/runtime/device.h"
 
 namespace strata {
 
@@ -20,12 +21,28 @@ struct KernelForm {
   std::vector<std::pair<std::string, std::int64_t>> offsets = {};  ///< the values of further variables of `kernel`
 };
 
+/// How products and sums of floats become one operation, which rounds once.
+enum class Contraction : std::uint8_t {
+  none,          ///< not at all
+  of_additions,  ///< additions of products are fma in the code; a compiler may contract what is left
+  by_compilers,  ///< as a compiler likes
+};
+
+/// That of the device's kernels.
+Contraction contraction_of(const Device& device);
+
+struct FormLimits {
+  bool may_move = true;  ///< whether offsets may be arguments
+  Contraction contraction = Contraction::none;
+};
+
 /// `kernel` with arguments, in an order that does not depend on their values:
 /// - its floats: operands of arithmetic, comparisons and choices, and values that are stored. 0, 1, -1 and 2 stay, and
-///   integers, on which indices depend;
+///   integers, on which indices depend; operands of operations on numbers alone; and all floats where a compiler may
+///   contract a product with a number in the code otherwise than one with an argument;
 /// - the offsets of LOADs through one View of numbers, within the buffer, from buffers that the kernel does not write.
 /// Nothing where no argument is left, or more than 16 numbers or 8 offsets are. With the Opts of `kernel` the results
-/// are its own, bit by bit. @param values of the kernel's variables @param may_move false: offsets stay
-std::optional<KernelForm> form_of(const LazyOp& kernel, const Values& values = {}, bool may_move = true);
+/// are its own, bit by bit. @param values of the kernel's variables
+std::optional<KernelForm> form_of(const LazyOp& kernel, const Values& values = {}, const FormLimits& limits = {});
 
 }  // namespace strata

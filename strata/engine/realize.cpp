@@ -104,9 +104,10 @@ class Realizing {
     Chosen own{{item.ast, {}}, {}};
     KernelCache& cache = KernelCache::instance();
     if (!needs_kernel(k) || cache.has(item.ast, device_, kept_slots_[k]) || is_watched()) return own;
-    std::optional<KernelForm> form = form_of(item.ast, item.values, kept_slots_[k].empty());
-    if (!form) return own;
     try {
+      const FormLimits limits{.may_move = kept_slots_[k].empty(), .contraction = contraction_of(device_)};
+      std::optional<KernelForm> form = form_of(item.ast, item.values, limits);
+      if (!form) return own;
       auto opts = cache.opts_of_form(form->kernel, item.ast, device_, kept_slots_[k]);
       return opts ? Chosen{*std::move(form), std::move(opts)} : own;
     } catch (const Error&) {
@@ -122,11 +123,13 @@ class Realizing {
   /// Compiles kernels that are not known yet on the threads of the executor, each once. Where this thread is watched,
   /// nothing: the caller compiles one by one.
   void compile_side_by_side() {
-    if (items_.size() < 2 || default_executor().concurrency() == 1 || is_watched()) return;
+    if (items_.size() < 2 || default_executor().concurrency() == 1 || is_watched() || !device_.compiles_on_threads())
+      return;
     std::vector<std::size_t> unknown;
     std::set<std::pair<const LazyNode*, std::vector<int>>> seen;
     for (std::size_t k = 0; k < items_.size(); ++k)
-      if (needs_kernel(k) && !KernelCache::instance().has(chosen_[k].of.kernel, device_, kept_slots_[k]) &&
+      if (needs_kernel(k) &&
+          !KernelCache::instance().has(chosen_[k].of.kernel, device_, kept_slots_[k], chosen_[k].opts.has_value()) &&
           seen.emplace(chosen_[k].of.kernel.node(), kept_slots_[k]).second)
         unknown.push_back(k);
     if (unknown.size() < 2) return;
@@ -146,22 +149,23 @@ class Realizing {
   /// The kernel of item `k`; null where it cannot be compiled: the error is thrown when it is the kernel's turn, after
   /// those before it have run.
   std::shared_ptr<const CompiledKernel> compiled(std::size_t k) {
-    const auto get = [&] {
-      return KernelCache::instance().get(chosen_[k].of.kernel, device_, kept_slots_[k], chosen_[k].opts);
-    };
-    if (chosen_[k].opts) {
-      try {
-        return get();
-      } catch (const Error&) {  // a form need not be proven where its kernels are
-        KernelCache::instance().refuse_form(chosen_[k].of.kernel, device_, kept_slots_[k]);
-        chosen_[k] = {{items_[k].ast, {}}, {}};
-      }
-    }
     try {
-      return get();
+      return compile_item(k);
     } catch (const Error&) {
       return nullptr;
     }
+  }
+  std::shared_ptr<const CompiledKernel> compile_item(std::size_t k) {
+    KernelCache& cache = KernelCache::instance();
+    if (const Chosen& c = chosen_[k]; c.opts) {
+      try {
+        return cache.get(c.of.kernel, device_, kept_slots_[k], c.opts);
+      } catch (const Error&) {  // a form need not be proven where its kernels are
+        cache.refuse_form(c.of.kernel, device_, kept_slots_[k]);
+      }
+    }
+    chosen_[k] = {{items_[k].ast, {}}, {}};
+    return cache.get(items_[k].ast, device_, kept_slots_[k]);
   }
 
   static bool is_empty(const ScheduleItem& item) {
@@ -224,10 +228,11 @@ class Realizing {
     for (const LazyOp& n : item.inputs) ran.buffers.push_back(memory_of(n));
     for (const auto& [variable, value] : item.values) ran.values.emplace_back(variable.name(), value);
     if (is_empty(item)) return;
-    ran.values.insert(ran.values.end(), chosen_[k].of.offsets.begin(), chosen_[k].of.offsets.end());
-    ran.kernel = kernels_[k]
-                     ? kernels_[k]
-                     : KernelCache::instance().get(chosen_[k].of.kernel, device_, kept_slots_[k], chosen_[k].opts);
+    ran.kernel = kernels_[k] ? kernels_[k] : compile_item(k);
+    for (const auto& [name, value] : chosen_[k].of.offsets) {
+      ran.values.emplace_back(name, value);
+      ran.own.push_back(name);
+    }
     for (const Scalar& number : chosen_[k].of.numbers) ran.buffers.push_back(buffer_of(number));
     const auto begin = std::chrono::steady_clock::now();
     ran.kernel->run(ran.buffers, ran.values);

@@ -45,6 +45,7 @@ struct RanKernel {
   std::vector<Buffer> buffers;                               ///< by slot, without temporaries
   std::size_t outputs = 0;                                   ///< the kernel writes the first `outputs` buffers
   std::vector<std::pair<std::string, std::int64_t>> values;  ///< of the kernel's variables, by name
+  std::vector<std::string> own = {};  ///< variables of the kernel alone (kernel_form.h), whatever a user's are called
   double seconds = 0;
 };
 

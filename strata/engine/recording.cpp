@@ -146,6 +146,7 @@ void Recording::add(const RanKernel& ran) {
   unpolled_ += ran.kernel->estimated_seconds();
   const std::vector<std::int64_t> values = ran.kernel->arguments(ran.values);
   Launch launch{ran.kernel, {}, values, values, unpolled_ > between, false, {}, {}};
+  launch.own = ran.own;
   if (launch.polls) unpolled_ = 0;
   for (std::size_t k = 0; k < ran.buffers.size(); ++k)
     launch.places.push_back(add_memory(ran.buffers[k], k < ran.outputs));
@@ -279,6 +280,7 @@ bool Recording::wrote(const Buffer& buffer) const {
 
 void Recording::set_value(const std::string& name, std::int64_t value) {
   for (Launch& launch : launches_) {
+    if (std::find(launch.own.begin(), launch.own.end(), name) != launch.own.end()) continue;
     const std::vector<Variable>& variables = launch.kernel->kernel().variables;
     for (std::size_t k = 0; k < variables.size(); ++k)
       if (variables[k].name() == name) launch.values[k] = value;

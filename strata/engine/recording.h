@@ -106,6 +106,7 @@ class Recording {
     bool updates;  // in place: from here on, an interrupt would leave assignments half done
     // By kernel that runs first: whether its results serve later replays, and whether the temporaries have them.
     std::vector<char> keeps, is_done;
+    std::vector<std::string> own = {};  // variables that are no user's: set_value() leaves them
   };
   void run(Launch& launch);
   void replay_traced(TraceFile& trace);

@@ -61,6 +61,7 @@ class LlvmDevice final : public Device {
     return std::make_shared<LlvmProgram>(llvm.load(object(llvm, kernel_to_llvm(kernel, kContentName), options(facts))),
                                          kernel.name, polls_of(kernel).any());
   }
+  bool compiles_on_threads() const override { return !LlvmLibrary::process_ends(); }
   void finish_compiling() const override { library().release_code(); }
 
  private:

@@ -207,6 +207,8 @@ std::vector<std::string> LlvmLibrary::default_folders() {
   return out;
 }
 
+bool LlvmLibrary::process_ends() { return is_ending; }
+
 std::string LlvmLibrary::default_path() { return find_plugin(default_folders()); }
 
 Remedy LlvmLibrary::remedy() {

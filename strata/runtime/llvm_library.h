@@ -82,6 +82,8 @@ class LlvmLibrary {
   static std::vector<std::string> default_folders();
   /// The file that open() would open; empty if there is none.
   static std::string default_path();
+  /// Whether the end of the process has begun: threads other than the one that ends it wait for ever then.
+  static bool process_ends();
   /// What to install if open() fails.
   static Remedy remedy();
 

@@ -14,7 +14,8 @@
 namespace strata {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};  // at the end of the process; a chunk of a kernel takes milliseconds
+constexpr std::chrono::milliseconds kPatience{
+    500};  // at the end of the process; a chunk of a kernel takes milliseconds
 
 /// The pools with threads in this process, which the end of the process ends. Never destroyed: threads may outlive
 /// every static.
@@ -37,7 +38,10 @@ class LivePools {
  private:
   void end() {
     const std::lock_guard lock(mutex_);
-    for (ThreadPool* const pool : pools_) pool->end(kPatience);
+    const auto last = std::chrono::steady_clock::now() + kPatience;
+    for (ThreadPool* const pool : pools_)
+      pool->end(std::max(std::chrono::duration_cast<std::chrono::milliseconds>(last - std::chrono::steady_clock::now()),
+                         std::chrono::milliseconds(0)));
   }
   void lock() { mutex_.lock(); }
   void unlock() {

@@ -58,6 +58,7 @@ ThreadPool::~ThreadPool() { end(std::chrono::hours(1)); }
 void ThreadPool::end(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   is_ending_ = true;
+  if (threads_.empty()) return;
   ++begun_;
   work_.notify_all();
   std::vector<std::thread> threads = std::exchange(threads_, {});

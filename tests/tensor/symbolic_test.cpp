@@ -88,6 +88,19 @@ TEST(Symbolic, LengthsOfSumsAcross) {
   }
 }
 
+// Offsets that are arguments of kernels are variables that no user has, whatever the user's are called.
+TEST(Symbolic, VariablesAreNoOffsetsOfKernels) {
+  const Tensor rows = whole_numbers({20, 3}, 1), x = whole_numbers({9}, 2);
+  for (const std::int64_t k : {3, 4}) (rows[k] * 7).realize();
+  const Variable n("offset0", 1, 9);
+  auto both = jit([&](const Tensor& v) { return std::vector<Tensor>{v.sum(), rows[11] * 7}; });
+  for (const std::int64_t size : {3, 4, 5, 6, 9}) {
+    const std::vector<Tensor> got = both(first_of(x, 0, Int(n.bind(size))));
+    EXPECT_EQ(values_of(got[0]), values_of(first_of(x, 0, size).sum())) << size;
+    EXPECT_EQ(values_of(got[1]), values_of(first_of(rows, 0, 12)[11] * 7)) << size;
+  }
+}
+
 TEST(Symbolic, BatchesOfConvolutions) {
   const Tensor x = whole_numbers({10, 8, 14, 13}, 1);
   for (const std::int64_t groups : {1, 2})
