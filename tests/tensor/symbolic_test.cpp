@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "strata/tensor/functional.h"
 #include "strata/tensor/jit.h"
 #include "tests/tensor/arrays.h"
 
