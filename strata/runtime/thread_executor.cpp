@@ -14,7 +14,7 @@
 namespace strata {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{
+constexpr std::chrono::milliseconds kPoolPatience{
     500};  // at the end of the process; a chunk of a kernel takes milliseconds
 
 /// The pools with threads in this process, which the end of the process ends. Never destroyed: threads may outlive
@@ -38,7 +38,7 @@ class LivePools {
  private:
   void end() {
     const std::lock_guard lock(mutex_);
-    const auto last = std::chrono::steady_clock::now() + kPatience;
+    const auto last = std::chrono::steady_clock::now() + kPoolPatience;
     for (ThreadPool* const pool : pools_)
       pool->end(std::max(std::chrono::duration_cast<std::chrono::milliseconds>(last - std::chrono::steady_clock::now()),
                          std::chrono::milliseconds(0)));
