@@ -14,8 +14,8 @@
 namespace strata {
 namespace {
 
-constexpr std::chrono::milliseconds kPoolPatience{
-    500};  // at the end of the process; a chunk of a kernel takes milliseconds
+// At the end of the process; a chunk of a kernel takes milliseconds.
+constexpr std::chrono::milliseconds kPoolPatience{500};
 
 /// The pools with threads in this process, which the end of the process ends. Never destroyed: threads may outlive
 /// every static.
@@ -72,10 +72,12 @@ struct OwnPool {
 class ThreadExecutor final : public Executor {
  public:
   explicit ThreadExecutor(int count) : count_(count) {}
-  // The pool of a process that this one was forked from is leaked: its threads are not in this process and cannot be
-  // joined.
+  // A pool whose threads cannot be joined is leaked: that of a process that this one was forked from, and one with a
+  // chunk that ends the process.
   ~ThreadExecutor() override {
-    if (OwnPool* const pool = pool_; pool != nullptr && pool->generation == fork_generation()) delete pool;
+    OwnPool* const pool = pool_;
+    if (pool == nullptr || pool->generation != fork_generation()) return;
+    if (pool->threads.end(std::chrono::hours(1))) delete pool;
   }
   int concurrency() const override { return count_; }
 

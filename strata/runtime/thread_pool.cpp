@@ -55,19 +55,21 @@ struct ThreadPool::Loop {
 
 ThreadPool::~ThreadPool() { end(std::chrono::hours(1)); }
 
-void ThreadPool::end(std::chrono::milliseconds patience) {
+bool ThreadPool::end(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   is_ending_ = true;
-  if (threads_.empty()) return;
   ++begun_;
   work_.notify_all();
   std::vector<std::thread> threads = std::exchange(threads_, {});
-  // A chunk may end the process: its thread cannot wait for itself.
+  // A chunk may end the process: its thread cannot wait for itself. Threads that an earlier call left are not waited
+  // for again.
   const bool is_own = std::any_of(threads.begin(), threads.end(),
                                   [](const std::thread& t) { return t.get_id() == std::this_thread::get_id(); });
-  const bool have_ended = !is_own && ended_.wait_for(lock, patience, [this] { return running_ == 0; });
+  if (!threads.empty() && !is_own) ended_.wait_for(lock, patience, [this] { return running_ == 0; });
+  const bool have_ended = running_ == 0;
   lock.unlock();
   for (std::thread& t : threads) have_ended ? t.join() : t.detach();
+  return have_ended;
 }
 
 /// @pre mutex_ is held

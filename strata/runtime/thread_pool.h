@@ -24,8 +24,9 @@ class ThreadPool final : public Executor {
   ~ThreadPool() override;
   int concurrency() const override { return count_; }
   /// Ends the threads, which finish the chunks that they have begun; waits for that at most `patience`. Later loops,
-  /// and what is left of those that run, belong to their callers alone.
-  void end(std::chrono::milliseconds patience);
+  /// and what is left of those that run, belong to their callers alone. False where threads are left: the pool must
+  /// outlive them then.
+  bool end(std::chrono::milliseconds patience);
 
  private:
   struct Loop;

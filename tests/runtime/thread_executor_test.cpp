@@ -120,5 +120,19 @@ TEST(OwnExecutor, AChunkMayEndTheProcess) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(9));
 }
 
+// An executor that is destroyed at the end of the process, after a chunk has ended it.
+TEST(OwnExecutor, IsLeftWhereAChunkEndsTheProcess) {
+  for (int turn = 0; turn < 5; ++turn)
+    EXPECT_EQ(in_a_process([&]() -> int {
+                static std::unique_ptr<Executor> executor = make_thread_executor(4);
+                static std::atomic<bool> is_first{true};
+                executor->parallel_for(0, 10000, 1, [](std::int64_t at, std::int64_t) {
+                  if (at > 50 && is_first.exchange(false)) std::exit(7);
+                });
+                return 1;
+              }),
+              7);
+}
+
 }  // namespace
 }  // namespace strata
