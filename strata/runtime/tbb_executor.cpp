@@ -82,8 +82,11 @@ std::uint64_t generation_of_tbb() {
 /// An arena for as long as the process lives. Without any, oneTBB ends its threads when the process ends, also in a
 /// child of fork(), where they are not: it aborts ("pure virtual method called").
 void keep_tbb() {
-  static TbbArena& kept = *new TbbArena(2);
-  kept.initialize();
+  [[maybe_unused]] static const TbbArena& kept = *[] {
+    auto* const arena = new TbbArena(2);
+    arena->initialize();
+    return arena;
+  }();
 }
 
 class TbbExecutor final : public Executor {
