@@ -29,6 +29,8 @@ struct Target {
   /// there are none have them (Kernel::of_normals).
   OpSet native_of_normals{};
   bool contract = true;  ///< a*b + c may be rounded once (MULACC)
+  /// MULACC is rounded once in the text of a kernel. False: the compiler of the text chooses what is.
+  bool explicit_fma = false;
   /// Float sums and products may be combined in another order than that of ir/sum_order.h, with vectors and several
   /// accumulators.
   bool reassociate = true;

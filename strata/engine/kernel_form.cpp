@@ -99,9 +99,9 @@ std::optional<Movable> movable(const LazyNode& n) {
 }  // namespace
 
 Contraction contraction_of(const Device& device) {
-  if (!target_of(device).contract) return Contraction::none;
-  // LLVM gets additions of products as fma; the other compilers choose.
-  return device.name() == "LLVM" ? Contraction::of_additions : Contraction::by_compilers;
+  const Target target = target_of(device);
+  if (!target.contract) return Contraction::none;
+  return target.explicit_fma ? Contraction::of_additions : Contraction::by_compilers;
 }
 
 std::optional<KernelForm> form_of(const LazyOp& kernel, const Values& values, const FormLimits& limits) {

@@ -87,6 +87,7 @@ class LlvmDevice final : public Device {
   static Target own_target() {
     Target out = host_target();
     out.shuffles = true;
+    out.explicit_fma = true;
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
     if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vl")) out.native.insert(Ops::DOT4);
     if (__builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vl"))
