@@ -41,6 +41,20 @@ void expect_same(const std::string& name, const std::function<Tensor(const Tenso
   }
 }
 
+/// The same for a function of two tensors, of the first n of 40 columns of `x` and the first n elements of `y` along
+/// dimension d.
+void expect_same_products(const std::function<Tensor(const Tensor&, const Tensor&)>& function, const Tensor& x,
+                          const Tensor& y, std::size_t d) {
+  const Variable n("n", 0, 40);
+  auto captured = jit(function);
+  for (const std::int64_t size : {1, 2, 17, 40, 0}) {
+    const Int bound(n.bind(size));
+    EXPECT_EQ(values_of(captured(first_of(x, 1, bound), first_of(y, d, bound))),
+              values_of(function(first_of(x, 1, size), first_of(y, d, size))))
+        << size;
+  }
+}
+
 TEST(Symbolic, RowsAndColumns) {
   const Tensor x = whole_numbers({70, 83}, 1);
   for (const std::size_t d : {std::size_t{0}, std::size_t{1}}) {
@@ -62,14 +76,7 @@ TEST(Symbolic, Products) {
     expect_same("columns", [&](const Tensor& v) { return weights(x).matmul(v); }, w, 1);
     expect_same("columns, across", [&](const Tensor& v) { return weights(x).matmul(v.t()); }, across, 0);
   }
-  const Variable n("n", 0, 40);
-  auto product = jit([](const Tensor& a, const Tensor& b) { return a.matmul(b); });
-  for (const std::int64_t size : {1, 2, 17, 40, 0}) {
-    const Int bound(n.bind(size));
-    EXPECT_EQ(values_of(product(first_of(x, 1, bound), first_of(w, 0, bound))),
-              values_of(product(first_of(x, 1, size), first_of(w, 0, size))))
-        << size;
-  }
+  expect_same_products([](const Tensor& a, const Tensor& b) { return a.matmul(b); }, x, w, 0);
 }
 
 // The packed operand has room for the largest size, and is filled as far as the size goes.
@@ -79,14 +86,7 @@ TEST(Symbolic, LengthsOfSumsAcross) {
   expect_same(
       "sums over two axes", [](const Tensor& v) { return (v.unsqueeze(1) * v.unsqueeze(0)).sum({2, 3, 4}); }, images,
       3);
-  const Variable n("n", 0, 40);
-  auto product = jit([](const Tensor& a, const Tensor& b) { return a.matmul(b.t()).relu(); });
-  for (const std::int64_t size : {1, 2, 17, 40, 0}) {
-    const Int bound(n.bind(size));
-    EXPECT_EQ(values_of(product(first_of(x, 1, bound), first_of(y, 1, bound))),
-              values_of(product(first_of(x, 1, size), first_of(y, 1, size))))
-        << size;
-  }
+  expect_same_products([](const Tensor& a, const Tensor& b) { return a.matmul(b.t()).relu(); }, x, y, 1);
 }
 
 // Offsets that are arguments of kernels are variables that no user has, whatever the user's are called.
