@@ -96,8 +96,8 @@ struct Trim {
   std::size_t position = 0;  ///< of the axis, among the reduced dimensions
   int finite = -1;           ///< the slot
   Expr begin, end;           ///< the iterations [begin, end), over the variables of `outputs`
-  std::vector<Expr>
-      outputs;  ///< by dimension of the store: the variable that stands for the coordinate; 0 for sizes to 1
+  /// By dimension of the store: the variable that stands for the coordinate; 0 where the size is at most 1.
+  std::vector<Expr> outputs;
 };
 
 /// One loop transformation. As text: `UPCAST 0 4`, `REORDER 1 0`, `LANES 1 8 @1` (of the second segment), `STREAM 0`.
