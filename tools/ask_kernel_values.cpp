@@ -7,11 +7,13 @@
 namespace strata::tools {
 namespace {
 
-double operations_of(Ops op) {
+double operations_of(const LazyNode& n) {
+  const Ops op = n.op;
   if (op == Ops::MULACC) return 2;
   if (op == Ops::DOT4) return 8;
   if (op == Ops::DOT2) return 4;
-  if (is_reduce(op)) return 1;
+  if (is_reduce(op) || op == Ops::SCATTER) return 1;
+  if (is_scan(op)) return static_cast<double>(n.src.size());
   const bool free = op == Ops::NOOP || op == Ops::CAST || op == Ops::BITCAST || op == Ops::WHERE;
   return is_elementwise(op) && !free ? 1 : 0;
 }
@@ -46,8 +48,9 @@ KernelWork work_of(const LazyOp& kernel, std::span<const BufferUse> buffers, con
   KernelWork out;
   for (const LazyNode* n : postorder(kernel)) {
     if (n->op == Ops::SINK || n->op == Ops::STORE) continue;
-    const double elements = sizes.elements(is_reduce(n->op) ? n->src[0].shape() : n->shape);
-    const double operations = operations_of(n->op) * elements;
+    const bool is_along = n->op == Ops::SCATTER;
+    const double elements = sizes.elements(is_reduce(n->op) || is_along ? n->src[is_along ? 2 : 0].shape() : n->shape);
+    const double operations = operations_of(*n) * elements;
     out.operations += operations;
     out.oracle_elements += elements;
     const DType dtype = n->src.empty() ? n->dtype : n->src.back().dtype();

@@ -255,6 +255,7 @@ constexpr Command command_table[] = {
      "matmul(a,b), gather(table,i), f16(x), x.cast(f16), x.bitcast(i32), iota(n), full(shape,value).\n"
      "Movement: x.reshape(2,3) permute(1,0) expand(4,3) pad(1:0,0:2) shrink(0:2,:) flip(0) stride(2,-1).\n"
      "Reductions, which keep their axes with size 1: x.sum(1) prod max min mean, () for all axes; x.softmax(1).\n"
+     "Running totals: x.cumsum(1) cumprod cummax cummin.\n"
      "Buffers: outputs are data0, data1, ..., inputs follow.",
      "the text is invalid, the device fails, or --run differs from INTERP",
      kernel_options, kernel_examples, command_kernel},

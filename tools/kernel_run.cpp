@@ -45,6 +45,10 @@ double tolerance_of(const Kernel& kernel, const KernelSizes& sizes) {
   double terms = 1;
   for (const LazyNode* n : postorder(kernel.ast)) {
     if (!n->dtype.is_none() && n->dtype.is_float()) bits = std::min(bits, n->dtype.significand_bits());
+    if (is_scan(n->op)) {
+      const auto axis = static_cast<std::size_t>(std::get<AxisArg>(n->arg).axis);
+      terms = std::max(terms, static_cast<double>(sizes(n->shape[axis])));
+    }
     if (is_reduce(n->op) && sizes.elements(n->shape) > 0)
       terms = std::max(terms, sizes.elements(n->src[0].shape()) / sizes.elements(n->shape));
   }

@@ -11,8 +11,8 @@ namespace {
 
 std::vector<PyObject*> op_members;  // the member of each op; they live as long as the process
 
-constexpr std::array<const char*, 7> kGroupNames = {"UnaryOps",    "BinaryOps", "TernaryOps", "ReduceOps",
-                                                    "MovementOps", "LoadOps",   "BufferOps"};
+constexpr std::array<const char*, 8> kGroupNames = {"UnaryOps", "BinaryOps",   "TernaryOps", "ReduceOps",
+                                                    "ScanOps",  "MovementOps", "LoadOps",    "BufferOps"};
 
 }  // namespace
 

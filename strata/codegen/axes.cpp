@@ -8,6 +8,8 @@
 #include <limits>
 #include <map>
 
+#include "strata/ir/scan_order.h"
+
 namespace strata {
 
 namespace {
@@ -28,7 +30,10 @@ LoopAxis whole_axis(const Int& size, int group, std::size_t dim) {
   return {size, group, {dim}, {size}, {{0, {{PartKind::loop, size}}}}, false};
 }
 
+/// The sizes of the axes of the group of a reduction or SCATTER.
 Ints reduced_sizes(const LazyNode& n) {
+  if (const auto* along = std::get_if<AxisArg>(&n.arg))
+    return {n.src[2].shape()[static_cast<std::size_t>(along->axis)]};
   Ints out;
   for (const std::int64_t axis : std::get<Axes>(n.arg)) out.push_back(n.src[0].shape()[static_cast<std::size_t>(axis)]);
   return out;
@@ -69,8 +74,9 @@ KernelAxes::KernelAxes(const LazyOp& kernel) : kernel_(kernel) {
   for (const LazyNode* n : postorder(kernel)) {
     int below = 0;
     for (const LazyOp& s : n->src) below = std::max(below, level.at(s.node()));
-    level.emplace(n, below + (is_reduce(n->op) ? 1 : 0));
-    if (!is_reduce(n->op)) continue;
+    const bool has_group = is_reduce(n->op) || n->op == Ops::SCATTER;
+    level.emplace(n, below + (has_group ? 1 : 0));
+    if (!has_group) continue;
     const Ints reduced = reduced_sizes(*n);
     const auto [it, is_new] = known.try_emplace({below, render(reduced)}, groups_.size());
     group_of_.emplace(n, it->second);
@@ -78,6 +84,85 @@ KernelAxes::KernelAxes(const LazyOp& kernel) : kernel_(kernel) {
     groups_.push_back({below, axes_.size(), reduced.size()});
     for (std::size_t k = 0; k < reduced.size(); ++k)
       axes_.push_back(whole_axis(reduced[k], static_cast<int>(it->second), k));
+  }
+  find_scan();
+  find_scatter();
+}
+
+void KernelAxes::find_scatter() {
+  for (const LazyNode* n : postorder(kernel_)) {
+    if (n->op != Ops::SCATTER) continue;
+    const auto stores = [&](const LazyOp& s) { return s.src(0).node() == n; };
+    const bool is_stored = std::any_of(kernel_.src().begin(), kernel_.src().end(), stores);
+    const bool is_alone = !scan_ && group_of_.size() == 1;
+    STRATA_CHECK(
+        is_stored && is_alone, domain, "[lower] ", spec_name(n->op),
+        " is what a store stores, and is alone in its kernel: a reduction, a scan, or another SCATTER is computed "
+        "by a kernel of its own");
+    scatter_ = Along{n, static_cast<std::size_t>(std::get<AxisArg>(n->arg).axis)};
+  }
+}
+
+/// @throws Error (domain) for an Opt that would change the order of the elements that a SCATTER combines
+void KernelAxes::check_scatter(const Opt& opt) const {
+  if (!scatter_) return;
+  const auto axis = static_cast<std::size_t>(scatter_axis());
+  const auto refuse = [&](bool holds, const char* why) { STRATA_CHECK(!holds, domain, "[", opt.text(), "] ", why); };
+  switch (opt.kind) {
+    case Opt::Kind::STAGE: return refuse(true, "no buffer of a SCATTER is staged");
+    case Opt::Kind::MERGE:
+      return refuse(opt.axis == axis || opt.axis + 1 == axis, "the axis of a SCATTER is merged with none");
+    case Opt::Kind::PARALLEL: return refuse(opt.axis == axis, "an element of any part of the axis may be changed");
+    case Opt::Kind::REORDER:
+    case Opt::Kind::STREAM:
+    case Opt::Kind::GUARD: return;
+    default: return refuse(opt.axis >= outputs_, "the axis of a SCATTER's values is one loop");
+  }
+}
+
+void KernelAxes::find_scan() {
+  for (const LazyNode* n : postorder(kernel_)) {
+    if (!is_scan(n->op)) continue;
+    STRATA_CHECK(!scan_ && groups_.empty(), domain, "[lower] ", spec_name(n->op),
+                 " is not alone in its kernel: a reduction, or another scan, is computed by a kernel of its own");
+    for (const LazyOp& s : kernel_.src())
+      STRATA_CHECK(s.shape() == n->shape, domain, "[lower] ", spec_name(n->op), " of shape ", render(n->shape),
+                   " in a kernel that stores shape ", render(s.shape()));
+    scan_ = Along{n, static_cast<std::size_t>(std::get<AxisArg>(n->arg).axis)};
+  }
+  if (!scan_) return;
+  std::erase(order_, scan_->dim);
+  order_.push_back(scan_->dim);
+}
+
+int KernelAxes::axis_of_dim(std::size_t dim) const {
+  for (std::size_t a = 0; a < outputs_; ++a)
+    if (std::find(axes_[a].dims.begin(), axes_[a].dims.end(), dim) != axes_[a].dims.end()) return static_cast<int>(a);
+  return -1;
+}
+
+/// @throws Error (domain) for an Opt that would change the order of the scan
+void KernelAxes::check_scan(const Opt& opt) const {
+  const int scan = scan_axis();
+  if (scan < 0) return;
+  const auto axis = static_cast<std::size_t>(scan);
+  const auto refuse = [&](bool holds, const char* why) { STRATA_CHECK(!holds, domain, "[", opt.text(), "] ", why); };
+  switch (opt.kind) {
+    case Opt::Kind::REORDER:
+      return refuse(!opt.order.empty() && opt.order.back() != axis, "the axis of a scan stays innermost");
+    case Opt::Kind::SPLIT: return refuse(true, "each axis beside a scan has one loop");
+    case Opt::Kind::STAGE: return refuse(true, "no buffer of a scan is staged");
+    case Opt::Kind::MERGE:
+      return refuse(opt.axis == axis || opt.axis + 1 == axis, "the axis of a scan is merged with none");
+    case Opt::Kind::LANES:
+      if (opt.axis != axis) return;
+      return refuse(opt.amount != kScanLanes, "lanes along a scan are 8, half a group");
+    case Opt::Kind::UPCAST:
+    case Opt::Kind::UNROLL:
+    case Opt::Kind::CUT:
+    case Opt::Kind::PADTO:
+    case Opt::Kind::PARALLEL: return refuse(opt.axis == axis, "the axis of a scan is one loop");
+    default: return;
   }
 }
 
@@ -165,6 +250,8 @@ LoopAxis& KernelAxes::axis_of(const Opt& opt) {
 }
 
 void KernelAxes::apply(const Opt& opt) {
+  check_scan(opt);
+  check_scatter(opt);
   switch (opt.kind) {
     case Opt::Kind::SPLIT: return split(opt, PartKind::loop);
     case Opt::Kind::UPCAST: return split(opt, PartKind::upcast);
@@ -203,6 +290,7 @@ void KernelAxes::apply(std::span<const Opt> opts) {
     while (merges < opts.size() && opts[merges].kind == Opt::Kind::MERGE &&
            (merges == 0 || opts[merges - 1].axis <= opts[merges].axis))
       ++merges;
+    for (std::size_t k = 0; k < merges; ++k) check_scan(opts[k]), check_scatter(opts[k]);
     if (merges > 0)
       merge(opts.first(merges));
     else

@@ -13,11 +13,18 @@
 // of all axes, and so on. E.g. SPLIT 0 8, SPLIT 1 8 tiles axes 0 and 1: loops 0, 1, then the inner loops of 0, 1. Lanes
 // and unrolled copies are innermost.
 //
+// The axis of an ASSOCIATIVE_SCAN is innermost: what it has is one loop, or LANES of a group (ir/scan_order.h). The
+// other axes of such a kernel have one loop each.
+//
+// A SCATTER has two nests: the output axes, which store the target, and all but that of the SCATTER, around the loop of
+// the SCATTER's own axis (a group of one axis, which has one loop), which changes elements.
+//
 // An Opt changes the axes in one legal way. The list of Opts determines the loops of a kernel completely.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,8 +58,9 @@ struct Part {
 /// The coordinates [begin, begin + size()) of an axis, as a nest of parts.
 struct Segment {
   Int begin;
-  std::vector<Part> parts;  ///< outermost first
-  Int size() const;         ///< the product of the parts' sizes
+  std::vector<Part> parts;      ///< outermost first
+  bool reaches_beyond = false;  ///< coordinates beyond the end of the axis are left out
+  Int size() const;             ///< the product of the parts' sizes
 };
 
 /// An axis; its segments together cover it.
@@ -89,6 +97,12 @@ struct ReduceGroup {
 struct Stage {
   std::size_t axis = 0;
   int slot = 0;
+};
+
+/// The ASSOCIATIVE_SCAN or SCATTER of a kernel, and the dimension along which it runs.
+struct Along {
+  const LazyNode* node = nullptr;
+  std::size_t dim = 0;
 };
 
 /// The iterations of a reduce axis that count (trim.h), where the int32 in buffer `finite` is 1.
@@ -157,8 +171,10 @@ std::string text_of(std::span<const Opt> opts);
 /// The axes of a kernel after zero or more Opts.
 class KernelAxes {
  public:
-  /// The untransformed axes: each has one segment of one loop. @throws Error (domain) unless `kernel` is a SINK,
-  /// (shape) where its stores have different ranks, or sizes that are neither equal nor 1
+  /// The untransformed axes: each has one segment of one loop. @throws Error (domain) unless `kernel` is a SINK, and
+  /// where an ASSOCIATIVE_SCAN or SCATTER is beside a reduction or another of them, a scan has another shape than a
+  /// store, or a SCATTER is not what a store stores; (shape) where
+  /// its stores have different ranks, or sizes that are neither equal nor 1
   explicit KernelAxes(const LazyOp& kernel);
 
   /// @throws Error (domain) naming the Opt and why it is illegal; the axes are unchanged then
@@ -182,12 +198,23 @@ class KernelAxes {
   /// Whether a STREAM, or a GUARD, names the buffer `slot`.
   bool streams(int slot) const { return holds(streamed_, slot); }
   bool guards(int slot) const { return holds(guarded_, slot); }
+  /// The scan of the kernel, if it has one, and its axis; -1 for none.
+  const std::optional<Along>& scan() const { return scan_; }
+  int scan_axis() const { return scan_ ? axis_of_dim(scan_->dim) : -1; }
+  /// The SCATTER of the kernel, if it has one; the output axis of its dimension.
+  const std::optional<Along>& scatter() const { return scatter_; }
+  int scatter_axis() const { return scatter_ ? axis_of_dim(scatter_->dim) : -1; }
   /// The axis with a parallel part; -1 for none.
   int parallel_axis() const;
   /// The axes as text, one per line: `0 output 4099: loop 1024, upcast 4 | loop 3`.
   std::string text() const;
 
  private:
+  void find_scan();
+  void find_scatter();
+  int axis_of_dim(std::size_t dim) const;
+  void check_scan(const Opt& opt) const;
+  void check_scatter(const Opt& opt) const;
   LoopAxis& axis_of(const Opt& opt);
   void split(const Opt& opt, PartKind kind);
   void cut(const Opt& opt);
@@ -216,6 +243,7 @@ class KernelAxes {
   std::vector<Stage> stages_;
   std::vector<Trim> trims_;
   std::vector<int> streamed_, guarded_;  // slots
+  std::optional<Along> scan_, scatter_;
   std::unordered_map<const LazyNode*, std::size_t> group_of_;
 };
 

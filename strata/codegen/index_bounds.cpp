@@ -32,15 +32,16 @@ struct Inequality {
 class IndexBounds {
  public:
   explicit IndexBounds(const Access& a) : index_(a.index) {
-    const std::vector<Inequality> ranges = inequalities(a.ranges);
+    std::vector<Inequality> ranges = inequalities(a.ranges);
     std::vector<Inequality> masks = inequalities(a.valid);
     find_counters(a, ranges);
     // The range of a counter may contain other counters, whose bounds the second pass knows.
     for (int pass = 0; pass < 2; ++pass)
       for (const Inequality& r : ranges) narrow(r);
-    for (int k = 0; k < kMostCombined && combine(masks); ++k) {
+    for (int k = 0; k < kMostCombined && combine(masks, ranges); ++k) {
     }
     for (const Inequality& m : masks) narrow(m);
+    for (const Inequality& r : ranges) narrow(r);
   }
   Bounds operator()() { return of(index_, 0); }
 
@@ -67,7 +68,7 @@ class IndexBounds {
     std::vector<Variable> sizes = variables(a.size.expr()), counted;
     for (const Inequality& r : ranges)
       for (const auto& [atom, coefficient] : r.terms)
-        if (coefficient == 1 && atom.is_variable()) counted.push_back(Variable::from(atom));
+        if (coefficient >= 1 && atom.is_variable()) counted.push_back(Variable::from(atom));
     const auto holds = [](const std::vector<Variable>& all, const Variable& v) {
       return std::any_of(all.begin(), all.end(), [&](const Variable& w) { return same(v, w); });
     };
@@ -97,37 +98,65 @@ class IndexBounds {
     }
   }
 
-  /// The part of the sum that consists of counters, if there are two or more and all have positive coefficients; and a
-  /// counter among them with coefficient 1. Nothing otherwise.
-  std::optional<std::pair<Expr, Expr>> counted_part(const Inequality& m) const {
-    Expr counted = 0, last = 0;
-    int count = 0;
+  /// The part of the sum that consists of counters, if all have positive coefficients; and the counter with the least
+  /// one, which divides the others.
+  struct CountedPart {
+    Expr counted, last;
+    std::int64_t step;  ///< the coefficient of `last`
+  };
+  /// Nothing for a part that is one counter.
+  std::optional<CountedPart> counted_part(const Inequality& m) const {
+    CountedPart out{0, 0, 0};
     for (const auto& [atom, coefficient] : m.terms) {
       if (!is_counter(atom)) continue;
       if (coefficient < 1) return std::nullopt;
-      counted += atom * coefficient;
-      if (coefficient == 1) last = atom;
-      ++count;
+      out.counted += atom * coefficient;
+      if (out.step == 0 || coefficient < out.step) out.last = atom, out.step = coefficient;
     }
-    return count > 1 && last.is_variable() ? std::optional(std::pair{counted, last}) : std::nullopt;
+    for (const auto& [atom, coefficient] : m.terms)
+      if (is_counter(atom) && coefficient % out.step != 0) return std::nullopt;
+    return out.step == 0 || same(out.counted, out.last) ? std::nullopt : std::optional(out);
   }
-  /// For a mask such as `16*a + b < n`: introduces a counter for 16*a + b and eliminates b, so that the mask bounds the
-  /// new counter. False where no mask has this form.
-  bool combine(std::vector<Inequality>& masks) {
-    for (const Inequality& m : masks) {
-      const auto part = counted_part(m);
-      if (!part) continue;
-      const auto& [counted, last] = *part;
-      const Bounds bounds = of(counted, 0);
-      const Variable whole(detail::message("counter", counters_.size()), counted.vmin(), counted.vmax());
-      const Substitution map{{last, whole - (counted - last)}};
-      index_ = substitute(index_, map);
-      for (Inequality& other : masks) other = inequality(substitute(other.sum, map), other.bound);
-      counters_.insert_or_assign(whole.node(), bounds);
-      new_counters_.push_back(whole);
-      known_.clear();
-      return true;
+  /// `e`, linear in the variable `last` with a multiple of `step` as its coefficient, with `whole` - `rest` in place of
+  /// step * last; nothing for another `e`.
+  static std::optional<Expr> replaced(const Expr& e, const Expr& last, std::int64_t step, const Expr& whole) {
+    // NOTE: term by term, as the constructor puts a quotient and what is beside it together in other ways.
+    Expr without = e.op() == Op::Sum ? Expr(e.node()->k0()) : Expr(0), coefficient = 0;
+    for (const auto& [atom, factor] : inequality(e, 0).terms) {
+      const std::vector<Expr> factors = atom.op() == Op::Mul ? sources(atom) : std::vector{atom};
+      const auto at = std::find_if(factors.begin(), factors.end(), [&](const Expr& f) { return same(f, last); });
+      Expr rest = factor;
+      for (auto f = factors.begin(); f != factors.end(); ++f)
+        if (f != at) rest = rest * *f;
+      for (const Variable& v : variables(rest))
+        if (same(v, last)) return std::nullopt;
+      (at != factors.end() ? coefficient : without) += rest;
     }
+    const std::optional<Expr> each = divide_exactly(coefficient, step);
+    return each ? std::optional(without + *each * whole) : std::nullopt;
+  }
+  /// For a condition such as `16*a + b < n`: introduces a counter for 16*a + b and eliminates b, so that the condition
+  /// bounds the new counter; for `64*a + 16*b + 15 < n` one for 64*a + 16*b. False where no condition has this form.
+  bool combine(std::vector<Inequality>& masks, std::vector<Inequality>& ranges) {
+    for (const std::vector<Inequality>* all : {&masks, &ranges})
+      for (const Inequality& m : *all) {
+        const auto part = counted_part(m);
+        if (!part || (part->step > 1 && all == &masks)) continue;
+        const auto& [counted, last, step] = *part;
+        const Variable whole(detail::message("counter", counters_.size()), counted.vmin(), counted.vmax());
+        const Expr by = whole - (counted - last * step);
+        const std::optional<Expr> index = replaced(index_, last, step, by);
+        if (!index) continue;
+        const Bounds bounds = of(counted, 0);
+        index_ = *index;
+        for (std::vector<Inequality>* others : {&masks, &ranges})
+          for (Inequality& other : *others)
+            if (const auto sum = replaced(other.sum, last, step, by)) other = inequality(*sum, other.bound);
+        counters_.insert_or_assign(whole.node(), bounds);
+        new_counters_.push_back(whole);
+        known_.clear();
+        return true;
+      }
     return false;
   }
 
@@ -222,10 +251,57 @@ Expr without_modulos(const Access& a) {
   }
 }
 
+namespace {
+
+/// The conjunct `x % c > least` of a condition, with a variable x.
+struct LeastDigit {
+  Expr x, digit;
+  std::int64_t c, least;
+};
+std::optional<LeastDigit> least_digit(const Expr& condition) {
+  const std::vector<Expr> parts = condition.op() == Op::And ? sources(condition) : std::vector{condition};
+  for (const Expr& part : parts) {
+    if (part.op() != Op::Lt) continue;
+    const Expr sum = Expr::share(part.node()->src(0));
+    const std::optional<std::int64_t> bound = Expr::share(part.node()->src(1)).constant();
+    if (!bound || sum.op() != Op::Sum || sum.node()->terms().size() != 1 || sum.node()->k0() != 0) continue;
+    const Term& term = sum.node()->terms()[0];
+    const Expr digit = Expr::share(term.atom);
+    if (term.coefficient != -1 || digit.op() != Op::Mod) continue;
+    const Expr x = Expr::share(digit.node()->src(0));
+    const std::optional<std::int64_t> c = Expr::share(digit.node()->src(1)).constant();
+    if (x.is_variable() && c) return LeastDigit{x, digit, *c, -*bound};
+  }
+  return std::nullopt;
+}
+
+/// The access with c*q + r in place of a size x, where x % c is more than a number: so much r is at least.
+Access with_least_digit(const Access& a, const LeastDigit& d) {
+  if (d.least + 1 >= d.c) return a;
+  const Variable x = Variable::from(d.x);
+  const Variable q("_quotient", x.min() / d.c, x.max() / d.c), r("_digit", d.least + 1, d.c - 1);
+  const auto rewritten = [&](const Expr& e) {
+    return substitute(substitute(e, {{d.digit, r}, {d.x / d.c, q}}), {{d.x, q * d.c + r}});
+  };
+  Access out = a;
+  out.index = rewritten(a.index);
+  out.valid = rewritten(a.valid);
+  out.ranges = rewritten(a.ranges);
+  out.size = rewritten(a.size.expr());
+  return out;
+}
+
+}  // namespace
+
 bool lies_between_sizes(const Access& a) {
   try {
     const Bounds bounds = IndexBounds(a)();
-    return is_shown(bounds.lo) && is_shown(a.size.expr() - 1 - bounds.hi);
+    if (is_shown(bounds.lo) && is_shown(a.size.expr() - 1 - bounds.hi)) return true;
+    const std::optional<LeastDigit> digit = least_digit(a.valid);
+    if (!digit || digit->x.vmin() < 0) return false;
+    const Access split = with_least_digit(a, *digit);
+    const Bounds between = IndexBounds(split)();
+    return is_shown(between.lo) && is_shown(split.size.expr() - 1 - between.hi);
   } catch (const Error&) {  // an intermediate result exceeds 64 bits
     return false;
   }

@@ -58,6 +58,7 @@ void check_stores(const Lowered& lowered) {
 /// element.
 bool writes_where(const Access& store, const Access& load) {
   if (!store.is_store || store.slot != load.slot || !same(store.index, load.index)) return false;
+  if (store.store == load.store && load.changes) return true;
   if (store.valid.constant() == 1 || same(store.valid, load.valid)) return true;
   return prove(store.valid, load.valid && load.ranges).answer == Answer::yes;
 }

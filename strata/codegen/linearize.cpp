@@ -69,6 +69,12 @@ class Linearizing {
 
  private:
   static bool is_reduce_node(UOp u) { return u.op() == UOps::REDUCE; }
+  /// Whether `u` stands for an accumulator, or assigns to one: it is no instruction of its own.
+  static bool is_accumulator(UOp u) {
+    return u.op() == UOps::REDUCE || u.op() == UOps::CARRY || u.op() == UOps::CARRIED;
+  }
+  /// The loop of a CARRY or CARRIED.
+  static UOp carrying_loop(UOp u) { return u.op() == UOps::CARRY ? u.src(1) : u.src(0).src(1); }
 
   /// The k-th source in the order of computation: a store's value, which takes longer, before its index.
   static UOp source(UOp u, std::size_t k) {
@@ -92,6 +98,7 @@ class Linearizing {
       for (const UOp loop : s.loops) visit(loop);
       visit(s.store);
     }
+    for (const UOp u : kernel_.carried) visit(u);
     for (const UOp u : nodes_)
       if (u.op() == UOps::LOOP) {
         loop_number_.emplace(u, loops_.size());
@@ -128,13 +135,22 @@ class Linearizing {
     if (u.op() == UOps::LOOP) free_[k].insert(loop_number_.at(u));
     if (const auto it = pinned_.find(u); it != pinned_.end())
       for (const UOp loop : *it->second) free_[k].insert(loop_number_.at(loop));
+    if (u.op() == UOps::CARRIED) {
+      add_around(k, carrying_loop(u));
+      free_[k].erase(loop_number_.at(carrying_loop(u)));
+    }
     if (!is_reduce_node(u)) return;
     free_[k].merge(shared[loop_number_.at(u.reduced_loops().front())]);
     // The sum of an inner level stays inside of the outer level's loop, also if it does not depend on the outer
     // counter.
-    for (auto it = around_.find(u.reduced_loops().front()); it != around_.end(); it = around_.find(it->second))
-      if (loop_number_.contains(it->second)) free_[k].insert(loop_number_.at(it->second));
+    add_around(k, u.reduced_loops().front());
     for (const UOp loop : u.reduced_loops()) free_[k].erase(loop_number_.at(loop));
+  }
+
+  /// Adds the loops around `loop` to those on which node k depends.
+  void add_around(std::size_t k, UOp loop) {
+    for (auto it = around_.find(loop); it != around_.end(); it = around_.find(it->second))
+      if (loop_number_.contains(it->second)) free_[k].insert(loop_number_.at(it->second));
   }
 
   // Computes enclosing_[l], the loops around loop l. Output loops state their enclosing loop; the first loop of a
@@ -231,8 +247,13 @@ class Linearizing {
         for (const UOp s : u.src())
           if (s.op() != UOps::LOOP) edge(item_of(number_.at(s)), item_of(k));
       }
+      if (u.op() == UOps::CARRY) starts_[loop_number_.at(carrying_loop(u))].push_back(k);
+      if (u.op() == UOps::CARRIED) carried_edges(k);
     }
     memory_edges();
+    for (const auto& [first, second] : kernel_.in_order)
+      if (number_.contains(first) && number_.contains(second))
+        edge(item_of(number_.at(first)), item_of(number_.at(second)));
     // Accumulators change in the order in which lower() made them, copies along the lanes fastest.
     for (auto& [loop, reductions] : ends_)
       std::sort(reductions.begin(), reductions.end(),
@@ -258,6 +279,15 @@ class Linearizing {
     ends_[loop_number_.at(u.reduced_loops().back())].push_back(k);
   }
 
+  void carried_edges(std::size_t k) {
+    const UOp u = nodes_[k];
+    const std::size_t loop = loop_number_.at(carrying_loop(u));
+    const Item next = item_of(number_.at(u.src(1)));
+    if (next.block != loop) edge(next, {loop, static_cast<std::size_t>(-1)});
+    edge({parent_[loop], loop_item(loop)}, item_of(k));
+    ends_[loop].push_back(k);
+  }
+
   // Loads of a buffer precede the stores to the same index; loads of scratch memory follow all stores to it.
   void memory_edges() {
     std::unordered_map<UOp, std::vector<std::size_t>> loads;  // by index; of scratch memory, by memory
@@ -269,13 +299,19 @@ class Linearizing {
       const auto it = loads.find(key(nodes_[k]));
       if (it == loads.end()) continue;
       for (const std::size_t load : it->second) {
-        if (nodes_[load].src(0) != nodes_[k].src(0)) continue;
+        if (nodes_[load].src(0) != nodes_[k].src(0) || is_after(nodes_[k], nodes_[load])) continue;
         if (nodes_[k].src(0).op() == UOps::DEFINE_LOCAL)
           edge(item_of(k), item_of(load));
         else
           edge(item_of(load), item_of(k));
       }
     }
+  }
+
+  /// Whether the kernel says that the load comes after the store.
+  bool is_after(UOp store, UOp load) const {
+    return std::find(kernel_.in_order.begin(), kernel_.in_order.end(), std::pair(store, load)) !=
+           kernel_.in_order.end();
   }
 
   // --- the list ---
@@ -345,6 +381,12 @@ class Linearizing {
   void close(std::size_t loop) {
     for (const std::size_t k : ends_[loop]) {
       const UOp u = nodes_[k];
+      if (u.op() == UOps::CARRIED) {
+        emit_waiting(u.src(1));
+        list_.add(UOps::PHI, u.dtype(), {in_list(u.src(0)), in_list(u.src(1))}, {}, false);
+        listed_[u] = in_list(u.src(0));
+        continue;
+      }
       const UOp accumulator = in_list(u);
       UOp total = accumulator;
       for (const UOp v : u.reduced_values()) total = combined(combining_op(u.reduction().op), total, v);
@@ -407,7 +449,7 @@ class Linearizing {
   }
 
   void emit(UOp u) {
-    if (is_reduce_node(u) || is_contracted(u)) return;
+    if (is_accumulator(u) || is_contracted(u)) return;
     if (u.op() == UOps::ALU && u.alu() == Ops::NOOP) {
       listed_[u] = in_list(u.src(0));
       return;

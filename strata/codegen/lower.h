@@ -74,6 +74,7 @@ struct Access {
   Expr ranges = 1;
   std::size_t store = 0;       ///< the number of the kernel's store that the access belongs to
   std::vector<UOp> uops = {};  ///< its LOADs or STOREs: one, or one per lane
+  bool changes = false;        ///< a load of what the next store of the iteration changes (SCATTER)
 };
 
 /// A STORE (or a pinned LOAD) and the loops that it must be in, outermost first, whether it depends on them or not.
@@ -100,6 +101,9 @@ struct Lowered {
   std::vector<PlacedStore> stores;  ///< in order
   std::vector<PlacedStore> pinned;  ///< LOADs that must stay in their loops, because they are in bounds only there
   std::vector<StagedLocal> staged;
+  /// Accesses of one buffer: the first comes before the second.
+  std::vector<std::pair<UOp, UOp>> in_order;
+  std::vector<UOp> carried;  ///< the CARRIEDs: also where no store needs the value after the loop
   std::vector<LoopInside> nest;
   std::vector<Access> accesses;
   std::vector<Variable> variables;                         ///< the kernel's variables, by name

@@ -92,7 +92,7 @@ Variable Nests::loop(const std::string& path, const Int& trip_count, int depth, 
   // simplified away, and its body would leave the loop, which may have no iteration.
   const std::int64_t last = std::max<std::int64_t>(trip_count.vmax(), trip_count.is_number() ? 1 : 2) - 1;
   it->second = Variable(detail::message("ridx", loops_.size()), 0, last);
-  if (!trip_count.is_number())
+  if (!trip_count.is_number() || range)
     ranges_.emplace(std::string(it->second.name()), range ? range(it->second) : it->second < trip_count.expr());
   const DType width = last < std::numeric_limits<std::int32_t>::max() ? dtypes::int32 : dtypes::int64;
   UOp begin = out_.graph.constant(width, 0), end = index_.integer(trip_count.expr(), width);
@@ -151,6 +151,7 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
     const Lanes* lanes = out.lanes;
     const Segment& segment = segments_of(axes[k])[segments[k]];
     out.axes.push_back({axes[k], segment.begin.expr(), {}});
+    out.reaches_beyond = out.reaches_beyond || segment.reaches_beyond;
     std::size_t depth = 0;
     for (std::size_t p = 0; p < segment.parts.size(); ++p) {
       Int stride = 1;
@@ -187,7 +188,8 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
     const std::size_t known = loops_.size();
     const Bounds* const bounds = role == Role::reduction ? bounds_of(axes[o.axis], part) : nullptr;
     if (bounds != nullptr) path += detail::message("[", bounds->begin.render(), ",", bounds->end.render(), "]");
-    const Variable v = loop(path, part.size, depth++, part.kind == PartKind::parallel, around, {}, bounds);
+    const Variable v =
+        loop(path, part.size, depth++, part.kind == PartKind::parallel, around, range_of(out, o.axis, o.part), bounds);
     if (loops_.size() != known) out_.counters.emplace_back(v, axes[o.axis]);
     around = loops_.at(std::string(v.name())).loop;
     out.loops.push_back(around);
@@ -198,6 +200,17 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
   if (role == Role::reduction)
     out.levels = levels_of(out, trip_counts, static_cast<std::size_t>(axes_.axes()[axes[0]].group));
   return out;
+}
+
+/// Along the axis of a scan: that all elements of an iteration are inside of the axis. Products of symbolic sizes need
+/// the condition in this form.
+std::function<Expr(const Variable&)> Nests::range_of(const Nest& nest, std::size_t axis, std::size_t part) const {
+  const Nest::Axis& along = nest.axes[axis];
+  if (static_cast<int>(along.axis) != axes_.scan_axis() || axes_.axes()[along.axis].size.is_number()) return {};
+  Expr at = along.begin;
+  for (std::size_t p = 0; p < part; ++p) at += along.parts[p].first * along.parts[p].second.expr();
+  const Expr stride = along.parts[part].second.expr(), size = axes_.axes()[along.axis].size.expr();
+  return [at, stride, size](const Variable& counter) { return at + counter * stride + (stride - 1) < size; };
 }
 
 std::size_t Nests::order_of(std::size_t axis, std::size_t at, Role role) const {

@@ -38,6 +38,7 @@ struct Nest {
   std::vector<std::pair<Variable, int>>
       copies;  ///< unrolled parts with an accumulator per copy; and the number of copies
   std::vector<std::pair<Variable, int>> iterations;  ///< unrolled parts whose copies share one accumulator
+  bool reaches_beyond = false;  ///< coordinates beyond the end of an axis are left out (Segment::reaches_beyond)
 
   // For reductions. A level is a run of loops that share one accumulator; the accumulator of a level adds up the
   // results of the next level inside of it.
@@ -141,6 +142,7 @@ class Nests {
   /// `bounds`: null for all iterations
   Variable loop(const std::string& path, const Int& trip_count, int depth, bool is_parallel, UOp around,
                 const std::function<Expr(const Variable&)>& range = {}, const Bounds* bounds = nullptr);
+  std::function<Expr(const Variable&)> range_of(const Nest& nest, std::size_t axis, std::size_t part) const;
   const Bounds* bounds_of(std::size_t axis, const Part& part) const;
   const std::vector<Segment>& segments_of(std::size_t axis) const { return segments_[axis]; }
   UOp parallel_end(std::string_view name);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "strata/codegen/nests.h"
+#include "strata/codegen/scan.h"
 #include "strata/ir/sum_order.h"
 
 namespace strata {
@@ -146,6 +147,9 @@ Nests::Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index, std::functi
       orders_(std::move(orders)),
       levels_(axes.groups().size()) {
   for (const LoopAxis& axis : axes.axes()) segments_.push_back(axis.segments);
+  if (const int scan = axes.scan_axis(); scan >= 0)
+    segments_[static_cast<std::size_t>(scan)] =
+        scan_segments(axes.axes()[static_cast<std::size_t>(scan)], *axes.scan()->node);
   for (std::size_t g = 0; g < axes.groups().size(); ++g) {
     if (orders_[g] != SumOrder::bounded && orders_[g] != SumOrder::paired) continue;
     const ReduceGroup& group = axes.groups()[g];

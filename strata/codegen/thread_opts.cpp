@@ -20,7 +20,8 @@ bool can_be_parallel(const LazyOp& kernel, const LoopAxis& axis, std::size_t seg
   return true;
 }
 
-/// The iterations of all loops; a symbolic size counts kUnknownSize.
+}  // namespace
+
 std::int64_t work_of(const KernelAxes& axes) {
   std::int64_t out = 1;
   for (const LoopAxis& axis : axes.axes()) {
@@ -29,8 +30,6 @@ std::int64_t work_of(const KernelAxes& axes) {
   }
   return out;
 }
-
-}  // namespace
 
 std::vector<Opt> thread_opts(const LazyOp& kernel, const KernelAxes& axes, std::span<const std::size_t> main,
                              bool reorders) {

@@ -11,6 +11,9 @@ namespace strata {
 
 constexpr std::int64_t kUnknownSize = 256;  // the assumed value of a symbolic size
 
+/// The iterations of all loops; a symbolic size counts kUnknownSize.
+std::int64_t work_of(const KernelAxes& axes);
+
 /// A PARALLEL, and the REORDER that makes its axis the outermost one; nothing where the kernel has too little work or
 /// no such axis.
 /// @param main  by axis: the segment that Opts transform

@@ -18,8 +18,9 @@ constexpr std::string_view kOffset = "offset";              // the names of vari
 
 /// Whether the code for `op` is the same for each float among its operands.
 bool takes_any_number(Ops op) {
-  constexpr std::array kOps = {Ops::ADD,   Ops::SUB, Ops::MUL,   Ops::DIV,   Ops::MAX,   Ops::MIN,   Ops::POW,
-                               Ops::ATAN2, Ops::MOD, Ops::CMPLT, Ops::CMPEQ, Ops::CMPNE, Ops::WHERE, Ops::STORE};
+  constexpr std::array kOps = {Ops::ADD,   Ops::SUB,   Ops::MUL,   Ops::DIV,   Ops::MAX,
+                               Ops::MIN,   Ops::POW,   Ops::ATAN2, Ops::MOD,   Ops::CMPLT,
+                               Ops::CMPEQ, Ops::CMPNE, Ops::WHERE, Ops::STORE, Ops::ASSOCIATIVE_SCAN};
   return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
 }
 
@@ -67,7 +68,7 @@ bool may_contract_otherwise(std::span<const LazyNode* const> nodes, Contraction 
       return contracted.contains(n) && ((products > 0 && std::any_of(n->src.begin(), n->src.end(), negates)) ||
                                         std::any_of(n->src.begin(), n->src.end(), chooses));
     if (n->op == Ops::NEG || n->op == Ops::ABS) return products > 0;
-    if (n->op != Ops::ADD && n->op != Ops::SUB && n->op != Ops::SUM) return false;
+    if (n->op != Ops::ADD && n->op != Ops::SUB && n->op != Ops::SUM && n->op != Ops::ASSOCIATIVE_SCAN) return false;
     return products > (contraction == Contraction::by_compilers ? 0 : 1);
   });
 }

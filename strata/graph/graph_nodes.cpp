@@ -1,6 +1,7 @@
 // The nodes of graphs that kernels do not contain: memory, copies, tracked values, custom gradients.
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 
@@ -33,7 +34,8 @@ LazyOp LazyOp::empty(DType dtype, const Ints& shape) {
 }
 
 LazyOp LazyOp::contiguous() const {
-  const bool is_there = op() == Ops::CONTIGUOUS || op() == Ops::EMPTY || op() == Ops::FROM || op() == Ops::CONCAT;
+  constexpr std::array materialized = {Ops::CONTIGUOUS, Ops::EMPTY, Ops::FROM, Ops::CONCAT, Ops::SCATTER};
+  const bool is_there = std::find(materialized.begin(), materialized.end(), op()) != materialized.end();
   return is_there ? *this : make(Ops::CONTIGUOUS, {this, 1}, {}, dtype(), shape());
 }
 

@@ -2,6 +2,7 @@
 
 #include "strata/graph/interpret.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <unordered_set>
 
 #include "strata/base/interrupt.h"
+#include "strata/ir/scan_order.h"
 #include "strata/ir/sum_order.h"
 #include "strata/view/merge.h"
 
@@ -149,6 +151,69 @@ class OrderedSum {
   std::int64_t first_ = 0;  // the element of x with all reduced indices 0
 };
 
+/// One row of an ASSOCIATIVE_SCAN, in the order of ir/scan_order.h: from the operands `a` (of a recurrence) and `b` to
+/// `out`, at the places begin, begin + stride, ...
+class ScannedRow {
+ public:
+  ScannedRow(const LazyNode& n, const Elements* a, const Elements& b, Elements& out)
+      : op_(std::get<AxisArg>(n.arg).op), dtype_(n.dtype), a_(a), b_(b), out_(out) {}
+
+  void run(std::size_t begin, std::size_t stride, std::int64_t size) {
+    begin_ = begin, stride_ = stride;
+    if (a_ != nullptr) return recur(size);
+    const Scalar identity = identity_of(op_, dtype_);
+    std::array<Scalar, 3> totals = {identity, identity, identity};  // of the groups, runs and blocks in front
+    for (std::int64_t group = 0; group < size; group += kScanGroup) {
+      const int count = static_cast<int>(std::min(kScanGroup, size - group));
+      const std::vector<Scalar> prefixes = prefixes_of(group, count);
+      const Scalar in_front = with(with(totals[2], totals[1]), totals[0]);
+      for (int k = 0; k < count; ++k) out_.put(place(group + k), with(prefixes[static_cast<std::size_t>(k)], in_front));
+      totals[0] = with(totals[0], prefixes.back());
+      for (std::size_t level = 0; level + 1 < totals.size(); ++level) {
+        if ((group + kScanGroup) % kScanLengths[level + 1] != 0) break;
+        totals[level + 1] = with(totals[level + 1], totals[level]);
+        totals[level] = identity;
+      }
+    }
+  }
+
+ private:
+  std::size_t place(std::int64_t k) const { return begin_ + static_cast<std::size_t>(k) * stride_; }
+  Scalar with(const Scalar& total, const Scalar& value) const {
+    const std::array operands{total, value};
+    return evaluate(combining_op(op_), operands);
+  }
+  std::vector<Scalar> prefixes_of(std::int64_t group, int count) const {
+    std::vector<Scalar> out;
+    for (int k = 0; k < count; ++k) out.push_back(b_.at(place(group + k)));
+    for (int half = 1; half < kScanGroup; half *= 2)
+      for (int k = 0; k < count; ++k)
+        if (const int partner = scan_partner(k, half); partner >= 0) {
+          step();
+          auto& prefix = out[static_cast<std::size_t>(k)];
+          prefix = with(prefix, out[static_cast<std::size_t>(partner)]);
+        }
+    return out;
+  }
+  void recur(std::int64_t size) {
+    Scalar y = Scalar::of(dtype_, std::int64_t{0});
+    for (std::int64_t k = 0; k < size; ++k) {
+      step();
+      const std::array factors{a_->at(place(k)), y};
+      const std::array terms{evaluate(Ops::MUL, factors), b_.at(place(k))};
+      y = evaluate(Ops::ADD, terms);
+      out_.put(place(k), y);
+    }
+  }
+
+  Ops op_;
+  DType dtype_;
+  const Elements* a_;
+  const Elements& b_;
+  Elements& out_;
+  std::size_t begin_ = 0, stride_ = 1;
+};
+
 class Run {
  public:
   Run(std::span<const Memory> buffers, NamedValues values) : buffers_(buffers), values_(values) {}
@@ -229,6 +294,7 @@ class Run {
   Elements compute(const LazyNode& n) {
     if (is_elementwise(n.op)) return elements(n);
     if (is_reduce(n.op)) return reduction(n);
+    if (is_scan(n.op)) return scanned(n);
     if (is_movement(n.op)) return movement(n);
     switch (n.op) {
       case Ops::LOAD: {
@@ -245,6 +311,7 @@ class Run {
         return leaf(n, std::get<ShapeTracker>(n.arg),
                     [&](std::int64_t address, const Index&) { return Scalar::of(n.dtype, address); });
       case Ops::GATHER: return gathered(n);
+      case Ops::SCATTER: return scattered(n);
       default:
         throw Error(ErrorKind::domain, detail::message("[interpret] ", spec_name(n.op), " is not part of a kernel"));
     }
@@ -301,6 +368,18 @@ class Run {
     return out;
   }
 
+  Elements scanned(const LazyNode& n) {
+    Elements out(n.dtype, numbers_of(n.shape));
+    const Elements* const a = n.src.size() == 2 ? &done_.at(n.src[0].node()) : nullptr;
+    ScannedRow row(n, a, done_.at(n.src.back().node()), out);
+    const auto axis = static_cast<std::size_t>(std::get<AxisArg>(n.arg).axis);
+    const std::int64_t size = out.shape[axis], stride = contiguous_box(out.shape).stride[axis];
+    if (out.size() == 0) return out;
+    for (std::int64_t k = 0; k < static_cast<std::int64_t>(out.size()); ++k)
+      if (k / stride % size == 0) row.run(static_cast<std::size_t>(k), static_cast<std::size_t>(stride), size);
+    return out;
+  }
+
   Elements movement(const LazyNode& n) {
     const Elements& x = done_.at(n.src[0].node());
     Elements out(n.dtype, numbers_of(n.shape));
@@ -327,6 +406,27 @@ class Run {
       Index place = at;
       place.push_back(is_inside ? chosen.as_int() : 0);
       out.put(k, is_inside ? looked_up(n.src[0].node(), place) : Scalar::of(n.dtype, std::int64_t{0}));
+    }
+    return out;
+  }
+  Elements scattered(const LazyNode& n) {
+    const auto& [op, along] = std::get<AxisArg>(n.arg);
+    const Elements &index = done_.at(n.src[1].node()), &values = done_.at(n.src[2].node());
+    Elements out = done_.at(n.src[0].node());
+    const auto axis = static_cast<std::size_t>(along);
+    Index at(index.shape.size(), 0);
+    for (std::size_t k = 0; k < index.size(); ++k, advance(at, index.shape)) {
+      step();
+      const Scalar chosen = index.at(k);
+      const std::int64_t size = out.shape[axis];
+      const bool is_inside = chosen.dtype().is_unsigned() ? chosen.bits() < static_cast<std::uint64_t>(size)
+                                                          : chosen.as_int() >= 0 && chosen.as_int() < size;
+      if (!is_inside) continue;
+      Index place = at;
+      place[axis] = chosen.as_int();
+      const auto to = static_cast<std::size_t>(flat(place, out.shape));
+      const std::array operands{out.at(to), values.at(k)};
+      out.put(to, op == Ops::NOOP ? operands[1] : evaluate(combining_op(op), operands));
     }
     return out;
   }

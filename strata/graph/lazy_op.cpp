@@ -64,6 +64,9 @@ struct HashArg {
       for (const char* c = text; *c != 0; ++c) h = mix(h, static_cast<unsigned char>(*c));
     return h;
   }
+  std::uint64_t operator()(const AxisArg& a) const {
+    return mix(static_cast<std::uint64_t>(a.op), static_cast<std::uint64_t>(a.axis));
+  }
   std::uint64_t operator()(const Mask& mask) const {
     std::uint64_t h = mask.size();
     for (const Extent& e : mask) h = mix(mix(h, hash_of(e.begin)), hash_of(e.end));
@@ -118,8 +121,9 @@ LazyNode::~LazyNode() {
 namespace {
 
 void note_flags(LazyNode& n) {
-  const bool is_computed = n.op == Ops::CONST || n.op == Ops::IOTA || n.op == Ops::GATHER || is_movement(n.op) ||
-                           is_reduce(n.op) || is_elementwise(n.op) || n.op == Ops::IN_RANGE;
+  const bool is_computed = n.op == Ops::CONST || n.op == Ops::IOTA || n.op == Ops::GATHER || n.op == Ops::SCATTER ||
+                           is_movement(n.op) || is_reduce(n.op) || is_scan(n.op) || is_elementwise(n.op) ||
+                           n.op == Ops::IN_RANGE;
   n.is_closed =
       is_computed && std::all_of(n.src.begin(), n.src.end(), [](const LazyOp& s) { return s.node()->is_closed; });
   n.is_tracked =
@@ -256,6 +260,35 @@ LazyOp LazyOp::reduce(Ops op, const LazyOp& x, const Axes& axes) {
   return make(op, {&x, 1}, std::move(sorted), x.dtype(), std::move(shape));
 }
 
+// --- scans ---
+
+namespace {
+
+void check_along(const char* operation, Ops op, const LazyOp& x, std::int64_t axis) {
+  STRATA_CHECK(axis >= 0 && axis < static_cast<std::int64_t>(x.shape().size()), shape, "[", operation, "] axis ", axis,
+               " is outside of shape ", render(x.shape()));
+  const bool is_rounded = op == Ops::SUM || op == Ops::PROD || op == Ops::MULACC;
+  STRATA_CHECK(!is_rounded || !x.dtype().is_float() || x.dtype().itemsize() > 2, domain, "[", operation,
+               "] running totals of ", x.dtype().name(), " would be rounded at each element: cast to f32");
+}
+
+}  // namespace
+
+LazyOp LazyOp::scan(Ops op, const LazyOp& x, std::int64_t axis) {
+  STRATA_CHECK(is_reduce(op), domain, "[scan] ", spec_name(op), " is not a reduction");
+  check_along("scan", op, x, axis);
+  return make(Ops::ASSOCIATIVE_SCAN, {&x, 1}, AxisArg{op, axis}, x.dtype(), x.shape());
+}
+
+LazyOp LazyOp::recurrence(const LazyOp& a, const LazyOp& b, std::int64_t axis) {
+  STRATA_CHECK(a.shape() == b.shape(), shape, "[recurrence] operands have shapes ", render(a.shape()), " and ",
+               render(b.shape()));
+  check_along("recurrence", Ops::MULACC, b, axis);
+  const std::array dtypes{a.dtype(), b.dtype(), b.dtype()};
+  const DType dtype = result_dtype(Ops::MULACC, dtypes);
+  return make(Ops::ASSOCIATIVE_SCAN, std::array{a, b}, AxisArg{Ops::MULACC, axis}, dtype, b.shape());
+}
+
 // --- gather ---
 
 LazyOp LazyOp::gather(const LazyOp& values, const LazyOp& index) {
@@ -268,6 +301,23 @@ LazyOp LazyOp::gather(const LazyOp& values, const LazyOp& index) {
   const Int& size = values.shape().back();
   STRATA_CHECK(size.is_number(), shape, "[gather] the size of the axis is symbolic: ", size.render());
   return make(Ops::GATHER, std::array{values, index}, {}, values.dtype(), index.shape());
+}
+
+LazyOp LazyOp::scatter(Ops op, const LazyOp& target, const LazyOp& index, const LazyOp& values, std::int64_t axis) {
+  STRATA_CHECK(op == Ops::NOOP || is_reduce(op), domain, "[scatter] ", spec_name(op), " is not a reduction");
+  STRATA_CHECK(index.dtype().is_int(), domain, "[scatter] indices are integers, not ", index.dtype().name());
+  STRATA_CHECK(values.dtype() == target.dtype(), domain, "[scatter] values of dtype ", values.dtype().name(),
+               " for elements of ", target.dtype().name());
+  check_along("scatter", op, target, axis);
+  Ints shape = target.shape();
+  const Int& size = shape[static_cast<std::size_t>(axis)];
+  STRATA_CHECK(size.is_number(), shape, "[scatter] the size of the axis is symbolic: ", size.render());
+  if (index.shape().size() == shape.size())
+    shape[static_cast<std::size_t>(axis)] = index.shape()[static_cast<std::size_t>(axis)];
+  STRATA_CHECK(index.shape() == shape && values.shape() == shape, shape, "[scatter] indices of shape ",
+               render(index.shape()), " and values of shape ", render(values.shape()), " for a tensor of shape ",
+               render(target.shape()), " along axis ", axis);
+  return make(Ops::SCATTER, std::array{target, index, values}, AxisArg{op, axis}, target.dtype(), target.shape());
 }
 
 // --- movement ---
@@ -371,6 +421,8 @@ KernelCost cost_of(const LazyOp& kernel) {
     const double each = n->op == Ops::MULACC ? 2 : n->op == Ops::DOT4 ? 8 : n->op == Ops::DOT2 ? 4 : 1;
     if (is_elementwise(n->op) && !converts) out.operations += count(n->shape) * each;
     if (is_reduce(n->op)) out.operations += count(n->src[0].shape());
+    if (n->op == Ops::SCATTER) out.operations += count(n->src[2].shape());
+    if (is_scan(n->op)) out.operations += count(n->shape) * static_cast<double>(n->src.size());
   }
   for (const BufferUse& use : buffers_of(kernel))
     if (!use.dtype.is_none())
@@ -396,6 +448,7 @@ std::vector<BufferUse> buffers_of(const LazyOp& kernel) {
                  dtype.name());
     if (!(use.size == arg.size)) use.size = max(use.size.expr(), arg.size.expr());
     (n->op == Ops::LOAD ? use.read : use.written) = true;
+    if (n->op == Ops::STORE && n->src[0].op() == Ops::SCATTER) use.read = true;
   }
   return out;
 }
@@ -420,6 +473,7 @@ struct TextOfArg {
       out += detail::message(out.empty() ? "" : ", ", "(", before.render(), ", ", after.render(), ")");
     return detail::message("(", out, ")");
   }
+  std::string operator()(const AxisArg& a) const { return detail::message("(", spec_name(a.op), ", ", a.axis, ")"); }
   std::string operator()(const IdentityArg& a) const { return detail::message("#", a.id); }
   std::string operator()(const IndexRange& range) const { return range.text(); }
   std::string operator()(const Mask& mask) const {

@@ -44,6 +44,13 @@ struct ConstArg {
   ShapeTracker st;
   bool operator==(const ConstArg&) const = default;
 };
+/// The argument of ASSOCIATIVE_SCAN and SCATTER. `op`: SUM, PROD, REDUCE_MAX or REDUCE_MIN; of scans also MULACC, for
+/// linear recurrences; of scatters also NOOP, the value itself.
+struct AxisArg {
+  Ops op = Ops::SUM;
+  std::int64_t axis = 0;
+  bool operator==(const AxisArg&) const = default;
+};
 class GradientFunction;
 /// The argument of nodes that are equal to no other node: memory (EMPTY), tracked() values (REQUIRES_GRAD), and
 /// with_gradient() values (CUSTOM_GRAD).
@@ -55,9 +62,10 @@ struct IdentityArg {
 };
 /// The argument of a node, by op. LOAD and STORE: BufferArg. CONST: ConstArg. IOTA: ShapeTracker. CAST and BITCAST:
 /// DType. RESHAPE and EXPAND: the new shape. STRIDE: the steps. PERMUTE and reductions: Axes. PAD: Padding. SHRINK:
-/// Mask. EMPTY, REQUIRES_GRAD and CUSTOM_GRAD: IdentityArg. IN_RANGE: IndexRange. Others: nothing.
+/// Mask. EMPTY, REQUIRES_GRAD and CUSTOM_GRAD: IdentityArg. IN_RANGE: IndexRange. ASSOCIATIVE_SCAN and SCATTER:
+/// AxisArg. Others: nothing.
 using LazyArg = std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes, Padding, Mask,
-                             IdentityArg, IndexRange>;
+                             IdentityArg, IndexRange, AxisArg>;
 
 struct LazyNode;
 class LazyOp;
@@ -109,12 +117,30 @@ class LazyOp {
   /// @throws Error (shape) for an axis out of range or given twice, (domain) where `op` is not a reduction
   static LazyOp reduce(Ops op, const LazyOp& x, const Axes& axes);
 
+  // --- scans ---
+  /// The running totals of `x` along `axis` by `op`: result i combines the elements up to i, e.g. SUM of {1, 2, 4}: {1,
+  /// 3, 7}. In the order of ir/scan_order.h.
+  /// @throws Error (shape) for an axis out of range, (domain) where `op` is no reduction, and for sums and products of
+  /// 16-bit floats, whose running totals would be rounded at each element: cast to f32
+  static LazyOp scan(Ops op, const LazyOp& x, std::int64_t axis);
+  /// The linear recurrence y[t] = a[t]*y[t-1] + b[t] along `axis`, with 0 in front of the first element.
+  /// @throws Error as scan(), and (shape) where the shapes of a and b differ, (domain) where the dtypes do
+  static LazyOp recurrence(const LazyOp& a, const LazyOp& b, std::int64_t axis);
+
   // --- gather ---
   /// result[i...] = values[i..., index[i...]], and 0 where the index is outside of the last axis. Shape of `index`,
   /// dtype of `values`.
   /// @throws Error (shape) unless values.shape() is index.shape() and one more last dimension, whose size is a number;
   ///   (domain) for an index that is not of integers
   static LazyOp gather(const LazyOp& values, const LazyOp& index);
+
+  /// `target`, in which for each element k of `values` along `axis`, in ascending order, the element index[k] is
+  /// replaced by op(element, values[k]); by values[k] for NOOP. An index outside of the axis goes nowhere.
+  /// Materialized.
+  /// @throws Error (shape) unless index and values have one shape, that of `target` but for `axis`, and the size of
+  ///   `axis` in target is a number; (domain) for an index that is not of integers, other values than of target's
+  ///   dtype, an op that is no reduction and not NOOP, and for sums and products of 16-bit floats: cast to f32
+  static LazyOp scatter(Ops op, const LazyOp& target, const LazyOp& index, const LazyOp& values, std::int64_t axis);
 
   // --- movement: meaning and Errors as the functions of View with these names. A movement without effect returns the
   // operand ---

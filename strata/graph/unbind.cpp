@@ -82,6 +82,13 @@ class Unbinding {
       }
       default: break;
     }
+    if (n.op() == Ops::SCATTER) {
+      const auto& [op, axis] = std::get<AxisArg>(n.arg());
+      return LazyOp::scatter(op, sources[0], sources[1], sources[2], axis);
+    }
+    if (const auto* scan = std::get_if<AxisArg>(&n.arg()))
+      return sources.size() == 2 ? LazyOp::recurrence(sources[0], sources[1], scan->axis)
+                                 : LazyOp::scan(scan->op, sources[0], scan->axis);
     if (is_reduce(n.op())) return LazyOp::reduce(n.op(), sources[0], std::get<Axes>(n.arg()));
     return LazyOp::alu(n.op(), sources);
   }

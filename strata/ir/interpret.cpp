@@ -188,6 +188,8 @@ class Instance {
       case UOps::CONST:
       case UOps::ENDIF:
       case UOps::BARRIER:
+      case UOps::CARRY:
+      case UOps::CARRIED:
       case UOps::REDUCE: return;  // set in Program::start, or nothing to do; verify() refuses a REDUCE
     }
   }

@@ -16,8 +16,8 @@ constexpr OpRow kOpRows[] = {
 };
 
 constexpr std::string_view group_name(OpGroup group) {
-  constexpr std::string_view names[] = {"UnaryOps",    "BinaryOps", "TernaryOps", "ReduceOps",
-                                        "MovementOps", "LoadOps",   "BufferOps"};
+  constexpr std::string_view names[] = {"UnaryOps", "BinaryOps",   "TernaryOps", "ReduceOps",
+                                        "ScanOps",  "MovementOps", "LoadOps",    "BufferOps"};
   return names[static_cast<std::size_t>(group)];
 }
 

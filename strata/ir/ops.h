@@ -19,7 +19,7 @@ enum class Ops : std::uint8_t {
 };
 
 /// The class of an op in the specification: `UnaryOps.EXP2` has group Unary.
-enum class OpGroup : std::uint8_t { Unary, Binary, Ternary, Reduce, Movement, Load, Buffer };
+enum class OpGroup : std::uint8_t { Unary, Binary, Ternary, Reduce, Scan, Movement, Load, Buffer };
 /// The dtype rule of an op; ops.def defines the rules.
 enum class OpTyping : std::uint8_t { same, number, real, integer, bits, compare, select, convert, words, pairs, none };
 
@@ -50,6 +50,7 @@ inline bool is_annotation(Ops op) { return row(op).group == OpGroup::Unary && ro
 /// True iff each element of the result depends only on the sources' elements at the same index.
 inline bool is_pointwise(Ops op) { return is_elementwise(op) || is_annotation(op); }
 inline bool is_reduce(Ops op) { return row(op).group == OpGroup::Reduce; }
+inline bool is_scan(Ops op) { return row(op).group == OpGroup::Scan; }
 inline bool is_movement(Ops op) { return row(op).group == OpGroup::Movement; }
 
 /// True iff values of the dtype are numbers or vectors of numbers, not pointers and not none.

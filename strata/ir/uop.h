@@ -30,6 +30,11 @@
 // PHI            DEFINE_ACC, value              -               assigns value to the accumulator; the new value
 // REDUCE         first, values..., LOOPs...     LoopReduction   `first` combined with the values of all iterations of
 //                                                               the loops; only in the graph before linearization
+// CARRY          first, LOOP                    -               an accumulator of the loop, `first` in the first
+//                                                               iteration; each is one of its own (not interned); only
+//                                                               in the graph before linearization
+// CARRIED        CARRY, next                    -               the accumulator after its loop: each iteration makes it
+//                                                               `next`; only in the graph before linearization
 // BARRIER        -                              -               none
 //
 // In a list, sources come before their users, loops nest and are closed, and a value is used only inside of the loops

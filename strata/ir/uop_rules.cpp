@@ -230,6 +230,18 @@ void check_reduce(const Candidate& u) {
   u.require_dtype(result_dtype(op, operand));
 }
 
+void check_carry(const Candidate& u) {
+  u.require(is_element(u.of(0)), "begins as ", u.of(0));
+  u.require(u.src[1].op() == UOps::LOOP, "is carried by ", u.src[1].op(), ", not by a loop");
+  u.require_dtype(u.of(0));
+}
+
+void check_carried(const Candidate& u) {
+  u.require(u.src[0].op() == UOps::CARRY, "carries ", u.src[0].op(), ", not an accumulator of a loop");
+  u.require(u.of(1) == u.of(0), "makes ", u.of(0), " ", u.of(1));
+  u.require_dtype(u.of(0));
+}
+
 void check_nothing(const Candidate&) {}
 
 using Check = void (*)(const Candidate&);
@@ -255,6 +267,8 @@ constexpr Check check_of(UOps op) {
     case UOps::GEP: return check_gep;
     case UOps::PHI: return check_phi;
     case UOps::REDUCE: return check_reduce;
+    case UOps::CARRY: return check_carry;
+    case UOps::CARRIED: return check_carried;
     case UOps::BARRIER: return check_nothing;
   }
   return check_nothing;

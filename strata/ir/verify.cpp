@@ -28,7 +28,8 @@ class Verifier {
 
  private:
   void visit(UOp u) {
-    STRATA_CHECK(u.op() != UOps::REDUCE, domain, "[verify] ", place(u), " is not allowed in a list");
+    const bool is_of_graphs = u.op() == UOps::REDUCE || u.op() == UOps::CARRY || u.op() == UOps::CARRIED;
+    STRATA_CHECK(!is_of_graphs, domain, "[verify] ", place(u), " is not allowed in a list");
     if (u.op() == UOps::ENDLOOP || u.op() == UOps::ENDIF) return end(u);
     for (const UOp s : u.src()) check_scope(u, s);
     if (u.op() == UOps::LOOP || u.op() == UOps::IF) return begin(u);

@@ -14,23 +14,43 @@ std::int64_t indexed_axis(const Value& x, std::int64_t axis, const char* operati
   return axis_of(axis, x.ndim(), operation);
 }
 
-/// True iff summed_by_index() is the cheaper gradient by values of picked(values, index). `values` is the shape of the
-/// values and `shape` the shape of the result. The dimensions along which values repeat are merged with the index into
-/// one long axis.
-bool is_gradient_by_order(const Ints& values, const Value& index, const Ints& shape) {
-  Ints rows, places;
+constexpr std::int64_t kFewPicks = 4;  // of a row, which are compared with each place
+
+/// Of picked(values, index), whose result has the dimensions `shape`: which dimensions the rows of the values have. The
+/// others repeat the values, and are merged with the index into one axis for the gradient.
+std::vector<bool> rows_of(const Ints& values, const Ints& shape) {
+  const std::size_t missing = shape.size() + 1 - values.size();
+  std::vector<bool> out;
+  for (std::size_t d = 0; d < shape.size(); ++d) out.push_back(d >= missing && !(values[d - missing] == Int(1)));
+  return out;
+}
+/// True iff so many elements of a row may be picked that the gradient is a SCATTER.
+bool has_many_picks(const Ints& values, const Ints& shape) {
+  const std::vector<bool> is_row = rows_of(values, shape);
   Int picks = 1;
-  const std::size_t missing = shape.size() + 1 - values.size(), unindexed = shape.size() - index.shape().size();
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (d < missing || values[d - missing] == Int(1)) {
-      picks *= shape[d];
-    } else {
-      rows.push_back(shape[d]);
-      places.push_back(d < unindexed ? Int(1) : index.shape()[d - unindexed]);
-    }
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (!is_row[d]) picks *= shape[d];
+  return !picks.is_number() || picks.value() > kFewPicks;
+}
+
+/// The gradient of picked() by the values, of shape `shape`: sums of dy at the places, along the merged axis in front.
+Value gradient_of_picks(const Value& dy, const Value& index, const Ints& shape) {
+  const std::vector<bool> is_row = rows_of(shape, dy.shape());
+  Value places = index;
+  while (places.ndim() < dy.ndim()) places = places.unsqueeze(0);
+  Ints spread = places.shape(), with_rows = {-1}, with_places = {-1}, target = {shape.back()};
+  Axes order, rows;
+  for (std::size_t d = 0; d < is_row.size(); ++d) {
+    (is_row[d] ? rows : order).push_back(static_cast<std::int64_t>(d));
+    if (!is_row[d]) spread[d] = dy.shape()[d];
+    if (!is_row[d]) continue;
+    with_rows.push_back(dy.shape()[d]), with_places.push_back(places.shape()[d]), target.push_back(dy.shape()[d]);
   }
-  places.push_back(picks);
-  return is_sum_by_order(rows, places, values.back());
+  for (const std::int64_t d : rows) order.push_back(d);
+  const Value none = Value(LazyOp::constant(Scalar::of(dy.dtype(), std::int64_t{0}), target));
+  const Value sums = put_at(none, 0, places.broadcast_to(spread).permute(order).reshape(with_places),
+                            dy.permute(order).reshape(with_rows), {Reduce::sum});
+  return sums.movedim({0}, {-1}).reshape(shape);
 }
 
 }  // namespace
@@ -60,10 +80,14 @@ Value picked(const Value& values, const Value& index) {
   front.pop_back();
   Ints shape = broadcast_shape("gather", std::array{front, index.shape()});
   const LazyOp places = broadcast(index.node(), shape);
-  const bool by_order = kTakesGradients && values.is_tracked() && is_gradient_by_order(values.shape(), index, shape);
+  const bool scatters = kTakesGradients && values.is_tracked() && has_many_picks(values.shape(), shape);
   shape.push_back(values.size(-1));
   const Value out = Value(LazyOp::gather(broadcast(values.node(), shape), places));
-  return by_order ? picked_by_order(out, values, index) : out;
+  if (!scatters) return out;
+  const auto backward = [](const Value& dy, const Saved& saved) {
+    return std::vector{gradient_of_picks(dy, saved[0], saved.numbers())};
+  };
+  return with_gradient(out.detach(), {&values, 1}, backward, Saved({index.detach()}, values.shape()));
 }
 
 Value Value::gather(std::int64_t axis, const Value& index) const {

@@ -235,6 +235,7 @@ const std::array kRules = {
   GradientRule{Ops::PROD,          "dy times the others",     of_product},
   GradientRule{Ops::REDUCE_MAX,    "dy to the largest, in equal parts", of_the_extremes},
   GradientRule{Ops::REDUCE_MIN,    "dy to the smallest, in equal parts", of_the_extremes},
+  GradientRule{Ops::ASSOCIATIVE_SCAN, "a scan of dy from the end", ops::scan_gradients},
   GradientRule{Ops::RESHAPE,       "dy, reshaped",            [](L y, L dy) -> Grads { return {dy.reshape(a(y).shape())}; }},
   GradientRule{Ops::PERMUTE,       "dy, permuted back",       of_permute},
   GradientRule{Ops::EXPAND,        "the sum of dy",           of_expand},
@@ -245,6 +246,7 @@ const std::array kRules = {
   GradientRule{Ops::CONTIGUOUS,    "dy",                      [](L, L dy) -> Grads { return {dy}; }},
   GradientRule{Ops::CONCAT,        "the parts of dy",         of_parts},
   GradientRule{Ops::GATHER,        "dy where b says",         of_gather},
+  GradientRule{Ops::SCATTER,       "dy, dy from where b says", ops::scatter_gradients},
 };
 // clang-format on
 

@@ -28,6 +28,13 @@ struct GradientRule {
 /// The table, in the order of ops.def.
 std::span<const GradientRule> gradient_rules();
 
+namespace ops {
+/// The gradients of an ASSOCIATIVE_SCAN (cumulative.cpp).
+std::vector<std::optional<LazyOp>> scan_gradients(const LazyOp& y, const LazyOp& dy);
+/// The gradients of a SCATTER (scatter.cpp). @throws Error (domain) for products
+std::vector<std::optional<LazyOp>> scatter_gradients(const LazyOp& y, const LazyOp& dy);
+}  // namespace ops
+
 /// Returns the gradient of `y`, times `dy`, by each tracked node of floats below y, y included. A node without an entry
 /// has the gradient 0. Linear in the size of the graph; no recursion. @pre dy has y's shape and dtype
 std::unordered_map<const LazyNode*, LazyOp> backpropagate(const LazyOp& y, const LazyOp& dy);

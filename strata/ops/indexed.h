@@ -36,16 +36,6 @@ Value one_hot(const Value& classes, std::int64_t count);
 /// of `values` in front of the last one broadcast with those of `index`.
 Value picked(const Value& values, const Value& index);
 
-/// (..., n): element v is the sum of the values[..., i] with index[..., i] == v. `values` and `index` are (..., k) and
-/// broadcast in front of the last axis. Sorts by index: O(log k) operations for each of k values (segments.cpp).
-Value summed_by_index(const Value& values, const Value& index, std::int64_t n);
-/// True iff summed_by_index() is estimated cheaper than comparing each place with each index, which takes places * k
-/// operations in each row; false where a size is symbolic.
-/// @param rows the shape in front of the last axis  @param index the shape of the index  @param places n
-bool is_sum_by_order(const Ints& rows, const Ints& index, const Int& places);
-/// `plain`, which is picked(values, index), with summed_by_index() as its gradient by `values`.
-Value picked_by_order(const Value& plain, const Value& values, const Value& index);
-
 /// Integers that sort as `values` do, or in the opposite order with `descending`. NaN counts as the largest value, -0
 /// equals 0.
 Value order_keys(const Value& values, bool descending);
@@ -56,10 +46,10 @@ struct Combine {
   std::optional<Reduce> how = std::nullopt;
   bool include_self = true;  ///< whether the old element is one of the reduced values
 };
-/// `target` (..., n) where element index[..., k] is combined with source[..., k]. Indices are wrapped; an index outside
-/// of [0, n) goes nowhere. Index and source broadcast in front of the last axis; in the last axis size 1 stands for
-/// all.
+/// `target`, where element index[..., k] of the axis is combined with source[..., k], of several in the order of k. An
+/// index outside of the axis goes nowhere. Index and source broadcast to the shape of the target, with the index's size
+/// along the axis.
 /// @pre target and source have one dtype
-Value put_at(const Value& target, const Value& index, const Value& source, const Combine& combine);
+Value put_at(const Value& target, std::int64_t axis, const Value& index, const Value& source, const Combine& combine);
 
 }  // namespace strata::ops

@@ -272,7 +272,7 @@ Value replaced(const Value& there, const Plan& plan, const Value& value, bool ac
   const Joined joined(plan.shape, plan.by_tensors);
   const Value values = joined.flat(fitted(value, joined.result()));
   const Combine combine{accumulate ? std::optional(Reduce::sum) : std::nullopt};
-  return joined.apart(put_at(joined.together(there), joined.index(), values, combine));
+  return joined.apart(put_at(joined.together(there), -1, joined.index(), values, combine));
 }
 
 }  // namespace

@@ -64,6 +64,12 @@ LazyOp softmax(const LazyOp& x, const SizeItems& items) {
   return ops::Value(x).softmax(to_axes("softmax", x, items).front());
 }
 
+template <Ops op>
+LazyOp scan(const LazyOp& x, const SizeItems& items) {
+  if (items.size() != 1) refuse("cumsum, cumprod, cummax and cummin", "one axis");
+  return LazyOp::scan(op, x, to_axes("scan", x, items).front());
+}
+
 struct MethodRow {
   std::string_view name;
   LazyOp (*apply)(const LazyOp&, const SizeItems&);
@@ -81,6 +87,10 @@ constexpr MethodRow kMethods[] = {
     {"prod",    [](const LazyOp& x, const SizeItems& s) { return LazyOp::reduce(Ops::PROD, x, axes_or_all("prod", x, s)); }},
     {"max",     [](const LazyOp& x, const SizeItems& s) { return LazyOp::reduce(Ops::REDUCE_MAX, x, axes_or_all("max", x, s)); }},
     {"min",     [](const LazyOp& x, const SizeItems& s) { return LazyOp::reduce(Ops::REDUCE_MIN, x, axes_or_all("min", x, s)); }},
+    {"cumsum",  scan<Ops::SUM>},
+    {"cumprod", scan<Ops::PROD>},
+    {"cummax",  scan<Ops::REDUCE_MAX>},
+    {"cummin",  scan<Ops::REDUCE_MIN>},
     {"mean",    mean},
     {"softmax", softmax},
 };

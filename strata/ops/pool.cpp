@@ -232,7 +232,7 @@ Value unpooled(const char* operation, const Value& input, const Value& indices, 
   }
   flat.push_back(count);
   const Value places = in_range(where.batched().flatten(2), {operation, "index", number_of(count, operation)});
-  const Value put = put_at(input.new_zeros(flat), places, x.batched().flatten(2), {});
+  const Value put = put_at(input.new_zeros(flat), -1, places, x.batched().flatten(2), {});
   return x.unbatched(put.reshape(shape));
 }
 

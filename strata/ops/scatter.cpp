@@ -1,8 +1,10 @@
-// Scattering: values combined into places that index tensors name. The general form compares each place of the result
-// with each index (n * k comparisons); long sums use summed_by_index() instead (segments.cpp).
+// Scattering: values combined into places that index tensors name. A SCATTER goes along the values one after another:
+// the time is linear, and the order of sums that of the values.
 
+#include <array>
 #include <limits>
 
+#include "strata/ops/at_hand.h"
 #include "strata/ops/indexed.h"
 #include "strata/ops/operand_promotion.h"
 
@@ -10,62 +12,79 @@ namespace strata::ops {
 
 namespace {
 
+constexpr std::int64_t kTables = 8, kMostPlaces = 2048, kFewestOfTables = 4096;
+
 /// A reduction over the last axis, which is removed.
 Value reduced(Ops op, const Value& x) { return Value(LazyOp::reduce(op, x.node(), {x.ndim() - 1})).squeeze(-1); }
 
-/// The identity of the reduction `how`, a scalar in the dtype of `like`.
-Value identity(Reduce how, const Value& like) {
+Ops reduction_of(Reduce how) {
   using enum Reduce;
-  const Ops op = how == prod ? Ops::PROD : how == amax ? Ops::REDUCE_MAX : how == amin ? Ops::REDUCE_MIN : Ops::SUM;
-  return Value(LazyOp::constant(identity_of(op, like.dtype()), Ints{}));
+  return how == prod ? Ops::PROD : how == amax ? Ops::REDUCE_MAX : how == amin ? Ops::REDUCE_MIN : Ops::SUM;
 }
 
-/// The operands of put_at(): target (..., n); goes (..., n, k), true where value k goes to place n; source (..., 1, k);
-/// index (..., k).
+/// The identity of the reduction `how`, a scalar in the dtype of `like`.
+Value identity(Reduce how, const Value& like) {
+  return Value(LazyOp::constant(identity_of(reduction_of(how), like.dtype()), Ints{}));
+}
+
+Value scatter(Ops op, const Value& target, const Value& index, const Value& values, std::int64_t axis) {
+  return Value(LazyOp::scatter(op, target.node(), index.node(), values.node(), axis));
+}
+/// The elements of `values` along the axis that the index says; 0 where it is outside.
+Value picked_along(const Value& values, const Value& index, std::int64_t axis) {
+  return picked(with_last(values, axis).unsqueeze(-2), with_last(index, axis)).movedim({-1}, {axis});
+}
+/// 0, 1, 2, ... along the axis of `like`, i64.
+Value places_along(const Value& like, std::int64_t axis) {
+  Ints along(like.shape().size(), 1);
+  along[static_cast<std::size_t>(axis)] = like.size(axis);
+  return counting(like.size(axis)).reshape(along).broadcast_to(like.shape());
+}
+
+/// The operands of put_at(), in the shapes of LazyOp::scatter().
 struct Puts {
-  Value target, goes, source, index;
-  /// (..., n): whether any value goes to the place.
-  Value hit() const { return reduced(Ops::REDUCE_MAX, goes); }
+  Value target, index, source;
+  std::int64_t axis;
+
+  Value put(Ops op, const Value& into, const Value& values) const { return scatter(op, into, index, values, axis); }
+  /// Whether any value goes to the place.
+  Value hit() const {
+    return put(Ops::NOOP, target.full_like(0).cast(dtypes::boolean), index.full_like(1).cast(dtypes::boolean));
+  }
   /// What the values are combined with: the target; without include_self the identity at places that are hit.
   Value before(const Combine& combine) const {
     return combine.include_self ? target : hit().where(identity(*combine.how, target), target);
   }
 };
 
-/// Assignment: of several values for one place the last one wins. With a single value there is no order to find.
-Value assigned(const Puts& p) {
-  if (p.source.size(-1) == Int(1)) return p.hit().where(p.source.squeeze(-1), p.target);
-  const Value order = counting(p.goes.size(-1));
-  const Value last = reduced(Ops::REDUCE_MAX, p.goes.where(order, -1));
-  return last.ge(0).where(picked(p.source, last), p.target);
-}
-
-Value summed(const Puts& p) {
-  const std::int64_t last = p.target.ndim() - 1;
-  Ints rows = p.target.shape();
-  rows.pop_back();
-  if (!is_sum_by_order(rows, p.index.shape(), p.target.size(last)))
-    return reduced(Ops::SUM, p.goes.where(p.source, false));
-  Ints values = p.source.squeeze(-2).shape();
-  values.back() = p.index.size(-1);
-  return summed_by_index(p.source.squeeze(-2).broadcast_to(values), p.index, p.target.size(last).value());
+/// A long row of sums into few places goes to several tables in turn, and these are added up: an element that is hot
+/// waits for itself otherwise.
+Value summed(const Puts& p, const Value& before) {
+  const Int& count = p.index.size(p.axis);
+  const bool is_row = p.target.ndim() == 1 && p.target.dtype().is_float() && count.is_number() &&
+                      p.target.numel().value() <= kMostPlaces && count.value() >= kFewestOfTables;
+  if (!is_row) return p.put(Ops::SUM, before, p.source);
+  const std::int64_t each = (count.value() + kTables - 1) / kTables;
+  const Padding rest = {{0, kTables * each - count}};
+  const Ints rows = {kTables, each};
+  const Value index = p.index.pad(rest, PadMode::constant, -1).reshape(rows), values = p.source.pad(rest).reshape(rows);
+  const Value zeros = Value(LazyOp::constant(Scalar::of(before.dtype(), std::int64_t{0}), {kTables, before.size(0)}));
+  return before + scatter(Ops::SUM, zeros, index, values, 1).sum(0);
 }
 
 Value averaged(const Puts& p, const Combine& combine) {
-  const Value count = reduced(Ops::SUM, p.goes.cast(dtypes::int64)) + (combine.include_self ? 1 : 0);
-  const Value total = p.before(combine) + summed(p), safe = count.maximum(1);
+  const Value one = p.index.full_like(1).cast(dtypes::int64);
+  const Value none = p.target.full_like(combine.include_self ? 1 : 0).cast(dtypes::int64);
+  const Value count = p.put(Ops::SUM, none, one), total = summed(p, p.before(combine)), safe = count.maximum(1);
   return p.target.dtype().is_float() ? total / safe.cast(total.dtype()) : total.floor_divide(safe).cast(total.dtype());
 }
 
-/// amax and amin. The old element is reduced as one more value, so that the gradient is shared equally among equal
-/// values.
-Value extreme(const Puts& p, const Combine& combine) {
-  const bool is_most = *combine.how == Reduce::amax;
-  const Value none = identity(*combine.how, p.target);
-  const Value values = p.goes.where(p.source, none);
-  const Value self = combine.include_self ? p.target : p.hit().where(none, p.target);
-  const Value both[] = {values, self.unsqueeze(-1)};
-  return reduced(is_most ? Ops::REDUCE_MAX : Ops::REDUCE_MIN, Value::cat(both, -1));
+/// Tracked products, by comparing each place with each value: the gradient and its gradients are right at zeros, too.
+Value multiplied_by_pairs(const Puts& p, const Combine& combine) {
+  const Value index = with_last(p.index, p.axis), target = with_last(p.before(combine), p.axis);
+  const Value goes = index.unsqueeze(-2).eq(counting(target.size(-1)).unsqueeze(1));
+  const Value factors = goes.where(with_last(p.source, p.axis).unsqueeze(-2), identity(Reduce::prod, p.target));
+  return (target * reduced(Ops::PROD, factors)).movedim({-1}, {p.axis});
 }
 
 /// `value` in the dtype of `self`: a number as a scalar. @throws Error (domain) for a tensor of another dtype
@@ -104,9 +123,7 @@ Value scattered(const Value& self, std::int64_t axis, const Value& index, const 
   }
   const Value places = wrapped(index, number_of(self.size(a), operation), operation);
   const Value values = is_number ? source.reshape(Ints(taken.size(), 1)) : source.shrink(taken).pad(around);
-  const Value out = put_at(with_last(self, a), with_last(places.pad(around, PadMode::constant, -1), a),
-                           with_last(values, a), combine);
-  return out.movedim({-1}, {a});
+  return put_at(self, a, places.pad(around, PadMode::constant, -1), values, combine);
 }
 
 /// index_copy() and its relatives: the index has one dimension, and its entries place whole slices of `source`.
@@ -124,7 +141,9 @@ Value put_slices(const Value& self, std::int64_t axis, const Value& index, const
   STRATA_CHECK(is_number || source.shape() == sizes, shape, "[", operation, "] values of shape ",
                render(source.shape()), " do not fill shape ", render(sizes));
   const Value values = is_number ? source.reshape(Ints(sizes.size(), 1)) : source;
-  return put_at(with_last(self, a), places, with_last(values, a), combine).movedim({-1}, {a});
+  Ints along(sizes.size(), 1);
+  along[static_cast<std::size_t>(a)] = places.size(0);
+  return put_at(self, a, places.reshape(along), values, combine);
 }
 
 Value mask_beside(const Value& mask, const Ints& shape, const char* operation) {
@@ -135,25 +154,53 @@ Value mask_beside(const Value& mask, const Ints& shape, const char* operation) {
 
 }  // namespace
 
-Value put_at(const Value& target, const Value& index, const Value& source, const Combine& combine) {
+Value put_at(const Value& target, std::int64_t axis, const Value& index, const Value& source, const Combine& combine) {
   const bool adds_up = combine.how && *combine.how != Reduce::amax && *combine.how != Reduce::amin;
   if (adds_up && target.dtype().is_float() && target.itemsize() == 2)  // in f32: the result is rounded once
-    return put_at(target.cast(dtypes::float32), index, source.cast(dtypes::float32), combine).cast(target.dtype());
-  const Value rows = counting(target.size(-1)).unsqueeze(1);
-  const Value goes = index.unsqueeze(-2).eq(rows);  // (..., n, k)
-  const Puts p{target, goes, source.unsqueeze(-2), index};
-  if (!combine.how) return assigned(p);
+    return put_at(target.cast(dtypes::float32), axis, index, source.cast(dtypes::float32), combine)
+        .cast(target.dtype());
+  const std::int64_t a = axis < 0 ? axis + target.ndim() : axis;
+  Ints shape = target.shape();
+  shape[static_cast<std::size_t>(a)] = index.size(a - target.ndim());
+  const Puts p{target, index.broadcast_to(shape), source.broadcast_to(shape), a};
+  if (!combine.how) return p.put(Ops::NOOP, target, p.source);
   switch (*combine.how) {
-    case Reduce::sum: return p.before(combine) + summed(p);
-    case Reduce::prod: {
-      const Value factors = goes.where(p.source, identity(*combine.how, target));
-      return p.before(combine) * reduced(Ops::PROD, factors);
-    }
+    case Reduce::sum: return summed(p, p.before(combine));
     case Reduce::mean: return averaged(p, combine);
+    case Reduce::prod:
+      if (p.target.is_tracked() || p.source.is_tracked()) return multiplied_by_pairs(p, combine);
+      [[fallthrough]];
     case Reduce::amax:
-    case Reduce::amin: return extreme(p, combine);
+    case Reduce::amin: return p.put(reduction_of(*combine.how), p.before(combine), p.source);
   }
   throw Error(ErrorKind::domain, "[scatter_reduce] there is no such reduction");
+}
+
+std::vector<std::optional<LazyOp>> scatter_gradients(const LazyOp& y, const LazyOp& dy) {
+  const auto [op, axis] = std::get<AxisArg>(y.arg());
+  const Value before(y.src(0)), index(y.src(1)), values(y.src(2)), by_y(dy);
+  switch (op) {
+    case Ops::SUM: return {dy, std::nullopt, picked_along(by_y, index, axis).node()};
+    case Ops::NOOP: {  // to the last value of each place, or to the target where there is none
+      const Value at = places_along(index, axis), none = before.full_like(-1).cast(dtypes::int64);
+      const Value last = scatter(op, none, index, at, axis);
+      const Value is_last =
+          picked_along(last, index, axis).eq(at) & is_within(index, y.shape()[static_cast<std::size_t>(axis)].value());
+      return {last.lt(0).where(by_y, 0).node(), std::nullopt, is_last.where(picked_along(by_y, index, axis), 0).node()};
+    }
+    case Ops::PROD:
+      throw Error(ErrorKind::domain,
+                  "[gradient] a SCATTER of products has none: put_at() multiplies tracked values otherwise");
+    default: {  // in equal parts to all that equal the result
+      const Value result = Value(y).detach(), chosen = picked_along(result, index, axis);
+      const Value is_self = before.detach().eq(result);
+      const Value is_value =
+          values.detach().eq(chosen) & is_within(index, y.shape()[static_cast<std::size_t>(axis)].value());
+      const Value count = scatter(Ops::SUM, is_self.cast(dy.dtype()), index, is_value.cast(dy.dtype()), axis);
+      const Value share = by_y / count.maximum(1);
+      return {is_self.where(share, 0).node(), std::nullopt, is_value.where(picked_along(share, index, axis), 0).node()};
+    }
+  }
 }
 
 Value Value::scatter(std::int64_t axis, const Value& index, const Operand& value) const {

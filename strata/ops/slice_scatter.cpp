@@ -70,7 +70,7 @@ Value Value::put(const Value& index, const Value& source, bool accumulate) const
   const Value places = wrapped(index, number_of(numel(), "put"), "put").flatten();
   const Combine combine{accumulate ? std::optional(Reduce::sum) : std::nullopt};
   if (numel() == Int(0) || index.numel() == Int(0)) return *this;
-  return put_at(flatten(), places, source.flatten(), combine).reshape(shape());
+  return put_at(flatten(), 0, places, source.flatten(), combine).reshape(shape());
 }
 
 }  // namespace strata::ops

@@ -30,8 +30,8 @@ void check_floats(const Value& x, const char* operation) {
 }  // namespace
 
 Value counts_of(const Value& places, std::int64_t count, const Value& weights) {
-  const Value is_it = counting(count).unsqueeze(1).eq(places);
-  return is_it.where(weights, false).sum(-1);
+  const Value none = Value(LazyOp::constant(Scalar::of(weights.dtype(), std::int64_t{0}), Ints{count}));
+  return put_at(none, 0, places, weights, {Reduce::sum});
 }
 
 std::pair<Value, Value> Value::aminmax(std::optional<std::int64_t> axis, bool keepdim) const {

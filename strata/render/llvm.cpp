@@ -79,6 +79,7 @@ class LlvmKernel {
   void store(UOp u);
   void vectorize(UOp u);
   bool shuffle(UOp u);
+  bool mask(UOp u);
   std::string address(UOp u, const std::string& name, bool inbounds);
   std::string read(const std::string& name, DType dtype, const std::string& at);
   std::string masked_read(UOp u, const std::string& name);
@@ -223,6 +224,8 @@ void LlvmKernel::visit(UOp u) {
     case UOps::DEFINE_GLOBAL:
     case UOps::DEFINE_VAR:
     case UOps::BARRIER:
+    case UOps::CARRY:
+    case UOps::CARRIED:
     case UOps::REDUCE: break;  // arguments; with one work-item at a time a BARRIER is empty
     case UOps::DEFINE_LOCAL: define_local(u); break;
     case UOps::CONST: out = llvm_constant(u.dtype(), u.constant()); break;
@@ -538,8 +541,27 @@ bool LlvmKernel::shuffle(UOp u) {
   return true;
 }
 
+/// Writes a VECTORIZE of bool constants, the mask of a choice, as a word that LLVM does not know; false if it is none.
+/// Of a known mask LLVM makes a blend behind the operation, whose other lanes it leaves undefined: one instruction
+/// more, and a dependence on whichever register it takes those lanes from.
+bool LlvmKernel::mask(UOp u) {
+  const int lanes = u.dtype().lanes();
+  const bool is_word = lanes == 8 || lanes == 16 || lanes == 32 || lanes == 64;
+  if (!u.dtype().is_bool() || !is_word) return false;
+  std::uint64_t bits = 0;
+  for (int k = 0; k < lanes; ++k) {
+    const UOp lane = u.src(static_cast<std::size_t>(k));
+    if (lane.op() != UOps::CONST) return false;
+    bits |= (lane.constant().bits() & 1) << k;
+  }
+  const std::string word = detail::message("i", lanes), name = name_of(u);
+  const std::string all = text_.define(name + ".bits", "call ", word, " asm \"\", \"=r,0\"(", word, " ", bits, ")");
+  values_[u.num()] = text_.define(name, "bitcast ", word, " ", all, " to ", llvm_type(u.dtype()));
+  return true;
+}
+
 void LlvmKernel::vectorize(UOp u) {
-  if (shuffle(u)) return;
+  if (shuffle(u) || mask(u)) return;
   const std::string type = llvm_type(u.dtype()), name = name_of(u);
   const bool alike = std::ranges::all_of(u.src(), [&](UOp s) { return s == u.src(0); });
   if (alike && u.dtype().is_bool()) {  // a mask of one instruction; a shuffle of i1 is made in vectors of integers

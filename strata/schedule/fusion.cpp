@@ -43,6 +43,7 @@ struct FusionGroup {
   std::size_t nodes = 0;
   bool is_part = false;                            // the kernel computes a part of a CONCAT
   ReductionKind reductions = ReductionKind::none;  // the last kind among them
+  bool has_reduction = false, has_scan = false;    // a scan or a SCATTER
 };
 
 /// A use of a node by a kernel: the axes on which each dimension of the node depends, and the axes whose loops are
@@ -187,7 +188,7 @@ class Fusing {
   void note_cost(const LazyNode& n) {
     const bool is_memory = is_forced(n) || recomputed_.contains(&n);
     reads_.note(n, is_memory);
-    if (is_reduce(n.op) || is_memory) return;
+    if (is_reduce(n.op) || is_scan(n.op) || is_memory) return;
     double cost = is_pointwise(n.op) && !dot_casts_.contains(&n) ? op_cost(n.op) : 0;
     for (const LazyOp& s : needed(n))
       if (const auto it = info_.find(s.node()); it != info_.end()) cost += passed_cost(*s.node(), n, it->second.cost);
@@ -195,7 +196,7 @@ class Fusing {
   }
 
   static bool is_forced(const LazyNode& n) {
-    return n.op == Ops::CONTIGUOUS || n.op == Ops::FROM || n.op == Ops::CONCAT;
+    return n.op == Ops::CONTIGUOUS || n.op == Ops::FROM || n.op == Ops::CONCAT || n.op == Ops::SCATTER;
   }
 
   void place(const LazyNode& n) {
@@ -231,10 +232,11 @@ class Fusing {
     if (info.overflows) return Boundary::shared;
     if (is_cheap_constant(n, info.cost)) return Boundary::none;
     const bool several = owners(info) > 1;
-    if (several && (is_reduce(n.op) || info.cost > kCheap)) return Boundary::shared;
+    if (several && (is_reduce(n.op) || is_scan(n.op) || info.cost > kCheap)) return Boundary::shared;
     for (const Use& at : info.uses) {
       const FusionGroup& group = groups_[at.group];
       if (group.nodes >= options_.most_nodes) return Boundary::large;
+      if (!goes_with_scans(n, at, group)) return Boundary::unaligned;
       if (is_reduce(n.op) && !fits(n, at, group)) return Boundary::unaligned;
       if (is_second_contraction(n, at, group)) return Boundary::contraction;
       if (is_reduce(n.op) || dot_casts_.contains(&n)) continue;
@@ -243,6 +245,15 @@ class Fusing {
     const bool differently = is_reduce(n.op) && std::any_of(info.uses.begin(), info.uses.end(),
                                                             [&](const Use& at) { return !at.reads_as(info.uses[0]); });
     return differently ? Boundary::unaligned : Boundary::none;
+  }
+
+  /// False for a scan or reduction that is not alone in the kernel, and for a scan that the kernel reads elsewhere than
+  /// at the place of its own element.
+  static bool goes_with_scans(const LazyNode& n, const Use& at, const FusionGroup& group) {
+    if (is_reduce(n.op)) return !group.has_scan;
+    if (!is_scan(n.op)) return true;
+    return !group.has_scan && !group.has_reduction && at.shifts == 0 && group.domain == n.shape &&
+           std::equal(at.dims.begin(), at.dims.end(), group.dims.begin(), group.dims.end());
   }
 
   /// True iff the kernel has a contraction and another one, or another long reduction that is outside of its loops.
@@ -393,9 +404,9 @@ class Fusing {
     const bool is_alone =
         std::count_if(info.uses.begin(), info.uses.end(), [&](const Use& a) { return a.group == at->group; }) == 1;
     const FusionGroup& group = groups_[at->group];
-    if (!is_alone || group.nodes >= options_.most_nodes || !(group.root->shape == n.shape) ||
-        is_second_contraction(n, *at, group) || (group.is_part && info.uses.size() > 1) ||
-        (info.uses.size() > 1 && is_reduce(n.op) && !fits(n, *at, group)))
+    if (!is_alone || group.nodes >= options_.most_nodes || !goes_with_scans(n, *at, group) ||
+        !(group.root->shape == n.shape) || is_second_contraction(n, *at, group) ||
+        (group.is_part && info.uses.size() > 1) || (info.uses.size() > 1 && is_reduce(n.op) && !fits(n, *at, group)))
       return std::nullopt;
     if (!std::equal(at->dims.begin(), at->dims.end(), group.dims.begin(), group.dims.end())) return std::nullopt;
     return at->group;
@@ -431,6 +442,8 @@ class Fusing {
       return;
     }
     if (n.op == Ops::GATHER) return gather(n, at);
+    if (n.op == Ops::SCATTER) return scatter(n, at);
+    groups_[at.group].has_scan = groups_[at.group].has_scan || is_scan(n.op);
     if (is_reduce(n.op)) enter_reduction(n, at);
     if (is_movement(n.op)) at.dims = through(n, at);
     if (n.op == Ops::SHRINK || n.op == Ops::PAD || n.op == Ops::STRIDE) at.shifts = at.shifts * 31 + n.hash;
@@ -444,9 +457,26 @@ class Fusing {
     at.shifts = at.shifts * 31 + n.hash;
     add_use(n.src[0], at, false);
   }
+  /// The kernel stores the target, and then goes along the axis of the values, where the target has another axis.
+  void scatter(const LazyNode& n, Use& at) {
+    FusionGroup& group = groups_[at.group];
+    group.has_scan = true;
+    add_use(n.src[0], at, false);
+    const auto axis = static_cast<std::size_t>(std::get<AxisArg>(n.arg).axis);
+    at.shifts = at.shifts * 31 + n.hash;
+    at.dims[axis] = 0;
+    if (const Int& size = n.src[2].shape()[axis]; !is_one(size) && group.sizes.size() < kMostAxes) {
+      at.dims[axis] = AxisSet{1} << group.sizes.size();
+      add_axis(group, size);
+    }
+    at.scope = at.depends();
+    add_use(n.src[1], at, false);
+    add_use(n.src[2], at, false);
+  }
   void enter_reduction(const LazyNode& n, Use& at) {
     FusionGroup& group = groups_[at.group];
     group.reductions = std::max(group.reductions, reads_.kind_of(n));
+    group.has_reduction = true;
     const AxisSet depends = at.depends();
     if ((group.outputs & ~depends) != 0) group.rows.push_back(depends);
     Info& info = info_.at(&n);

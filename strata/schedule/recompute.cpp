@@ -31,7 +31,7 @@ class Recomputation {
     };
     for (std::size_t k = 0; k < placed_.size(); ++k) {
       if (placed_[k].is_materialized && hands_on(k)) add(up_[k].top);
-      if (is_materialized[k] || is_reduce(placed_[k].node->op)) continue;
+      if (is_materialized[k] || is_reduce(placed_[k].node->op) || is_scan(placed_[k].node->op)) continue;
       cost[k] = own_cost(placed_[k], cost);
       if (is_expensive(k, cost[k])) add(k), cost[k] = 0;
     }
@@ -46,7 +46,7 @@ class Recomputation {
     for (std::size_t k = 0; k < placed_.size(); ++k) {
       const PlacedNode& placed = placed_[k];
       const LazyNode& n = *placed.node;
-      cost[k] = is_reduce(n.op) || placed.is_materialized ? 0 : own_cost(placed, cost);
+      cost[k] = is_reduce(n.op) || is_scan(n.op) || placed.is_materialized ? 0 : own_cost(placed, cost);
       if (is_cheap_constant(n, cost[k])) continue;
       const double times = placed.is_materialized ? 1 : placed.times;
       for (std::size_t w = 0; w < 2; ++w) {
@@ -63,6 +63,8 @@ class Recomputation {
 
   static Cost cost_of(const LazyNode& n) {
     if (is_reduce(n.op)) return {elements(*n.src[0].node()), elements(*n.src[0].node())};
+    if (is_scan(n.op)) return {elements(n), elements(n)};
+    if (n.op == Ops::SCATTER) return {elements(*n.src[2].node()), elements(*n.src[2].node())};
     if (!is_pointwise(n.op)) return {0, 0};
     return {elements(n) * (op_cost(n.op) == 0 ? 0 : 1), elements(n) * op_cost(n.op)};
   }

@@ -24,7 +24,7 @@ constexpr double kConstantCost = 12;
 int op_cost(Ops op);
 /// True iff `n`, of `cost` operations per element, is a constant expression that is always recomputed where it is used.
 inline bool is_cheap_constant(const LazyNode& n, double cost) {
-  return n.is_closed && !is_reduce(n.op) && cost <= kConstantCost;
+  return n.is_closed && !is_reduce(n.op) && !is_scan(n.op) && cost <= kConstantCost;
 }
 /// The share of an element of `to`, a user of `from`, in the cost of `from`, which is `cost` per element. An EXPAND to
 /// k times as many elements passes cost / k; a cheap constant passes at most 1, as its index is mostly available

@@ -72,6 +72,13 @@ GraphFamily reductions_of_an_axis() {
            along("cumprod", [](const Tensor& x, auto axis, bool, auto) { return x.cumprod(axis); }),
            along("cummax", [](const Tensor& x, auto axis, bool f,
                               auto) { return f ? x.cummax(axis).first : x.cummax(axis).second; }),
+           along("cummin", [](const Tensor& x, auto axis, bool f,
+                              auto) { return f ? x.cummin(axis).first : x.cummin(axis).second; }),
+           along("linear_recurrence",
+                 [](const Tensor& x, auto axis, bool f, auto) {
+                   return (x.dtype().is_bool() ? x.cast(dtypes::int32) : x)
+                       .linear_recurrence(f ? (x * 0.1).tanh() : Tensor(0.5), axis);
+                 }),
            along("logcumsumexp", [](const Tensor& x, auto axis, bool, auto) { return x.logcumsumexp(axis); })}};
 }
 GraphFamily orders() {

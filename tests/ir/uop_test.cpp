@@ -30,6 +30,7 @@ struct Fixture {
   UOp yes4 = g.broadcast(yes, 4);
   UOp acc = g.add(UOps::DEFINE_ACC, float32, {f});
   UOp loop = g.add(UOps::LOOP, int32, {i, i}, {}, false);
+  UOp carry = g.add(UOps::CARRY, float32, {f, loop});
   UOp branch = g.add(UOps::IF, none, {yes}, {}, false);
   UOp store = g.add(UOps::STORE, none, {data, i, f});
 };
@@ -319,6 +320,15 @@ TEST(UOpChecks, Accumulators) {
       "least one loop",
       UOps::REDUCE, float32, {x.f, x.loop}, (LoopReduction{Ops::SUM, 1}));
   REFUSES("[REDUCE] combines f32 and i32", UOps::REDUCE, float32, {x.f, x.i, x.loop}, (LoopReduction{Ops::SUM, 1}));
+}
+
+TEST(UOpChecks, Carry) {
+  ACCEPTS(UOps::CARRY, float32, {x.f, x.loop});
+  REFUSES("[CARRY] is carried by UOps.CONST, not by a loop", UOps::CARRY, float32, {x.f, x.i});
+  REFUSES("[CARRY] has dtype i32, which is not f32", UOps::CARRY, int32, {x.f, x.loop});
+  ACCEPTS(UOps::CARRIED, float32, {x.carry, x.f});
+  REFUSES("[CARRIED] carries UOps.CONST, not an accumulator of a loop", UOps::CARRIED, float32, {x.f, x.f});
+  REFUSES("[CARRIED] makes f32 i32", UOps::CARRIED, float32, {x.carry, x.i});
 }
 
 }  // namespace

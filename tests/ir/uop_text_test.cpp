@@ -127,6 +127,8 @@ UOpGraph everything() {
   g.add(UOps::ENDLOOP, none, {loop});
   g.add(UOps::BARRIER, none);
   g.add(UOps::REDUCE, float32.vec(3), {acc, value, loop}, LoopReduction{Ops::REDUCE_MAX, 1});
+  const UOp carry = g.add(UOps::CARRY, float32.vec(3), {other, loop});
+  g.add(UOps::CARRIED, float32.vec(3), {carry, value});
   g.broadcast(g.cast(g.bitcast(g.lane(acc, 0), int32), dtypes::int64), 64);
   return g;
 }

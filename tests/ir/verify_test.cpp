@@ -113,6 +113,8 @@ TEST(Verify, NoReductions) {
   EXPECT_EQ(verdict(in_loop("5 UOps.REDUCE : dtypes.int [1, 2, 4] (ReduceOps.SUM, 1)\n"
                             "6 UOps.ENDLOOP : [4] None")),
             "[verify] 5 UOps.REDUCE is not allowed in a list");
+  EXPECT_EQ(verdict(in_loop("5 UOps.CARRY : dtypes.int [1, 4] None\n6 UOps.ENDLOOP : [4] None")),
+            "[verify] 5 UOps.CARRY is not allowed in a list");
 }
 
 TEST(Verify, NamesAndSlotsStandForOneThing) {

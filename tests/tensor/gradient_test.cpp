@@ -53,7 +53,7 @@ const UnaryCase kUnary[] = {
     {Ops::NOOP, [](const Tensor& x) { return TensorAccess::of(LazyOp::alu(Ops::NOOP, {x.square().node()}), x); }, -2,
      2},
     {Ops::REQUIRES_GRAD, [](const Tensor& x) { return TensorAccess::of(x.square().node().tracked({}), x); }, -2, 2},
-    {Ops::CUSTOM_GRAD, [](const Tensor& x) { return x.cumprod(1); }, 0.5, 2},
+    {Ops::CUSTOM_GRAD, [](const Tensor& x) { return x.lgamma(); }, 0.5, 2},
     {Ops::PAD, [](const Tensor& x) { return TensorAccess::of(x.square().node().pad({{1, 2}, {0, 1}}), x); }, -2, 2},
     {Ops::STRIDE, [](const Tensor& x) { return TensorAccess::of(x.square().node().stride({-1, 2}), x); }, -2, 2},
     {Ops::CONCAT,
@@ -63,6 +63,18 @@ const UnaryCase kUnary[] = {
      -2, 2},
     {Ops::FROM, [](const Tensor& x) { return x.square().to("CLANG").to("INTERP"); }, -2, 2},
     {Ops::GATHER, [](const Tensor& x) { return x.gather(1, i64({2, 0, -1, 2}, {2, 2})); }, -2, 2},
+    {Ops::ASSOCIATIVE_SCAN,
+     [](const Tensor& x) {
+       const Tensor totals = x.cumsum(0) * x.cumprod(1) + x.square().cummax(1).first;
+       return totals + x.square().linear_recurrence(x, 1) - x.cummin(0).first;
+     },
+     0.5, 2},
+    {Ops::SCATTER,
+     [](const Tensor& x) {
+       const Tensor sums = x.index_add(0, i64({1, 1}), x.square()), last = x.index_copy(1, i64({2, 0, 2}), x.exp());
+       return sums * last + x.index_reduce(1, i64({0, 0, 2}), x.square(), Reduce::amax);
+     },
+     0.5, 2},
 };
 
 TEST(Gradient, OfEachUnaryOpIsTheSlope) {

@@ -1,0 +1,131 @@
+"""Scans and scatters beside PyTorch, NumPy and a copy of the same bytes, in one process, call by call in turn.
+
+    /usr/bin/python3 bench/scans.py --build DIR [--filter TEXT] [--threads N] [--turns N]
+
+DIR is a build folder with the module (build/release by default). A row prints the median over the turns of the time of
+Strata, of the quickest peer, their ratio, and the time of a copy of the same size over Strata's: the share of the speed
+of memory. Then n is doubled five times, and the exponent of each operation is printed: 1 is linear. Prints Markdown.
+"""
+import argparse
+import math
+import statistics
+import sys
+import time
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", default="build/release")
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--turns", type=int, default=15)
+    return parser.parse_args()
+
+
+ARGUMENTS = arguments()
+sys.path.insert(0, f"{ARGUMENTS.build}/python")
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+
+import strata  # noqa: E402
+from strata import Tensor  # noqa: E402
+
+torch.set_num_threads(ARGUMENTS.threads)
+RANDOM = np.random.default_rng(1)
+
+
+def seconds(run):
+    """Of one call: at least a millisecond of calls, divided by their number."""
+    start, calls = time.perf_counter(), 0
+    while calls == 0 or time.perf_counter() - start < 1e-3:
+        run()
+        calls += 1
+    return (time.perf_counter() - start) / calls
+
+
+def medians(runs):
+    """The median time of each function, called in turn, after two calls that compile."""
+    for run in runs:
+        run()
+        run()
+    times = [[seconds(run) for run in runs] for _ in range(ARGUMENTS.turns)]
+    return [statistics.median(of_run) for of_run in zip(*times)]
+
+
+class Operation:
+    """A name, how inputs of n elements are made, and the operation in Strata, PyTorch and NumPy (None: it has none)."""
+
+    def __init__(self, name, inputs, ours, theirs, numpys=None):
+        self.name, self.inputs, self.ours, self.theirs, self.numpys = name, inputs, ours, theirs, numpys
+
+    def functions(self, *size):
+        arrays = self.inputs(*size)
+        ours = [Tensor(a).realize() for a in arrays]
+        theirs = [torch.from_numpy(a) for a in arrays]
+        out = [lambda: self.ours(*ours).realize()]
+        out += [lambda: self.theirs(*theirs)] if self.theirs else []
+        out += [lambda: self.numpys(*arrays)] if self.numpys else []
+        return out, lambda: arrays[0].copy()
+
+
+def floats(*shape):
+    return [RANDOM.standard_normal(shape).astype(np.float32)]
+
+
+def places(count, n):
+    return [RANDOM.standard_normal(count).astype(np.float32), RANDOM.integers(0, n, count), np.zeros(n, np.float32)]
+
+
+def along(axis):
+    return [
+        Operation("cumsum", floats, lambda x: x.cumsum(axis), lambda x: x.cumsum(axis), lambda x: x.cumsum(axis)),
+        Operation("cumprod", floats, lambda x: x.cumprod(axis), lambda x: x.cumprod(axis), lambda x: x.cumprod(axis)),
+        Operation("cummax", floats, lambda x: x.cummax(axis)[0], lambda x: x.cummax(axis)[0],
+                  lambda x: np.maximum.accumulate(x, axis)),
+        Operation("logcumsumexp", floats, lambda x: x.logcumsumexp(axis), lambda x: x.logcumsumexp(axis)),
+        Operation("linear_recurrence", floats, lambda x: x.linear_recurrence(0.5, axis), None),
+    ]
+
+
+SCATTER = Operation("scatter_add", places, lambda v, i, z: z.scatter_add(0, i, v), lambda v, i, z: z.scatter_add(0, i, v))
+
+
+def row(operation, *size):
+    name = f"{operation.name} {' -> '.join(map(str, size)) if operation is SCATTER else 'x'.join(map(str, size))}"
+    if ARGUMENTS.filter not in name:
+        return
+    runs, copy = operation.functions(*size)
+    ours, *peers, copied = medians(runs + [copy])
+    peer = min(peers) if peers else math.nan
+    print(f"| {name} | {ours * 1e6:.1f} us | {peer * 1e6:.1f} us | {ours / peer:.2f} | {copied / ours:.2f} |", flush=True)
+
+
+def exponent(operation, sizes):
+    """The slope of log(time) over log(n), by least squares."""
+    times = [medians(operation.functions(*size)[0][:1])[0] for size in sizes]
+    x, y = [math.log(size[0]) for size in sizes], [math.log(t) for t in times]
+    mean_x, mean_y = statistics.mean(x), statistics.mean(y)
+    slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y)) / sum((a - mean_x) ** 2 for a in x)
+    print(f"| {operation.name} | {sizes[0][0]} to {sizes[-1][0]} | {slope:.2f} |", flush=True)
+
+
+def main():
+    print(f"strata {strata.__version__}, torch {torch.__version__}, {ARGUMENTS.threads} threads\n")
+    print("| operation | Strata | quickest peer | / peer | copy / Strata |\n|---|---|---|---|---|")
+    for shape, axis in [((1000, 1003), 1), ((1000, 1003), 0), ((10_000_000,), 0)]:
+        for operation in along(axis):
+            operation.name += f" axis {axis},"
+            row(operation, *shape)
+    for count, n in [(100_000, 1000), (100_000, 2), (10_000, 10_000), (1_000_000, 1_000_000)]:
+        row(SCATTER, count, n)
+    if ARGUMENTS.filter:
+        return
+    print("\n| operation | n | exponent |\n|---|---|---|")
+    for operation in along(0):
+        exponent(operation, [(100_000 << k,) for k in range(6)])
+    exponent(SCATTER, [(100_000 << k, 100_000 << k) for k in range(6)])
+
+
+if __name__ == "__main__":
+    main()
