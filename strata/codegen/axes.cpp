@@ -99,6 +99,13 @@ void KernelAxes::find_scatter() {
         is_stored && is_alone, domain, "[lower] ", spec_name(n->op),
         " is what a store stores, and is alone in its kernel: a reduction, a scan, or another SCATTER is computed "
         "by a kernel of its own");
+    for (const LazyOp& s : kernel_.src())
+      for (const LazyNode* below : postorder(std::span(n->src).subspan(1))) {
+        if (below->op != Ops::LOAD || s.src(0).node() != n) continue;
+        const int slot = std::get<BufferArg>(below->arg).slot;
+        STRATA_CHECK(slot != std::get<BufferArg>(s.arg()).slot, domain, "[lower] buffer ", slot,
+                     " is written by the kernel and read at what a SCATTER combines with it");
+      }
     scatter_ = Along{n, static_cast<std::size_t>(std::get<AxisArg>(n->arg).axis)};
   }
 }

@@ -13,6 +13,7 @@
 #include "strata/codegen/packed_windows.h"
 #include "strata/codegen/register_tile.h"
 #include "strata/codegen/rows.h"
+#include "strata/codegen/scan_opts.h"
 #include "strata/codegen/split_reduce.h"
 #include "strata/codegen/stream_opts.h"
 #include "strata/codegen/thread_opts.h"
@@ -581,11 +582,9 @@ class Choice {
   bool may_trim_, may_be_parallel_;
   KernelAxes axes_;
   Lowered plain_;
-  std::vector<std::size_t>
-      main_;  // by axis: the segment that Opts transform (the one without conditions after cutting)
-  std::vector<std::pair<Variable, std::size_t>>
-      counters_;                                  // the counters of plain_, with the current numbers of their axes
-  std::vector<std::vector<AxisStride>> strides_;  // by access, by axis
+  std::vector<std::size_t> main_;  // by axis: the segment that Opts transform; after cutting that without conditions
+  std::vector<std::pair<Variable, std::size_t>> counters_;  // those of plain_, with the current numbers of their axes
+  std::vector<std::vector<AxisStride>> strides_;            // by access, by axis
   std::size_t widest_ = 1;
   std::vector<Opt> opts_;
 };
@@ -593,6 +592,7 @@ class Choice {
 }  // namespace
 
 std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target, std::span<const int> kept, bool may_trim) {
+  if (const KernelAxes axes(kernel); axes.scan() || axes.scatter()) return scan_opts(kernel, target);
   const std::vector<Opt> out = Choice(kernel, target, kept, may_trim).opts();
   return is_within_scratch(kernel, out, target) ? out : Choice(kernel, target, kept, may_trim, false).opts();
 }

@@ -20,7 +20,9 @@ void Lowering::store(const LazyNode& n) {
     if (std::any_of(axes_.axes()[a].dims.begin(), axes_.axes()[a].dims.end(),
                     [&](std::size_t t) { return !(n.shape[t] == Int(1)); }))
       axes.push_back(a);
+  std::vector<NestStores> made;
   for (const Nest& nest : nests_.of_outputs(axes)) {
+    const std::size_t first = out_.stores.size();
     std::vector<std::pair<Variable, int>> unrolled = nest.copies;
     unrolled.insert(unrolled.end(), nest.iterations.begin(), nest.iterations.end());
     const std::vector<Expr> at = nest.coordinates();
@@ -33,30 +35,32 @@ void Lowering::store(const LazyNode& n) {
       store_at(n, n.src[0].op() == Ops::SCATTER ? n.src[0].src(0) : n.src[0], idxs, guard, nest);
     }
     store_scattered(std::get<BufferArg>(n.arg), nest);
+    made.push_back({nest.segments, first, out_.stores.size()});
   }
-  if (n.src[0].op() == Ops::SCATTER) scatter(n, axes);
+  if (n.src[0].op() == Ops::SCATTER) scatter(n, axes, made);
 }
 
 // --- SCATTER ---
 
-void Lowering::scatter(const LazyNode& store, std::vector<std::size_t> axes) {
-  const std::size_t made = out_.stores.size();
-  std::vector<UOp> before, changes;  // the stores of the target; the accesses that must come after these
-  for (const PlacedStore& s : out_.stores) before.push_back(s.store);
-  const auto along = static_cast<std::size_t>(axes_.scatter_axis());
-  std::erase(axes, along);
+void Lowering::scatter(const LazyNode& store, std::vector<std::size_t> axes, std::vector<NestStores> made) {
+  const auto along = std::find(axes.begin(), axes.end(), static_cast<std::size_t>(axes_.scatter_axis()));
+  for (NestStores& m : made)
+    if (along != axes.end()) m.segments.erase(m.segments.begin() + (along - axes.begin()));
+  if (along != axes.end()) axes.erase(along);
   out_.buffers[static_cast<std::size_t>(std::get<BufferArg>(store.arg).slot)].read = true;
   for (const Nest& nest : nests_.of_outputs(axes)) {
+    std::vector<UOp> changes;  // they come after the stores of the target in the same rows
     pin(nest);
+    nests_.begin_apart();  // loops of its own: a row loop of one iteration leaves no counter that would tell them apart
     for (const Substitution& choice : choices(nest.copies)) {
       place_ = {&nest, &axes, choice};
       const auto [idxs, guard] = chosen(place_, store.shape.size());
       scatter_at(store, idxs, guard, nest, changes);
     }
+    for (const NestStores& m : made)
+      for (std::size_t k = m.first; k < m.last && m.segments == nest.segments; ++k)
+        for (const UOp change : changes) out_.in_order.emplace_back(out_.stores[k].store, change);
   }
-  for (const UOp change : changes)
-    for (std::size_t k = 0; k < made; ++k)
-      if (before[k].src(0) == change.src(0)) out_.in_order.emplace_back(before[k], change);
 }
 
 void Lowering::scatter_at(const LazyNode& store, const std::vector<Expr>& idxs, const Expr& guard, const Nest& nest,

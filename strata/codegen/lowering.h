@@ -74,8 +74,13 @@ class Lowering {
 
   // --- SCATTER ---
 
-  /// The nests that change elements of the target, which has been stored.
-  void scatter(const LazyNode& store, std::vector<std::size_t> axes);
+  /// The stores [first, last) of a nest.
+  struct NestStores {
+    std::vector<std::size_t> segments;  ///< Nest::segments
+    std::size_t first, last;
+  };
+  /// The nests that change elements of the target, which the nests `made` over `axes` have stored.
+  void scatter(const LazyNode& store, std::vector<std::size_t> axes, std::vector<NestStores> made);
   /// Combines the values of one row, the elements idxs with any coordinate along the axis, with elements of the target.
   void scatter_at(const LazyNode& store, const std::vector<Expr>& idxs, const Expr& guard, const Nest& nest,
                   std::vector<UOp>& changes);

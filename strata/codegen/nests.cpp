@@ -88,11 +88,12 @@ Variable Nests::loop(const std::string& path, const Int& trip_count, int depth, 
                      const std::function<Expr(const Variable&)>& range, const Bounds* bounds) {
   const auto [it, is_new] = paths_.try_emplace(path, Variable("ridx", 0, 0));
   if (!is_new) return it->second;
-  // A loop of symbolic trip count keeps a variable with at least two values: a variable with one value would be
-  // simplified away, and its body would leave the loop, which may have no iteration.
-  const std::int64_t last = std::max<std::int64_t>(trip_count.vmax(), trip_count.is_number() ? 1 : 2) - 1;
+  // A loop that may have no iteration (of symbolic trip count, or 0) keeps a variable with at least two values: a
+  // variable with one value would be simplified away, and its body would leave the loop.
+  const bool has_iterations = trip_count.is_number() && trip_count.value() > 0;
+  const std::int64_t last = std::max<std::int64_t>(trip_count.vmax(), has_iterations ? 1 : 2) - 1;
   it->second = Variable(detail::message("ridx", loops_.size()), 0, last);
-  if (!trip_count.is_number() || range)
+  if (!has_iterations || range)
     ranges_.emplace(std::string(it->second.name()), range ? range(it->second) : it->second < trip_count.expr());
   const DType width = last < std::numeric_limits<std::int32_t>::max() ? dtypes::int32 : dtypes::int64;
   UOp begin = out_.graph.constant(width, 0), end = index_.integer(trip_count.expr(), width);

@@ -194,7 +194,9 @@ class ListSearch {
 
 std::vector<Opt> searched(const LazyOp& kernel, std::vector<Opt> opts, const Target& target,
                           const SearchLimits& limits) {
-  if (target.instances || (!opts.empty() && makes_kernels(opts[0].kind))) return opts;
+  const KernelAxes axes(kernel);
+  const bool has_order = axes.scan() || axes.scatter();
+  if (target.instances || has_order || (!opts.empty() && makes_kernels(opts[0].kind))) return opts;
   return ListSearch(kernel, std::move(opts), target, limits).run();
 }
 

@@ -214,6 +214,7 @@ void Nests::open_digits(Nest& out, std::span<const Int> sizes, std::string path,
   UOp around;
   int depth = 100;
   const std::vector<SumDigit> digits = sum_order(sizes);
+  bool has_run = false;
   Expr in_front = 0;  // the index along the lane axis in front of the digit index // kSumLanes % S
   for (std::size_t d = 0; d < digits.size(); ++d) {
     const SumDigit& digit = digits[d];
@@ -226,6 +227,7 @@ void Nests::open_digits(Nest& out, std::span<const Int> sizes, std::string path,
     const Expr size = sizes[digit.axis].expr();
     const bool is_run = in_lanes && digit.stride == kSumLanes;
     if (is_run) in_front = at;
+    has_run = has_run || is_run;
     // Vectors that are not full are left to the tail.
     const std::int64_t whole = is_run ? digit.stride : 1;
     const Int trip_count = min(Expr(digit.count), (size - at + (digit.stride - whole)) / digit.stride);
@@ -243,6 +245,15 @@ void Nests::open_digits(Nest& out, std::span<const Int> sizes, std::string path,
   }
   if (lane_axis < 0) return;
   const auto axis = static_cast<std::size_t>(lane_axis);
+  if (!has_run && sizes[axis].expr().vmin() < kSumLanes) {  // one whole vector, or none
+    const Expr begin = out.axes[axis].begin, all = sizes[axis].expr();
+    const Variable v = loop(path + "/v", all / kSumLanes, depth, false, around, [&](const Variable& counter) {
+      return begin + counter * kSumLanes + (kSumLanes - 1) < all;
+    });
+    out.loops.push_back(loops_.at(std::string(v.name())).loop);
+    out.levels.push_back(1);
+    out.axes[axis].begin += v * kSumLanes;
+  }
   out.lanes = lanes(detail::message("lane_a", out.axes[axis].axis), static_cast<int>(kSumLanes));
   out.axes[axis].begin += out.lanes->variable;
   const Expr size = sizes[axis].expr(), filled = size / kSumLanes * kSumLanes;

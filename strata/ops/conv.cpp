@@ -328,7 +328,7 @@ std::vector<Value> conv_transpose_gradients(const Value& dy, const Saved& saved)
   const Value variable(weight.node().tracked({})), input = padded(dy, p.sides);
   const Value y = convolved("conv_transpose", input, variable, p.forwards, p.groups);
   return {convolved("conv_transpose", input, weight, p.forwards, p.groups).cast(x.dtype()),
-          gradients(y, {&variable, 1}, x)[0]};
+          gradients(y, {&variable, 1}, x.cast(y.dtype()))[0]};
 }
 
 /// `y`, the convolution of `x`, with conv_gradients() where these are no more work than the sums of windows that follow

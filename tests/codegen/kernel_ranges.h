@@ -13,7 +13,7 @@
 #include "strata/codegen/kernel.h"
 #include "strata/expr/evaluate.h"
 #include "strata/graph/interpret.h"
-#include "tests/codegen/value_range.h"
+#include "tests/codegen/along_ranges.h"
 
 namespace strata::oracle {
 
@@ -105,7 +105,7 @@ class KernelRanges {
   using Stored = std::vector<std::vector<std::optional<ValueRange>>>;
 
   KernelRanges(const Buffers& buffers, const KernelValues& values, const Freedom& freedom)
-      : buffers_(buffers), values_(values), ops_(freedom) {}
+      : buffers_(buffers), values_(values), is_exact_(!freedom.contract), ops_(freedom) {}
 
   Stored operator()(const LazyOp& sink) {
     Stored out;
@@ -174,6 +174,12 @@ class KernelRanges {
       return leaf(n, arg.st, [&](std::int64_t) { return exactly(arg.value); });
     }
     if (n.op == Ops::GATHER) return gathered(n);
+    if (n.op == Ops::SCATTER || is_scan(n.op)) {
+      const auto done = [&](std::size_t k) -> const Ranges& { return done_.at(n.src[k].node()); };
+      const AlongRanges along(ops_, is_exact_);
+      if (is_scan(n.op)) return along.scanned(n, numbers_of(n.shape), done(0), done(n.src.size() - 1));
+      return along.scattered(n, numbers_of(n.shape), numbers_of(n.src[2].shape()), done(0), done(1), done(2));
+    }
     return leaf(n, std::get<ShapeTracker>(n.arg), [&](std::int64_t at) { return exactly(Scalar::of(n.dtype, at)); });
   }
   Ranges gathered(const LazyNode& n) const {
@@ -221,6 +227,7 @@ class KernelRanges {
 
   const Buffers& buffers_;
   const KernelValues& values_;
+  bool is_exact_;  ///< products that are added are rounded
   RangeOps ops_;
   std::unordered_map<const LazyNode*, Ranges> done_;
 };

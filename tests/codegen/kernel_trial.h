@@ -323,6 +323,7 @@ class Trial {
       if (says("is written by the kernel and read at") && reads_what_it_writes())
         return {{}, text, "reads what it writes elsewhere"};
       if (says("cannot be shown to stay inside")) return {{}, text, "bounds that cannot be shown"};
+      if (says("lanes along an axis")) return {{}, text, "lanes that a SCATTER cannot have"};
       if (says("[STAGE ")) return {{}, text, "a buffer that cannot be staged"};
       if (error.kind() == ErrorKind::budget && says("[interpret]"))
         return {{}, text, "more steps than the interpreter's budget"};

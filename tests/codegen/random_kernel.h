@@ -106,6 +106,7 @@ class KernelMaker {
       const LazyOp value = tensor(p.st.shape(), p.dtype, 0);
       stores.push_back(LazyOp::store(p.slot, p.st, value, p.size));
     }
+    if (stores.size() == 1) stores[0] = along(stores[0]);
     RandomKernel out{LazyOp::sink(stores), {}};
     if (variable_) out.values.emplace_back(variable_->name(), value_);
     return out;
@@ -271,6 +272,40 @@ class KernelMaker {
     ShapeTracker st = ShapeTracker::from_shape(base);
     for (std::size_t k = moves.size(); k-- > 0;) st = moves[k](st);
     return {st, product(base) + Int(c_.chance(20) ? 3 : 0)};
+  }
+
+  // --- scans and scatters ---
+
+  /// The store of a value without reductions, or of running totals of the value, or the value scattered into.
+  LazyOp along(const LazyOp& store) {
+    const LazyOp& x = store.src(0);
+    const auto nodes = postorder(x);
+    const auto reduces = [](const LazyNode* n) { return is_reduce(n->op); };
+    if (x.shape().empty() || std::any_of(nodes.begin(), nodes.end(), reduces) || !c_.chance(40)) return store;
+    const auto axis = static_cast<std::int64_t>(c_.below(static_cast<std::uint32_t>(x.shape().size())));
+    const bool is_narrow = x.dtype().is_float() && x.dtype().itemsize() == 2;
+    const auto op = c_.of<Ops>({Ops::SUM, Ops::REDUCE_MAX, Ops::PROD, Ops::REDUCE_MIN});
+    const bool rounds = op == Ops::SUM || op == Ops::PROD;
+    const auto& arg = std::get<BufferArg>(store.arg());
+    const auto stored = [&](const LazyOp& value) { return LazyOp::store(arg.slot, arg.st, value, arg.size); };
+    const Int& size = x.shape()[static_cast<std::size_t>(axis)];
+    if (c_.chance(60) || !size.is_number()) {
+      if (is_narrow && rounds) return stored(LazyOp::scan(Ops::REDUCE_MAX, x, axis));
+      const bool recurs = !x.dtype().is_bool() && !is_narrow && c_.chance(30);
+      const LazyOp out = recurs ? LazyOp::recurrence(leaf(x.shape(), x.dtype()), x, axis) : LazyOp::scan(op, x, axis);
+      return stored(c_.chance(30) ? LazyOp::alu(Ops::MAX, {out, leaf(x.shape(), x.dtype())}) : out);
+    }
+    Ints values = x.shape();
+    values[static_cast<std::size_t>(axis)] = variable_ && c_.chance(30) ? Int(*variable_) : Int(number());
+    const DType of = c_.of<DType>({dtypes::int32, dtypes::int64, dtypes::int8, dtypes::uint8});
+    LazyOp index = leaf(values, of);
+    const LazyOp n = LazyOp::constant(Scalar::of(of, std::max<std::int64_t>(size.value(), 1)), values);
+    if (c_.chance(80)) index = LazyOp::alu(Ops::FLOORMOD, {index, n});
+    const Ops how = c_.chance(30) || (is_narrow && rounds) ? Ops::NOOP : op;
+    const LazyOp operands[] = {index, leaf(values, x.dtype())};
+    for (const LazyNode* below : postorder(operands))  // a kernel may not read there what it writes
+      if (below->op == Ops::LOAD && std::get<BufferArg>(below->arg).slot == arg.slot) return store;
+    return stored(LazyOp::scatter(how, x, operands[0], operands[1], axis));
   }
 
   // --- values ---

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "strata/graph/interpret.h"
-#include "tests/codegen/value_range.h"
+#include "tests/codegen/along_ranges.h"
 
 namespace strata::oracle {
 
@@ -20,7 +20,8 @@ class GraphRanges {
   using Ranges = std::vector<ValueRange>;
 
   /// All below `roots`. Leaves are realized.
-  explicit GraphRanges(std::span<const LazyOp> roots, const Freedom& freedom = {}) : ops_(freedom) {
+  explicit GraphRanges(std::span<const LazyOp> roots, const Freedom& freedom = {})
+      : ops_(freedom), along_(ops_, !freedom.contract) {
     for (const LazyNode* n : postorder(roots)) done_.emplace(n, range_of(*n));
   }
   const Ranges& of(const LazyOp& n) const { return done_.at(n.node()); }
@@ -72,6 +73,11 @@ class GraphRanges {
       case Ops::CONTIGUOUS: return source(n);
       case Ops::CONCAT: return concatenated(n);
       case Ops::GATHER: return gathered(n);
+      case Ops::ASSOCIATIVE_SCAN:
+        return along_.scanned(n, numbers_of(n.shape), source(n), done_.at(n.src.back().node()));
+      case Ops::SCATTER:
+        return along_.scattered(n, numbers_of(n.shape), numbers_of(n.src[2].shape()), source(n),
+                                done_.at(n.src[1].node()), done_.at(n.src[2].node()));
       default: break;
     }
     if (is_reduce(n.op)) return reduction(n);
@@ -190,6 +196,7 @@ class GraphRanges {
   }
 
   RangeOps ops_;
+  AlongRanges along_;
   std::unordered_map<const LazyNode*, Ranges> done_;
 };
 

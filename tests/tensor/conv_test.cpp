@@ -147,6 +147,13 @@ TEST(Convolution, ADeepNetIsDifferentiatedOnce) {
   }
 }
 
+/// The products of the gradient are of one dtype.
+TEST(Convolution, TransposedGradientsOfMixedDtypes) {
+  const Tensor x = i64({1, 2, 3, 4}, {1, 1, 2, 2});
+  const Tensor by = grad([&](const Tensor& w) { return conv_transpose2d(x, w).sum(); })(f64({2, 3}, {1, 1, 1, 2}));
+  expect_values(by, {1, 1, 1, 2}, {10, 10});
+}
+
 TEST(Convolution, TransposedByHand) {
   const Tensor x = i64({1, 2}, {1, 1, 2}).cast(dtypes::float64), w = i64({1, 10, 100}, {1, 1, 3}).cast(dtypes::float64);
   expect_values(conv_transpose1d(x, w), {1, 1, 4}, {1, 12, 120, 200});
