@@ -113,9 +113,10 @@ class IndexBounds {
       out.counted += atom * coefficient;
       if (out.step == 0 || coefficient < out.step) out.last = atom, out.step = coefficient;
     }
+    if (out.step < 1) return std::nullopt;
     for (const auto& [atom, coefficient] : m.terms)
       if (is_counter(atom) && coefficient % out.step != 0) return std::nullopt;
-    return out.step == 0 || same(out.counted, out.last) ? std::nullopt : std::optional(out);
+    return same(out.counted, out.last) ? std::nullopt : std::optional(out);
   }
   /// `e`, linear in the variable `last` with a multiple of `step` as its coefficient, with `whole` - `rest` in place of
   /// step * last; nothing for another `e`.

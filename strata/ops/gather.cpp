@@ -82,7 +82,7 @@ Value picked(const Value& values, const Value& index) {
   const LazyOp places = broadcast(index.node(), shape);
   const bool scatters = kTakesGradients && values.is_tracked() && has_many_picks(values.shape(), shape);
   shape.push_back(values.size(-1));
-  const Value out = Value(LazyOp::gather(broadcast(values.node(), shape), places));
+  Value out = Value(LazyOp::gather(broadcast(values.node(), shape), places));
   if (!scatters) return out;
   const auto backward = [](const Value& dy, const Saved& saved) {
     return std::vector{gradient_of_picks(dy, saved[0], saved.numbers())};

@@ -12,7 +12,7 @@ namespace strata::ops {
 
 namespace {
 
-constexpr std::int64_t kTables = 8, kMostPlaces = 2048, kFewestOfTables = 4096;
+constexpr std::int64_t kTables = 8, kMostInTables = 2048, kFewestForTables = 4096;
 
 /// A reduction over the last axis, which is removed.
 Value reduced(Ops op, const Value& x) { return Value(LazyOp::reduce(op, x.node(), {x.ndim() - 1})).squeeze(-1); }
@@ -62,7 +62,7 @@ struct Puts {
 Value summed(const Puts& p, const Value& before) {
   const Int& count = p.index.size(p.axis);
   const bool is_row = p.target.ndim() == 1 && p.target.dtype().is_float() && count.is_number() &&
-                      p.target.numel().value() <= kMostPlaces && count.value() >= kFewestOfTables;
+                      p.target.numel().value() <= kMostInTables && count.value() >= kFewestForTables;
   if (!is_row) return p.put(Ops::SUM, before, p.source);
   const std::int64_t each = (count.value() + kTables - 1) / kTables;
   const Padding rest = {{0, kTables * each - count}};
