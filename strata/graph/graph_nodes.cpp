@@ -34,8 +34,10 @@ LazyOp LazyOp::empty(DType dtype, const Ints& shape) {
 }
 
 LazyOp LazyOp::contiguous() const {
-  constexpr std::array materialized = {Ops::CONTIGUOUS, Ops::EMPTY, Ops::FROM, Ops::CONCAT, Ops::SCATTER};
-  const bool is_there = std::find(materialized.begin(), materialized.end(), op()) != materialized.end();
+  constexpr std::array materialized = {Ops::CONTIGUOUS, Ops::EMPTY, Ops::FROM, Ops::CONCAT};
+  // NOTE: a SCATTER of constants is a node of its kernel, too, which must not become memory.
+  const bool is_there = std::find(materialized.begin(), materialized.end(), op()) != materialized.end() ||
+                        (op() == Ops::SCATTER && !node()->is_closed);
   return is_there ? *this : make(Ops::CONTIGUOUS, {this, 1}, {}, dtype(), shape());
 }
 

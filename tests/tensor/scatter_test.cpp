@@ -219,6 +219,14 @@ TEST(Scatter, SumsOfManyPlaces) {
   EXPECT_EQ(halves.cast(dtypes::float64).to_vector<double>()[7], 900);
 }
 
+/// The node is shared with the cached kernel and with all who write the same constants.
+TEST(Scatter, OfConstantsDoesNotBecomeMemory) {
+  const auto made = [] { return Tensor::zeros({5}).scatter_add(0, Tensor::arange(3), Tensor::ones({3})); };
+  const Tensor kept = made();
+  EXPECT_EQ(made().realize().sum().item(), 3);
+  EXPECT_FALSE(kept.is_realized());
+}
+
 TEST(Gather, GradientsIntoManyPlaces) {
   const ManyValues m;
   const auto f64 = [](const std::vector<double>& values, const Ints& shape) { return Tensor::from(values, shape); };
