@@ -66,8 +66,12 @@ LazyOp softmax(const LazyOp& x, const SizeItems& items) {
 
 template <Ops op>
 LazyOp scan(const LazyOp& x, const SizeItems& items) {
-  if (items.size() != 1) refuse("cumsum, cumprod, cummax and cummin", "one axis");
-  return LazyOp::scan(op, x, to_axes("scan", x, items).front());
+  constexpr std::string_view name = op == Ops::SUM          ? "cumsum"
+                                    : op == Ops::PROD       ? "cumprod"
+                                    : op == Ops::REDUCE_MAX ? "cummax"
+                                                            : "cummin";
+  if (items.size() != 1) refuse(name, "one axis");
+  return LazyOp::scan(op, x, to_axes(name, x, items).front());
 }
 
 struct MethodRow {
