@@ -25,6 +25,11 @@ class Menu {
   }
 
  private:
+  /// Whether the kernel has results between parts, which BLOCK computes block by block.
+  bool has_parts() const {
+    const std::vector<const LazyNode*> nodes = postorder(kernel_.ast);
+    return std::any_of(nodes.begin(), nodes.end(), [](const LazyNode* n) { return n->op == Ops::CONTIGUOUS; });
+  }
   void of_axis(std::size_t a) {
     const LoopAxis& axis = axes_.axes()[a];
     for (std::size_t s = 0; s < axis.segments.size() && s < 2; ++s) {
@@ -39,6 +44,8 @@ class Menu {
     }
     out_.push_back({Opt::Kind::PARALLEL, a, 0, 0, {}});
     out_.push_back({Opt::Kind::MERGE, a, 0, 0, {}});
+    if (axis.group < 0 && has_parts())
+      for (const std::int64_t n : {16, 64}) out_.push_back({Opt::Kind::BLOCK, a, n, 0, {}});
     if (axis.group >= 0)
       for (const std::int64_t n : {4, 16}) out_.push_back({Opt::Kind::SPLITREDUCE, a, n, 0, {}});
     for (std::size_t slot = 0; slot < kernel_.buffers.size() && axis.group >= 0; ++slot)
@@ -79,8 +86,10 @@ class Menu {
 std::string refusal_of(const KernelQuestion& question, const KernelAnswer& answer, const Opt& opt) {
   const bool first = makes_kernels(opt.kind);
   try {
-    if (!first) KernelAxes(*answer.record.axes).apply(opt);  // most refusals, without compiling
+    if (!first && opt.kind != Opt::Kind::BLOCK)
+      KernelAxes(*answer.record.axes).apply(opt);  // most refusals, without compiling
     std::vector<Opt> opts = answer.kernel.opts;
+    if (opt.kind == Opt::Kind::BLOCK) opts.clear();  // it stands alone
     opts.insert(first ? opts.begin() : opts.end(), opt);
     compile_kernel(answer.text.kernel, question.target, std::move(opts));
     return {};

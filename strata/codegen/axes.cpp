@@ -14,9 +14,9 @@ namespace strata {
 
 namespace {
 
-constexpr std::string_view kOptNames[] = {"SPLIT", "UPCAST", "UNROLL", "LANES", "PARALLEL",    "REORDER",
-                                          "CUT",   "STAGE",  "PADTO",  "MERGE", "SPLITREDUCE", "PACK",
-                                          "DOT",   "TRIM",   "STREAM", "GUARD"};
+constexpr std::string_view kOptNames[] = {"SPLIT", "UPCAST", "UNROLL", "LANES",  "PARALLEL",    "REORDER",
+                                          "CUT",   "STAGE",  "PADTO",  "MERGE",  "SPLITREDUCE", "PACK",
+                                          "DOT",   "TRIM",   "BLOCK",  "STREAM", "GUARD"};
 
 constexpr std::int64_t kMostAmount = std::int64_t{1} << 30;
 constexpr std::int64_t kMostCopies = 1024;  // unrolled copies of a loop body
@@ -286,6 +286,9 @@ void KernelAxes::apply(const Opt& opt) {
       throw Error(ErrorKind::domain, detail::message("[", opt.text(),
                                                      "] has a kernel of its own: it must come before "
                                                      "all other Opts, and not with a SPLITREDUCE"));
+    case Opt::Kind::BLOCK:
+      throw Error(ErrorKind::domain,
+                  detail::message("[", opt.text(), "] cuts the kernel into kernels: it must be the only Opt"));
     case Opt::Kind::STREAM: return stream(opt);
     case Opt::Kind::GUARD: return guard(opt);
   }

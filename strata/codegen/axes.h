@@ -136,14 +136,16 @@ struct Opt {
             ///< axes decrease by 1
     SPLITREDUCE,  ///< axis, n: splits a reduction into n partial reductions for threads (split_reduce.h): two kernels
                   ///< of one. First in a list; KernelAxes::apply() refuses it
-    PACK,  ///< axis, n, buffer: copies the elements that are loaded from the buffer to memory of their own, in blocks
-           ///< of n along the output axis (pack.h): two kernels of one. In front of all others in a list;
-           ///< KernelAxes::apply() refuses it
-    DOT,   ///< reduce axis, buffer: adds up products of bytes four at a time, on words that kernels of their own make;
-           ///< the buffer is that of the weights (dot.h). First in a list; KernelAxes::apply() refuses it
-    TRIM,  ///< reduce axis, buffer: the loop of the axis leaves out iterations that a PAD makes 0, where the buffer is
-           ///< finite, which a kernel of its own finds (trim.h). In front of all others in a list, beside PACKs;
-           ///< KernelAxes::apply() refuses it
+    PACK,   ///< axis, n, buffer: copies the elements that are loaded from the buffer to memory of their own, in blocks
+            ///< of n along the output axis (pack.h): two kernels of one. In front of all others in a list;
+            ///< KernelAxes::apply() refuses it
+    DOT,    ///< reduce axis, buffer: adds up products of bytes four at a time, on words that kernels of their own make;
+            ///< the buffer is that of the weights (dot.h). First in a list; KernelAxes::apply() refuses it
+    TRIM,   ///< reduce axis, buffer: the loop of the axis leaves out iterations that a PAD makes 0, where the buffer is
+            ///< finite, which a kernel of its own finds (trim.h). In front of all others in a list, beside PACKs;
+            ///< KernelAxes::apply() refuses it
+    BLOCK,  ///< axis, n: computes the CONTIGUOUS nodes of the kernel, and what uses them, in blocks of n rows of the
+            ///< output axis (block.h). The only Opt of a list; KernelAxes::apply() refuses it
     STREAM,  ///< buffer: vector stores to the buffer bypass the caches, which keep the data that is read
     GUARD,   ///< buffer: accesses that are not proven to be in bounds get a condition; loads give 0 where it is false
   };
@@ -195,6 +197,14 @@ class KernelAxes {
   /// The TRIMs, as trim() (trim.h) makes them: they change no axis.
   const std::vector<Trim>& trims() const { return trims_; }
   void add(Trim trim) { trims_.push_back(std::move(trim)); }
+  /// From now on the loops of an axis end where the coordinate reaches the value of `end`, a variable of at most the
+  /// axis's size, or, where a step of the innermost loop has several coordinates, behind the step that reaches it.
+  void end_at(std::size_t axis, const Variable& end) { ends_.insert_or_assign(axis, end); }
+  /// The end of an axis that was given one; null for others.
+  const Variable* end_of(std::size_t axis) const {
+    const auto it = ends_.find(axis);
+    return it == ends_.end() ? nullptr : &it->second;
+  }
   /// Whether a STREAM, or a GUARD, names the buffer `slot`.
   bool streams(int slot) const { return holds(streamed_, slot); }
   bool guards(int slot) const { return holds(guarded_, slot); }
@@ -242,7 +252,8 @@ class KernelAxes {
   std::vector<ReduceGroup> groups_;
   std::vector<Stage> stages_;
   std::vector<Trim> trims_;
-  std::vector<int> streamed_, guarded_;  // slots
+  std::unordered_map<std::size_t, Variable> ends_;  // by axis
+  std::vector<int> streamed_, guarded_;             // slots
   std::optional<Along> scan_, scatter_;
   std::unordered_map<const LazyNode*, std::size_t> group_of_;
 };

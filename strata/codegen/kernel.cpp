@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
+#include <functional>
 #include <map>
 
 #include "strata/base/interrupt.h"
+#include "strata/codegen/block_reach.h"
 #include "strata/codegen/dot.h"
 #include "strata/codegen/heuristic.h"
 #include "strata/codegen/instances.h"
@@ -14,6 +17,7 @@
 #include "strata/codegen/pack.h"
 #include "strata/codegen/split_reduce.h"
 #include "strata/codegen/trim.h"
+#include "strata/codegen/variables.h"
 #include "strata/graph/absorb.h"
 
 namespace strata {
@@ -187,9 +191,11 @@ void fill_record(KernelRecord& record, Lowered& lowered, const std::vector<Prove
 
 /// The passes behind "split": compiles `rest`, the kernel without those that run first.
 void compile_rest(Kernel& out, Passes& passes, const LazyOp& rest, const std::vector<Opt>& loops, const Target& target,
-                  KernelRecord* record, const std::vector<Trim>& trims = {}) {
+                  KernelRecord* record, const std::vector<Trim>& trims = {},
+                  const std::function<void(KernelAxes&)>& change = {}) {
   KernelAxes axes(rest);
   axes.apply(loops);
+  if (change) change(axes);
   for (const Trim& trim : trims) axes.add(trim);
   out.axes = axes.text();
   Lowered lowered = passes.run("lower", [&] { return lower(rest, axes, target); });
@@ -226,7 +232,7 @@ std::shared_ptr<const Kernel> compile_of_normals(const Kernel& kernel, const Laz
                                                  const std::vector<Opt>& loops, const Target& target) {
   Target of_normals = target;
   of_normals.native = target.native | target.native_of_normals;
-  Kernel out{kernel.name, kernel.ast, kernel.opts, {}, {}, {}, {}, {}, {}, kernel.before, kernel.temporaries, {}};
+  Kernel out{kernel.name, kernel.ast, kernel.opts, {}, {}, {}, {}, {}, {}, kernel.before, kernel.temporaries, {}, {}};
   out.contract = kernel.contract;
   Passes passes(out);
   compile_rest(out, passes, rest, loops, of_normals, nullptr);
@@ -234,15 +240,194 @@ std::shared_ptr<const Kernel> compile_of_normals(const Kernel& kernel, const Laz
   return std::make_shared<const Kernel>(std::move(out));
 }
 
+/// The kernel in blocks: compiles the kernels of the chains, and makes one list of theirs.
+class Blocks {
+ public:
+  Blocks(Kernel& out, Passes& passes, const Target& target, KernelRecord* record)
+      : out_(out), passes_(passes), target_(target), record_(record) {}
+
+  void compile(const LazyOp& rest) {
+    const BlockLoop loop = block_loop(rest, out_.opts[0], target_);
+    std::vector<BlockBody> bodies = block_bodies(rest, loop);
+    out_.buffers = buffers_of(out_.ast);
+    for (const int slot : bodies[0].chain.temporaries) add_temporary(slot);
+    for (BlockBody& body : bodies) add(body, loop);
+    std::vector<std::vector<BlockPart>> lists;
+    for (const std::deque<Part>& parts : parts_) {
+      lists.emplace_back();
+      for (const Part& part : parts) lists.back().push_back({&part.kernel.uops, part.is_once, part.stores_finite});
+    }
+    std::vector<std::vector<std::vector<std::size_t>>> positions;
+    out_.uops = passes_.run("blocks", [&] { return list_of_blocks(loop, bodies, lists, &positions); });
+    out_.parallel = loop.count();
+    passes_.run("verify", [&] { return verify(out_.uops), 0; });
+    out_.cycles = predicted_cycles(out_.uops, target_.machine(), target_.vector_bytes, out_.parallel);
+    find_variables(bodies);
+    if (record_ != nullptr) fill_record(rest, positions);
+  }
+
+ private:
+  struct Part {
+    Kernel kernel;
+    bool is_once;
+    bool stores_finite = false;
+    KernelRecord record{};
+  };
+  /// A kernel of a chain, or one that packs for it.
+  struct Planned {
+    LazyOp kernel;
+    std::vector<Opt> opts;
+    std::optional<std::size_t> of{};  ///< its number in the chain; nothing: once for all blocks that use it
+    bool stores_finite = false;
+  };
+
+  void add_temporary(int slot) {
+    STRATA_ASSERT(static_cast<std::size_t>(slot) == out_.buffers.size(), "[compile_kernel] temporary ", slot,
+                  " is not the next one");
+    out_.temporaries.push_back(slot);
+    out_.scratch.push_back(slot);
+    out_.buffers.push_back({dtypes::none, 0, true, true});
+  }
+  void add(BlockBody& body, const BlockLoop& loop) {
+    std::vector<Planned> planned;
+    for (std::size_t k = 0; k < body.chain.kernels.size(); ++k) plan(body.chain.kernels[k], k, body, planned);
+    const std::optional<BlockReach> reach = reach_of(body, loop, planned);
+    parts_.emplace_back();
+    for (const Planned& p : planned) {
+      const auto of = reach ? std::find_if(reach->along.begin(), reach->along.end(),
+                                           [&](const BlockReach::Along& along) { return along.kernel == p.of; })
+                            : std::vector<BlockReach::Along>::const_iterator();
+      const bool ends = reach && of != reach->along.end();
+      add(p, ends ? [&](KernelAxes& axes) { end_loops(axes, *reach, *of, body.end->variable); }
+                  : std::function<void(KernelAxes&)>());
+    }
+  }
+  /// Plans a kernel of a chain, behind those that pack what many blocks read.
+  void plan(LazyOp kernel, std::size_t number, const BlockBody& body, std::vector<Planned>& out) {
+    std::vector<Opt> opts = loop_opts(kernel, target_, shared_slots(kernel, body));
+    for (; !opts.empty() && opts[0].kind == Opt::Kind::PACK; opts.erase(opts.begin())) {
+      const auto slot = static_cast<int>(out_.buffers.size());
+      const PackedKernels packed = pack_buffer(kernel, opts[0], target_, slot);
+      add_temporary(slot);
+      out.push_back({packed.first, in_one_thread(loop_opts(packed.first, target_))});
+      kernel = packed.rest;
+    }
+    out.push_back({kernel, in_one_thread(std::move(opts)), number});
+  }
+  static std::vector<Opt> in_one_thread(std::vector<Opt> opts) {
+    std::erase_if(opts, [](const Opt& o) { return o.kind == Opt::Kind::PARALLEL; });
+    return opts;
+  }
+  /// The reach of whole blocks, if all their loops along columns can end early. Its kernel is planned, and body.end
+  /// set.
+  std::optional<BlockReach> reach_of(BlockBody& body, const BlockLoop& loop, std::vector<Planned>& planned) {
+    if (!target_.reassociate || !parts_.empty()) return std::nullopt;
+    const auto slot = static_cast<int>(out_.buffers.size());
+    std::optional<BlockReach> reach = block_reach(body, loop.rows, slot);
+    if (!reach) return std::nullopt;
+    const Variable end(name_beside(kernel_variables(out_.ast), "reach"), 1, reach->columns);
+    for (const BlockReach::Along& along : reach->along)
+      for (const Planned& p : planned) {
+        if (p.of != along.kernel) continue;
+        KernelAxes axes(p.kernel);
+        axes.apply(p.opts);
+        if (!end_loops(axes, *reach, along, end)) return std::nullopt;
+      }
+    add_temporary(slot);
+    body.end = {end, reach->first_end, reach->granule, reach->columns, slot};
+    planned.insert(planned.begin(), {reach->finite, in_one_thread(loop_opts(reach->finite, target_)), {}, true});
+    return reach;
+  }
+  void add(const Planned& planned, const std::function<void(KernelAxes&)>& change) {
+    const LazyOp& kernel = planned.kernel;
+    const std::vector<Opt>& opts = planned.opts;
+    const bool is_once = !planned.of;
+    Part& part = parts_.back().emplace_back(Part{
+        {kernel_name(kernel), kernel, opts, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}, is_once, planned.stores_finite});
+    compile_rest(part.kernel, passes_, kernel, opts, target_, record_ == nullptr ? nullptr : &part.record, {}, change);
+    const BoundsProof& proof = part.kernel.proof;
+    out_.proof.accesses += proof.accesses;
+    out_.proof.by_bounds += proof.by_bounds;
+    out_.proof.by_algebra += proof.by_algebra;
+    out_.proof.seconds += proof.seconds;
+    out_.axes += detail::message(part.kernel.name, is_once ? ", once for all its blocks:\n" : ":\n", part.kernel.axes,
+                                 "opts: ", text_of(opts), "\n");
+    for (const int slot : out_.temporaries) {
+      const auto at = static_cast<std::size_t>(slot);
+      if (at >= part.kernel.buffers.size() || !part.kernel.buffers[at].written) continue;
+      const BufferUse& use = part.kernel.buffers[at];
+      BufferUse& own = out_.buffers[at];
+      own.dtype = use.dtype;
+      if (own.size == Int(0)) own.size = use.size;  // of whole blocks: the rows that are left are fewer
+    }
+  }
+  /// The given buffers of which all blocks of one index of the other axes read the same elements.
+  static std::vector<int> shared_slots(const LazyOp& kernel, const BlockBody& body) {
+    std::vector<int> out;
+    const std::vector<BufferUse> buffers = buffers_of(kernel);
+    for (std::size_t slot = 0; slot < buffers.size(); ++slot) {
+      const auto number = static_cast<int>(slot);
+      const std::vector<int>& own = body.chain.temporaries;
+      if (!buffers[slot].read || buffers[slot].written || std::find(own.begin(), own.end(), number) != own.end())
+        continue;
+      bool is_shared = true;
+      for (const LazyNode* n : postorder(kernel))
+        if (n->op == Ops::LOAD && std::get<BufferArg>(n->arg).slot == number)
+          for (const Variable& v : std::get<BufferArg>(n->arg).st.vars()) is_shared = is_shared && !same(v, body.block);
+      if (is_shared) out.push_back(number);
+    }
+    return out;
+  }
+  void find_variables(const std::vector<BlockBody>& bodies) {
+    std::vector<Variable> all;
+    for (const std::deque<Part>& parts : parts_)
+      for (const Part& part : parts)
+        for (const Variable& v : part.kernel.variables) {
+          const auto is_v = [&](const Variable& o) { return same(o, v); };
+          const bool is_of_block = std::any_of(bodies.begin(), bodies.end(), [&](const BlockBody& body) {
+            return same(body.block, v) || (body.end && same(body.end->variable, v)) ||
+                   std::any_of(body.others.begin(), body.others.end(), is_v);
+          });
+          if (!is_of_block) all.push_back(v);
+        }
+    out_.variables = variables_of(out_.uops, all);
+  }
+  void fill_record(const LazyOp& rest, const std::vector<std::vector<std::vector<std::size_t>>>& positions) {
+    record_->axes.emplace(rest);
+    for (std::size_t b = 0; b < parts_.size(); ++b)
+      for (std::size_t k = 0; k < parts_[b].size(); ++k) {
+        const std::vector<std::size_t>& at = positions[b][k];
+        for (const KernelRecord::Counter& c : parts_[b][k].record.counters)
+          record_->counters.push_back({c.variable, at[c.uop], std::nullopt});
+        for (KernelRecord::ProvenAccess& access : parts_[b][k].record.accesses) {
+          for (std::size_t& u : access.uops) u = at[u];
+          record_->accesses.push_back(std::move(access));
+        }
+      }
+  }
+
+  Kernel& out_;
+  Passes& passes_;
+  const Target& target_;
+  KernelRecord* record_;
+  std::vector<std::deque<Part>> parts_;  // by body
+};
+
 }  // namespace
 
 Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std::vector<Opt>> opts,
                       KernelRecord* record, std::span<const int> kept) {
-  Kernel out{kernel_name(ast), ast, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  Kernel out{kernel_name(ast), ast, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   out.contract = target.contract;
   Passes passes(out);
   LazyOp rest = passes.run("absorb", [&] { return absorb_movement(ast); });
   out.opts = passes.run("opts", [&] { return opts ? *std::move(opts) : heuristic_opts(rest, target, kept); });
+  if (!out.opts.empty() && out.opts[0].kind == Opt::Kind::BLOCK) {
+    STRATA_CHECK(out.opts.size() == 1, domain, "[", out.opts[1].text(), "] stands beside ", out.opts[0].text(),
+                 ", whose kernels have Opts of their own");
+    Blocks(out, passes, target, record).compile(rest);
+    return out;
+  }
   std::vector<Opt> loops = out.opts;
   Parts parts(out, target, record);
   if (!loops.empty() && makes_kernels(loops[0].kind))

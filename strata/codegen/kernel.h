@@ -33,7 +33,10 @@ struct Kernel {
   /// packed elements to this kernel through temporaries: the last slots of `buffers`, which the code that runs the
   /// kernel allocates.
   std::vector<std::shared_ptr<const Kernel>> before{};
-  std::vector<int> temporaries{};                     ///< their slots
+  std::vector<int> temporaries{};  ///< their slots
+  /// BLOCK: the temporaries of which each thread needs one of its own: a call of the Program writes them before it
+  /// reads them.
+  std::vector<int> scratch{};
   std::vector<std::pair<std::string, double>> times;  ///< the passes and their times in seconds
   bool contract = true;  ///< Target::contract: whether the code may fuse a product and a sum
   /// DOT of bf16: this kernel with instructions that take subnormal numbers as 0 (Target::native_of_normals); null:

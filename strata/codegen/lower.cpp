@@ -224,6 +224,7 @@ UOp Lowering::masked(UOp value, const Expr& valid) {
 }
 
 UOp Lowering::element(const LazyNode& n, std::span<const UOp> values) {
+  if (n.op == Ops::CONTIGUOUS) return values[0];
   if (n.op == Ops::CAST) return out_.graph.cast(values[0], n.dtype);
   if (n.op == Ops::BITCAST) return out_.graph.bitcast(values[0], n.dtype);
   if (n.op == Ops::ADD && target_.contract && n.dtype.is_float())

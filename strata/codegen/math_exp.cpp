@@ -65,7 +65,7 @@ const ExpNumbers& exp_numbers(FormulaValue x) {
   static const ExpNumbers f32{
       .least_log2 = -151,
       .most_log2 = 128,
-      .least_log = -105,
+      .least_log = -104,
       .most_log = 89,
       .minus_one = -20,
       .itself = 0x1p-27,
@@ -128,21 +128,26 @@ FormulaValue erfc_of(FormulaValue a) {
 
 FormulaValue exp2_fraction(FormulaValue x) { return mulacc(polynomial(x, exp_numbers(x).exp2), x, 1.0); }
 
+// NOTE: where the result is 0, it is chosen, not computed: a product that underflows takes a processor a hundred
+// cycles, and masked scores of attention are exp(-infinity).
+
 FormulaValue exp2_formula(FormulaValue x) {
   const ExpNumbers& k = exp_numbers(x);
-  const FormulaValue a = min(max(x, k.least_log2), k.most_log2);
+  const FormulaValue is_zero = x < k.least_log2;
+  const FormulaValue a = min(where(is_zero, 0.0, x), k.most_log2);
   const double shift = shifter(x.dtype(), 2 * format_of(x.dtype()).bias);
   const FormulaValue shifted = a + shift;
   const FormulaValue rest = a - (shifted - shift);
-  return scale(exp2_fraction(rest), shifted);
+  return where(is_zero, 0.0, scale(exp2_fraction(rest), shifted));
 }
 
 FormulaValue exp_formula(FormulaValue x) {
   const ExpNumbers& k = exp_numbers(x);
-  const FormulaValue a = min(max(x, k.least_log), k.most_log);
+  const FormulaValue is_zero = x < k.least_log;
+  const FormulaValue a = min(where(is_zero, 0.0, x), k.most_log);
   const auto [shifted, rest] = reduce_by_ln2(a, 2 * format_of(x.dtype()).bias);
   const FormulaValue p = polynomial(rest, k.exp);
-  return scale(mulacc(mulacc(p, rest, 1.0), rest, 1.0), shifted);
+  return where(is_zero, 0.0, scale(mulacc(mulacc(p, rest, 1.0), rest, 1.0), shifted));
 }
 
 FormulaValue expm1_formula(FormulaValue x) {

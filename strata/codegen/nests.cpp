@@ -85,7 +85,8 @@ Expr Nests::have_iterations(const Expr& around, const Expr& index) const {
 
 /// The counter of the loop `path`; makes the loop on the first call.
 Variable Nests::loop(const std::string& path, const Int& trip_count, int depth, bool is_parallel, UOp around,
-                     const std::function<Expr(const Variable&)>& range, const Bounds* bounds) {
+                     const std::function<Expr(const Variable&)>& range, const Bounds* bounds,
+                     const std::optional<Expr>& last_end) {
   const auto [it, is_new] = paths_.try_emplace(path, Variable("ridx", 0, 0));
   if (!is_new) return it->second;
   // A loop that may have no iteration (of symbolic trip count, or 0) keeps a variable with at least two values: a
@@ -96,7 +97,7 @@ Variable Nests::loop(const std::string& path, const Int& trip_count, int depth, 
   if (!has_iterations || range)
     ranges_.emplace(std::string(it->second.name()), range ? range(it->second) : it->second < trip_count.expr());
   const DType width = last < std::numeric_limits<std::int32_t>::max() ? dtypes::int32 : dtypes::int64;
-  UOp begin = out_.graph.constant(width, 0), end = index_.integer(trip_count.expr(), width);
+  UOp begin = out_.graph.constant(width, 0), end = index_.integer(last_end.value_or(trip_count.expr()), width);
   if (bounds != nullptr) {
     begin = out_.graph.alu(Ops::WHERE, {bounds->holds, index_.integer(bounds->begin, width), begin});
     end = out_.graph.alu(Ops::WHERE, {bounds->holds, index_.integer(bounds->end, width), end});
@@ -189,8 +190,8 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
     const std::size_t known = loops_.size();
     const Bounds* const bounds = role == Role::reduction ? bounds_of(axes[o.axis], part) : nullptr;
     if (bounds != nullptr) path += detail::message("[", bounds->begin.render(), ",", bounds->end.render(), "]");
-    const Variable v =
-        loop(path, part.size, depth++, part.kind == PartKind::parallel, around, range_of(out, o.axis, o.part), bounds);
+    const Variable v = loop(path, part.size, depth++, part.kind == PartKind::parallel, around,
+                            range_of(out, o.axis, o.part), bounds, end_of(out, o.axis, o.part));
     if (loops_.size() != known) out_.counters.emplace_back(v, axes[o.axis]);
     around = loops_.at(std::string(v.name())).loop;
     out.loops.push_back(around);
@@ -212,6 +213,17 @@ std::function<Expr(const Variable&)> Nests::range_of(const Nest& nest, std::size
   for (std::size_t p = 0; p < part; ++p) at += along.parts[p].first * along.parts[p].second.expr();
   const Expr stride = along.parts[part].second.expr(), size = axes_.axes()[along.axis].size.expr();
   return [at, stride, size](const Variable& counter) { return at + counter * stride + (stride - 1) < size; };
+}
+
+/// The end of a loop of an axis with an end (KernelAxes::end_at()).
+std::optional<Expr> Nests::end_of(const Nest& nest, std::size_t axis, std::size_t part) const {
+  const Nest::Axis& along = nest.axes[axis];
+  const Variable* const end = axes_.end_of(along.axis);
+  if (end == nullptr) return std::nullopt;
+  Expr at = along.begin;
+  for (std::size_t p = 0; p < part; ++p) at += along.parts[p].first * along.parts[p].second.expr();
+  const Segment& segment = segments_of(along.axis)[nest.segments[axis]];
+  return min(segment.parts[part].size.expr(), ceildiv(*end - at, along.parts[part].second.expr()));
 }
 
 std::size_t Nests::order_of(std::size_t axis, std::size_t at, Role role) const {

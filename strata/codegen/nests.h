@@ -139,9 +139,11 @@ class Nests {
   std::vector<std::size_t> levels_of(const Nest& nest, std::span<const std::int64_t> trip_counts,
                                      std::size_t group) const;
   /// `range`: the condition on the counter for a symbolic `trip_count`; default: counter < trip_count.
-  /// `bounds`: null for all iterations
+  /// `bounds`: null for all iterations; `last_end`: an earlier end
   Variable loop(const std::string& path, const Int& trip_count, int depth, bool is_parallel, UOp around,
-                const std::function<Expr(const Variable&)>& range = {}, const Bounds* bounds = nullptr);
+                const std::function<Expr(const Variable&)>& range = {}, const Bounds* bounds = nullptr,
+                const std::optional<Expr>& last_end = {});
+  std::optional<Expr> end_of(const Nest& nest, std::size_t axis, std::size_t part) const;
   std::function<Expr(const Variable&)> range_of(const Nest& nest, std::size_t axis, std::size_t part) const;
   const Bounds* bounds_of(std::size_t axis, const Part& part) const;
   const std::vector<Segment>& segments_of(std::size_t axis) const { return segments_[axis]; }

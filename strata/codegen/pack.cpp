@@ -51,7 +51,7 @@ std::vector<std::size_t> pack_axes(const LazyOp& kernel, int slot, const Target&
   return out;
 }
 
-PackedKernels pack_buffer(const LazyOp& kernel, const Opt& opt, const Target& target) {
+PackedKernels pack_buffer(const LazyOp& kernel, const Opt& opt, const Target& target, int temporary) {
   const LoadDims found(kernel, opt.slot, target);
   const std::string why = refusal(found, opt.axis, opt.slot);
   STRATA_CHECK(why.empty(), domain, "[", opt.text(), "] ", why);
@@ -76,7 +76,7 @@ PackedKernels pack_buffer(const LazyOp& kernel, const Opt& opt, const Target& ta
 
   const LazyOp load = found.load_op();
   const LazyOp packed = moving(load, dims).pad(beyond).reshape(in_blocks).permute(order);
-  const int temporary = static_cast<int>(buffers_of(kernel).size());
+  if (temporary < 0) temporary = static_cast<int>(buffers_of(kernel).size());
   const ShapeTracker memory = ShapeTracker::from_shape(packed.shape());
   const LazyOp unpacked = spread(LazyOp::load(temporary, load.dtype(), memory, product(packed.shape()))
                                      .permute(inverse_order(order))

@@ -24,7 +24,8 @@ struct PackedKernels {
 /// E.g. the matrix w[k][n] of a product with PACK 1 32 becomes w[n / 32][k][n % 32].
 /// @throws Error (domain) naming the Opt and the reason where pack_refusal() has one, and unless
 ///   2 <= opt.amount <= 2^30; (overflow)
-PackedKernels pack_buffer(const LazyOp& kernel, const Opt& opt, const Target& target);
+/// @param temporary the slot of the packed elements; -1: the one behind the kernel's
+PackedKernels pack_buffer(const LazyOp& kernel, const Opt& opt, const Target& target, int temporary = -1);
 
 /// A kernel without those that run first, and its axes.
 struct RestKernel {

@@ -251,8 +251,15 @@ std::vector<TrimChoice> trims_of(const LazyOp& kernel, const KernelAxes& axes, s
 LazyOp finite_kernel(const LazyOp& kernel, const Opt& opt, int finite) {
   const Found found = Trimming(kernel, opt.axis, static_cast<int>(opt.amount)).run();
   STRATA_CHECK(found.reason.empty(), domain, "[", opt.text(), "] ", found.reason);
-  const DType dtype = found.factor->dtype;
-  const LazyOp all = elements_of(*found.factor);
+  return finite_kernel(
+      LazyOp::load(std::get<BufferArg>(found.factor->arg).slot, found.factor->dtype,
+                   std::get<BufferArg>(found.factor->arg).st, std::get<BufferArg>(found.factor->arg).size),
+      finite);
+}
+
+LazyOp finite_kernel(const LazyOp& load, int finite) {
+  const DType dtype = load.dtype();
+  const LazyOp all = elements_of(*load.node());
   // But for the sign, the bits of infinity are the least of those that are not finite.
   const DType bits = dtype.itemsize() == 8 ? dtypes::uint64 : dtype.itemsize() == 4 ? dtypes::uint32 : dtypes::uint16;
   const FloatFormat format = float_format(dtype);

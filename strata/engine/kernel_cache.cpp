@@ -82,7 +82,8 @@ std::optional<std::vector<Opt>> KernelCache::opts_of_form(const LazyOp& form, co
   std::optional<std::vector<Opt>> opts =
       compile_kernel(kernel, target_of(device, key.deterministic), std::nullopt, nullptr, kept).opts;
   // NOTE: the kernels of the parts of a sum choose Opts of their own.
-  if (!opts->empty() && opts->front().kind == Opt::Kind::SPLITREDUCE) opts.reset();
+  const auto chooses_more = [](const Opt& o) { return o.kind == Opt::Kind::SPLITREDUCE || o.kind == Opt::Kind::BLOCK; };
+  if (!opts->empty() && chooses_more(opts->front())) opts.reset();
   const std::lock_guard lock(mutex_);
   if (const auto it = form_at_.find(key); it != form_at_.end()) {
     it->second->opts = opts;

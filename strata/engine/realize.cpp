@@ -333,6 +333,9 @@ FusionOptions fusion_options(const Device& device) {
   const Target target = target_of(device);
   out.dots = target.native.has(Ops::DOT4);
   out.bf16_dots = target.native_of_normals.has(Ops::DOT2) && target.reassociate;
+  if (!target.instances)
+    out.chains = static_cast<FusionOptions::Chains>(std::clamp<std::int64_t>(flags::BLOCKS.get(), 0, 2));
+  out.reassociate = target.reassociate;
   out.fuse = !flags::NOFUSE.get() && !flags::NAN_CHECK.get();
   return out;
 }

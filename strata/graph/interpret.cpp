@@ -296,6 +296,7 @@ class Run {
     if (is_reduce(n.op)) return reduction(n);
     if (is_scan(n.op)) return scanned(n);
     if (is_movement(n.op)) return movement(n);
+    if (n.op == Ops::CONTIGUOUS) return done_.at(n.src[0].node());
     switch (n.op) {
       case Ops::LOAD: {
         const BufferArg& arg = std::get<BufferArg>(n.arg);

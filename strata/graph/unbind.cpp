@@ -64,6 +64,7 @@ class Unbinding {
       }
       case Ops::SINK: return LazyOp::sink(sources);
       case Ops::GATHER: return LazyOp::gather(sources[0], sources[1]);
+      case Ops::CONTIGUOUS: return sources[0].contiguous();
       case Ops::CAST: return sources[0].cast(n.dtype());
       case Ops::BITCAST: return sources[0].bitcast(n.dtype());
       case Ops::RESHAPE: return sources[0].reshape(plain(n.shape()));

@@ -59,6 +59,12 @@ LazyOp mean(const LazyOp& x, const SizeItems& items) {
   return ops::as_real(x).mean(axes_or_all("mean", x, items), true);
 }
 
+/// A result between two parts of the kernel, which BLOCK computes block by block.
+LazyOp contiguous(const LazyOp& x, const SizeItems& items) {
+  if (!items.empty()) refuse("contiguous", "no arguments");
+  return x.contiguous();
+}
+
 LazyOp softmax(const LazyOp& x, const SizeItems& items) {
   if (items.size() != 1) refuse("softmax", "one axis");
   return ops::Value(x).softmax(to_axes("softmax", x, items).front());
@@ -97,6 +103,7 @@ constexpr MethodRow kMethods[] = {
     {"cummin",  scan<Ops::REDUCE_MIN>},
     {"mean",    mean},
     {"softmax", softmax},
+    {"contiguous", contiguous},
 };
 // clang-format on
 

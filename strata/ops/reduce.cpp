@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "strata/ops/indexed.h"
 #include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
@@ -59,6 +60,36 @@ Value variance(const Value& x, const AxesArg& axes, double correction, bool keep
 
 void check_not_empty(const Value& x, const Axes& axes, const char* name) {
   STRATA_CHECK(!(count_of(x, axes) == Int(0)), shape, "[", name, "] of nothing: shape ", render(x.shape()));
+}
+
+constexpr std::int64_t kLongAxis = std::int64_t{1} << 17, kBlock = std::int64_t{1} << 12;
+
+/// x, between `begin` and `end` along `axis`.
+Value between(const Value& x, std::int64_t axis, std::int64_t begin, std::int64_t end) {
+  Mask bounds;
+  for (std::int64_t t = 0; t < x.ndim(); ++t) bounds.push_back(t == axis ? Extent{begin, end} : Extent{0, x.size(t)});
+  return x.shrink(bounds);
+}
+
+/// argmax(axis, true) of `n` elements along the axis, in one pass over memory: the first block with the largest of the
+/// maxima of blocks, then the first such element of that block.
+Value argmax_by_blocks(const Value& x, std::int64_t axis, std::int64_t n) {
+  const std::int64_t whole = n / kBlock * kBlock;
+  Ints sizes;
+  for (std::int64_t t = 0; t < x.ndim(); ++t) {
+    sizes.push_back(t == axis ? Int(whole / kBlock) : x.size(t));
+    if (t == axis) sizes.push_back(kBlock);
+  }
+  const Value blocks = between(x, axis, 0, whole).reshape(sizes);
+  const Value largest = blocks.max(axis + 1, true);
+  const Value which = largest.argmax(axis, true).squeeze(axis);
+  const Value block = picked(with_last(blocks, axis), which);
+  const Value out = which * kBlock + block.argmax(axis, true);
+  if (whole == n) return out;
+  const Value last = between(x, axis, whole, n), before = largest.max(axis, true).squeeze(axis),
+              behind = last.max(axis, true);
+  const Value is_behind = behind.gt(before) | (behind.isnan() & before.isnan().logical_not());
+  return is_behind.where(last.argmax(axis, true) + whole, out);
 }
 
 }  // namespace
@@ -141,6 +172,10 @@ Value Value::argmax(std::optional<std::int64_t> axis, bool keepdim) const {
   Ints sizes(shape().size(), 1);
   sizes[static_cast<std::size_t>(a)] = n;
   const Value x = dtype().is_bool() ? cast(dtypes::int32) : *this;
+  if (n.value() >= kLongAxis) {
+    const Value out = argmax_by_blocks(x, a, n.value());
+    return keepdim ? out : out.squeeze(a);
+  }
   const Value largest = x.max(a, true);
   const Value is_it = x.eq(largest) | x.isnan();
   const Value behind = n.value() - arange(n.value()).reshape(sizes);

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <deque>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -125,6 +127,66 @@ class LongRun {
   const int threads_;
   const std::thread::id caller_ = std::this_thread::get_id();
   std::atomic<std::int64_t> next_{0};
+};
+
+/// The scratch buffers of the calls that run at the same time: a call takes a set, and gives it back at its end. The
+/// first set is that of the run.
+class ScratchSets {
+ public:
+  /// @param sizes elements, by slot of kernel.scratch
+  ScratchSets(const Kernel& kernel, std::span<void* const> buffers, std::vector<std::int64_t> sizes)
+      : kernel_(kernel), sizes_(std::move(sizes)) {
+    for (void* const b : buffers) first_.push_back(b);
+    free_.push_back(&first_);
+  }
+
+  /// Runs f(memory by slot).
+  template <class F>
+  void with(const F& f) {
+    const Taken taken{*this, take()};
+    f(std::span<void* const>(taken.set->data(), taken.set->size()));
+  }
+
+ private:
+  using Set = SmallVec<void*, 8>;
+  struct Taken {
+    ScratchSets& of;
+    const Set* set;
+    Taken(ScratchSets& all, const Set* taken) : of(all), set(taken) {}
+    Taken(const Taken&) = delete;
+    Taken& operator=(const Taken&) = delete;
+    ~Taken() {
+      const std::lock_guard lock(of.mutex_);
+      of.free_.push_back(set);
+    }
+  };
+
+  const Set* take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) free_.push_back(&add());
+    const Set* const out = free_.back();
+    free_.pop_back();
+    return out;
+  }
+  const Set& add() {
+    Set& out = more_.emplace_back(first_);
+    free_.reserve(more_.size() + 1);  // so that a set is given back without an allocation
+    for (std::size_t k = 0; k < kernel_.scratch.size(); ++k) {
+      const auto slot = static_cast<std::size_t>(kernel_.scratch[k]);
+      held_.push_back(Buffer::allocate(sizes_[k], kernel_.buffers[slot].dtype));
+      out[slot] = held_.back().data();
+    }
+    return out;
+  }
+
+  const Kernel& kernel_;
+  std::vector<std::int64_t> sizes_;
+  Set first_;
+  std::mutex mutex_;
+  // All guarded by mutex_.
+  std::deque<Set> more_;
+  std::vector<Buffer> held_;
+  std::vector<const Set*> free_;
 };
 
 std::uint64_t next_id() {
@@ -251,12 +313,17 @@ void CompiledKernel::run(std::span<const Buffer> buffers, NamedValues values, Ex
 }
 
 std::int64_t CompiledKernel::trip_count(std::span<const std::int64_t> values) const {
-  if (trip_count_) return *trip_count_;
+  return trip_count_ ? *trip_count_ : number(*kernel_->parallel, values);
+}
+
+/// `size` at these values of the kernel's variables.
+std::int64_t CompiledKernel::number(const Int& size, std::span<const std::int64_t> values) const {
+  if (size.is_number()) return size.value();
   Values known;
   for (std::size_t k = 0; k < kernel_->variables.size(); ++k)
     if (const Variable& v = kernel_->variables[k]; !is_range_bound(v.name()) && !v.bound_value())
       known.emplace_back(v, values[k]);
-  return evaluate(kernel_->parallel->expr(), known);
+  return evaluate(size.expr(), known);
 }
 
 /// Calls a program that polls (Program::polls()). `is_caller`: on the thread that requested the run.
@@ -317,13 +384,24 @@ void CompiledKernel::replay_last(std::span<void* const> buffers, std::span<std::
   std::atomic<bool> is_stopped{false};
   if (!kernel_->parallel || !is_cut) return call(buffers, values, is_stopped, true);
   const std::thread::id caller = polls_ ? std::this_thread::get_id() : std::thread::id();
-  const auto run_chunk = [&](std::int64_t begin, std::int64_t end) {
+  const auto run_on = [&](std::span<void* const> memory, std::int64_t begin, std::int64_t end) {
     SmallVec<std::int64_t, 8> mine;
     for (const std::int64_t v : values) mine.push_back(v);
     if (begin_ >= 0) mine[static_cast<std::size_t>(begin_)] = begin;
     if (end_ >= 0) mine[static_cast<std::size_t>(end_)] = end;
-    if (!polls_) return program_->run(buffers, {mine.data(), mine.size()});
-    call(buffers, {mine.data(), mine.size()}, is_stopped, std::this_thread::get_id() == caller);
+    if (!polls_) return program_->run(memory, {mine.data(), mine.size()});
+    call(memory, {mine.data(), mine.size()}, is_stopped, std::this_thread::get_id() == caller);
+  };
+  std::optional<ScratchSets> scratch;
+  if (!kernel_->scratch.empty()) {
+    std::vector<std::int64_t> sizes;
+    for (const int slot : kernel_->scratch)
+      sizes.push_back(number(kernel_->buffers[static_cast<std::size_t>(slot)].size, values));
+    scratch.emplace(*kernel_, buffers, std::move(sizes));
+  }
+  const auto run_chunk = [&](std::int64_t begin, std::int64_t end) {
+    if (!scratch) return run_on(buffers, begin, end);
+    scratch->with([&](std::span<void* const> memory) { run_on(memory, begin, end); });
   };
   const std::int64_t count = trip_count(values);
   if (count <= 1 || !has_chunks_) return run_chunk(0, count);

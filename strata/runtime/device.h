@@ -140,6 +140,7 @@ class CompiledKernel {
             bool is_caller) const;
   std::int64_t value_of(const Variable& v, NamedValues values) const;
   std::int64_t number(const Int& size, NamedValues values) const;
+  std::int64_t number(const Int& size, std::span<const std::int64_t> values) const;
   std::int64_t trip_count(std::span<const std::int64_t> values) const;
 
   std::shared_ptr<const Kernel> kernel_;

@@ -48,7 +48,12 @@ struct FusionOptions {
   /// Whether the device adds up products of bytes (Target::native has DOT4): kernels of such sums read the bytes, not
   /// memory of wider integers.
   bool dots = false;
-  bool bf16_dots = false;  ///< the same of bf16 (Target::native_of_normals has DOT2)
+  bool bf16_dots = false;    ///< the same of bf16 (Target::native_of_normals has DOT2)
+  bool reassociate = false;  ///< whether sums may be computed otherwise than written (Target::reassociate)
+  /// Whether chains of kernels become one kernel in blocks of rows (chain.h, the flag BLOCKS). The device has to
+  /// compute such kernels.
+  enum class Chains : std::uint8_t { never, where_it_pays, wherever_possible };
+  Chains chains = Chains::never;
 };
 
 /// A node that is materialized.

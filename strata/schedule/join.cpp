@@ -83,8 +83,9 @@ class Joining {
   static bool joins(const ScheduleItem& item) {
     if (!item.is_kernel() || item.outputs[0].op() == Ops::CONCAT) return false;
     const std::vector<const LazyNode*> nodes = postorder(item.ast);
-    return std::none_of(nodes.begin(), nodes.end(),
-                        [](const LazyNode* n) { return is_scan(n->op) || n->op == Ops::SCATTER; });
+    return std::none_of(nodes.begin(), nodes.end(), [](const LazyNode* n) {
+      return is_scan(n->op) || n->op == Ops::SCATTER || n->op == Ops::CONTIGUOUS;
+    });
   }
   void find_levels() {
     std::unordered_map<const LazyNode*, std::size_t> of;

@@ -13,8 +13,12 @@ namespace {
 
 class KernelOf {
  public:
-  KernelOf(const std::vector<Stored>& stored, const std::unordered_map<const LazyNode*, Boundary>& materialized)
-      : stored_(stored), materialized_(materialized), item_{stored[0].output, {}, {}, {}, Boundary::asked} {}
+  KernelOf(const std::vector<Stored>& stored, const std::unordered_map<const LazyNode*, Boundary>& materialized,
+           const std::unordered_map<const LazyNode*, Ints>& between)
+      : stored_(stored),
+        materialized_(materialized),
+        between_(between),
+        item_{stored[0].output, {}, {}, {}, Boundary::asked} {}
 
   ScheduleItem run() {
     detail::Rebuild build([this](const LazyOp& n, const std::vector<LazyOp>& sources) { return made(n, sources); },
@@ -43,11 +47,16 @@ class KernelOf {
   }
   bool is_input(const LazyOp& n) const {
     if (n.op() == Ops::EMPTY || is_realized(*n.node())) return true;
-    return materialized_.contains(n.node()) &&
+    return materialized_.contains(n.node()) && !between_.contains(n.node()) &&
            std::none_of(stored_.begin(), stored_.end(), [&](const Stored& s) { return s.output == n; });
   }
 
   LazyOp made(const LazyOp& n, const std::vector<LazyOp>& sources) const {
+    const LazyOp own = computed(n, sources);
+    const auto it = between_.find(n.node());
+    return it == between_.end() ? own : own.reshape(it->second).contiguous().reshape(n.shape());
+  }
+  LazyOp computed(const LazyOp& n, const std::vector<LazyOp>& sources) const {
     if (n.op() == Ops::CONTIGUOUS || is_annotation(n.op())) return sources[0];
     const bool is_one = !sources.empty() && is_absorbed(n, sources[0]);
     return is_one ? absorbed(n, sources[0]) : n.with_sources(sources);
@@ -61,14 +70,16 @@ class KernelOf {
 
   const std::vector<Stored>& stored_;
   const std::unordered_map<const LazyNode*, Boundary>& materialized_;
+  const std::unordered_map<const LazyNode*, Ints>& between_;
   ScheduleItem item_;
 };
 
 }  // namespace
 
 ScheduleItem kernel_of(const std::vector<Stored>& stored,
-                       const std::unordered_map<const LazyNode*, Boundary>& materialized, Boundary why) {
-  ScheduleItem out = KernelOf(stored, materialized).run();
+                       const std::unordered_map<const LazyNode*, Boundary>& materialized, Boundary why,
+                       const std::unordered_map<const LazyNode*, Ints>& between) {
+  ScheduleItem out = KernelOf(stored, materialized, between).run();
   out.why = why;
   if (stored[0].output.op() == Ops::CONCAT) out.part = stored[0].value;
   return out;

@@ -25,9 +25,11 @@ struct Stored {
 /// @pre `stored` is not empty, and its values have one shape; a part of a CONCAT comes first
 /// @param materialized the materialized nodes of the schedule
 /// @param why the item's `why`: why the first output is materialized
+/// @param between results between parts of the kernel, which become CONTIGUOUS nodes of it, with their domains
 /// @throws Error (domain) where one variable is bound to two values
 ScheduleItem kernel_of(const std::vector<Stored>& stored,
-                       const std::unordered_map<const LazyNode*, Boundary>& materialized, Boundary why);
+                       const std::unordered_map<const LazyNode*, Boundary>& materialized, Boundary why,
+                       const std::unordered_map<const LazyNode*, Ints>& between = {});
 
 /// Merges kernels that have the same shape, share an input and are at the same level, into one kernel with several
 /// stores, so that the input is read once. The level of an item is the length of the longest chain of items in front of

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "strata/schedule/chain.h"
 #include "strata/schedule/kernel_of.h"
 
 namespace strata {
@@ -14,7 +15,8 @@ Stored whole(const LazyOp& n, const Ints& domain) { return {n.reshape(domain), n
 
 class Scheduling {
  public:
-  Scheduling(std::span<const LazyOp> roots, const FusionOptions& options) : found_(boundaries(roots, options)) {
+  Scheduling(std::span<const LazyOp> roots, const FusionOptions& options)
+      : options_(options), found_(boundaries(roots, options)) {
     for (const Materialized& c : found_) {
       materialized_.emplace(c.node.node(), c.why);
       if (c.inside != nullptr) beside_[c.inside].push_back(c.node);
@@ -24,13 +26,15 @@ class Scheduling {
   std::vector<ScheduleItem> run() {
     for (const Materialized& c : found_)
       if (c.inside == nullptr) add(c);
-    return std::move(items_);
+    const bool has_chains = options_.fuse && options_.chains != FusionOptions::Chains::never;
+    return has_chains ? in_chains(std::move(items_), made_, materialized_, options_) : std::move(items_);
   }
 
  private:
   void add(const Materialized& c) {
     if (c.node.op() == Ops::FROM) {
       items_.push_back({c.node, {c.node}, {c.node.src(0)}, {}, c.why});
+      made_.emplace_back();
     } else if (c.node.op() == Ops::CONCAT) {
       Int begin = 0;
       for (const LazyOp& part : c.node.src()) {
@@ -49,13 +53,16 @@ class Scheduling {
       beside_.erase(it);
     }
     items_.push_back(kernel_of(stored, materialized_, why));
+    made_.push_back({std::move(stored), domain});
   }
 
+  FusionOptions options_;
   std::vector<Materialized> found_;
   std::unordered_map<const LazyNode*, Boundary> materialized_;
   std::unordered_map<const LazyNode*, std::vector<LazyOp>>
       beside_;  // by the root of a kernel: nodes that it also stores
   std::vector<ScheduleItem> items_;
+  std::vector<KernelParts> made_;  // as items_
 };
 
 }  // namespace

@@ -100,7 +100,7 @@ TEST(Decompositions, AreLeftOutWhereNative) {
   for (const UOp u : tanh.graph) has_exp = has_exp || (u.op() == UOps::ALU && u.alu() == Ops::EXP);
   EXPECT_TRUE(has_exp);
   EXPECT_LT(count_alu(tanh.graph), count_alu(make_formula(Ops::TANH, dtypes::float32).graph));
-  EXPECT_LE(count_alu(make_formula(Ops::EXP, dtypes::float32).graph), 18U);
+  EXPECT_LE(count_alu(make_formula(Ops::EXP, dtypes::float32).graph), 20U);
 }
 
 TEST(Decompositions, RefuseWhatIsNotDefined) {

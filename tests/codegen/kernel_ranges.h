@@ -173,6 +173,7 @@ class KernelRanges {
       const ConstArg& arg = std::get<ConstArg>(n.arg);
       return leaf(n, arg.st, [&](std::int64_t) { return exactly(arg.value); });
     }
+    if (n.op == Ops::CONTIGUOUS) return done_.at(n.src[0].node());
     if (n.op == Ops::GATHER) return gathered(n);
     if (n.op == Ops::SCATTER || is_scan(n.op)) {
       const auto done = [&](std::size_t k) -> const Ranges& { return done_.at(n.src[k].node()); };

@@ -41,7 +41,7 @@ inline Case drawn(std::uint64_t seed) {
   opts.chance(40), opts.below(3);
   if (opts.chance(20))
     opts.chance(50);
-  else
+  else if (!opts.chance(70) || !random_block(opts, absorb_movement(made.sink)))
     random_opts(opts, made.sink, 9);
   out.opts = opts.made();
   out.data = seed;
@@ -191,9 +191,9 @@ class Trial {
   }
   /// What a program that does not share our memory needs: the buffers, the values of each call of the entry.
   /// @pre source() has given one
-  const Buffers& before() const { return before_; }
+  Buffers before() const { return list_ ? with_temporaries(*list_) : before_; }
   std::vector<std::vector<long long>> calls() const { return calls_of(*list_); }
-  Verdict left(const std::string& stage, const Buffers& after) { return compared(stage, after, allowed_); }
+  Verdict left(const std::string& stage, const Buffers& after) { return compared(stage, given(after), allowed_); }
   /// What was compared since the last time.
   Comparison take_counts() { return std::exchange(counts_, {}); }
 
@@ -206,6 +206,11 @@ class Trial {
       is_searched_ = c.chance(50);
       return;
     }
+    if (c.chance(70))
+      if (const auto block = random_block(c, absorb_movement(kernel_.sink))) {
+        opts_ = {*block};
+        return;
+      }
     const RandomOpts random = random_opts(c, kernel_.sink, 9);
     opts_ = random.opts;
     fault_ = random.fault;
@@ -236,7 +241,9 @@ class Trial {
       const SearchLimits all{0, 0, 1e300, 2'000, 1e-300};
       return compile_kernel(kernel_.sink, target, searched(whole, loop_opts(whole, target), target, all));
     }
-    if (!opts_ || target.reassociate) return compile_kernel(kernel_.sink, target, opts_);
+    const bool is_block = opts_ && !opts_->empty() && opts_->front().kind == Opt::Kind::BLOCK;
+    if (is_block && target.instances) return compile_kernel(kernel_.sink, target);
+    if (!opts_ || is_block || target.reassociate) return compile_kernel(kernel_.sink, target, opts_);
     try {
       return compile_kernel(kernel_.sink, target, opts_);
     } catch (const Error& error) {
@@ -288,18 +295,28 @@ class Trial {
     }
     return out;
   }
+  /// What the kernel finds, and its temporaries behind: those of a BLOCK, which stay between the calls.
+  Buffers with_temporaries(const Kernel& k) const {
+    Buffers out = before_;
+    for (std::size_t slot = out.size(); slot < k.buffers.size(); ++slot)
+      out.emplace_back(k.buffers[slot].dtype, number_of(k.buffers[slot].size, kernel_.values));
+    return out;
+  }
+  Buffers given(const Buffers& all) const {
+    return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(before_.size())};
+  }
   Verdict ran_in_chunks(const std::string& stage, const Kernel& k, const Entry& entry) {
-    Buffers after = before_;
+    Buffers after = with_temporaries(k);
     std::vector<void*> pointers;
     for (GuardedMemory& b : after) pointers.push_back(b.data());
     for (const std::vector<long long>& values : calls_of(k)) entry(pointers.data(), values.data());
-    return compared(stage, after, allowed_);
+    return compared(stage, given(after), allowed_);
   }
   Verdict interpreted(const std::string& stage, const Kernel& k, const KernelRanges::Stored& allowed) {
-    Buffers after = before_;
+    Buffers after = with_temporaries(k);
     for (const auto& [begin, end] : chunks(k))
       interpret(k.uops, memory_of(after), values_of(k, begin, end), std::uint64_t{1} << 23);
-    return compared(stage, after, allowed);
+    return compared(stage, given(after), allowed);
   }
   Verdict compared(const std::string& stage, const Buffers& after, const KernelRanges::Stored& allowed) {
     const Comparison c = compare(before_, after, allowed);

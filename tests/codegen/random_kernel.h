@@ -16,6 +16,7 @@
 #include "strata/codegen/axes.h"
 #include "strata/codegen/pack.h"
 #include "strata/graph/absorb.h"
+#include "strata/graph/blocks.h"
 #include "strata/graph/lazy_op.h"
 
 namespace strata::oracle {
@@ -99,6 +100,7 @@ class KernelMaker {
     is_wild_ = c_.chance(20);
     fuel_ = 2 + static_cast<int>(c_.below(22));
     reductions_left_ = static_cast<int>(c_.weighted({30, 40, 20, 10}));
+    has_parts_ = c_.chance(20);
     if (c_.chance(15)) make_variable();
     choose_stores();
     std::vector<LazyOp> stores;
@@ -281,7 +283,8 @@ class KernelMaker {
     const LazyOp& x = store.src(0);
     const auto nodes = postorder(x);
     const auto reduces = [](const LazyNode* n) { return is_reduce(n->op); };
-    if (x.shape().empty() || std::any_of(nodes.begin(), nodes.end(), reduces) || !c_.chance(40)) return store;
+    if (x.shape().empty() || has_parts_ || std::any_of(nodes.begin(), nodes.end(), reduces) || !c_.chance(40))
+      return store;
     const auto axis = static_cast<std::int64_t>(c_.below(static_cast<std::uint32_t>(x.shape().size())));
     const bool is_narrow = x.dtype().is_float() && x.dtype().itemsize() == 2;
     const auto op = c_.of<Ops>({Ops::SUM, Ops::REDUCE_MAX, Ops::PROD, Ops::REDUCE_MIN});
@@ -343,6 +346,8 @@ class KernelMaker {
     return noted(LazyOp::gather(values, index));
   }
   LazyOp noted(LazyOp x) {
+    const bool is_part = is_elementwise(x.op()) || is_reduce(x.op());
+    if (has_parts_ && is_part && !x.node()->is_closed && c_.chance(25)) x = x.contiguous();
     made_.push_back(x);
     return x;
   }
@@ -501,6 +506,7 @@ class KernelMaker {
 
   Choices& c_;
   bool has_functions_ = false, is_wild_ = false;
+  bool has_parts_ = false;  // CONTIGUOUS between parts of the kernel
   int fuel_ = 0, reductions_left_ = 0, slots_ = 0;
   std::optional<Variable> variable_;
   std::int64_t value_ = 0;
@@ -531,7 +537,7 @@ inline RandomKernel in_parts(Choices& c, RandomKernel k) {
 
 inline Opt random_opt(Choices& c, const KernelAxes& axes) {
   Opt opt;
-  opt.kind = static_cast<Opt::Kind>(c.weighted({15, 18, 8, 18, 12, 8, 10, 5, 5, 5, 1, 1, 1, 1, 6, 3}));
+  opt.kind = static_cast<Opt::Kind>(c.weighted({15, 18, 8, 18, 12, 8, 10, 5, 5, 5, 1, 1, 1, 1, 1, 6, 3}));
   opt.axis = c.below(static_cast<std::uint32_t>(std::max<std::size_t>(axes.axes().size(), 1)));
   if (opt.kind == Opt::Kind::PARALLEL && !axes.order().empty()) opt.axis = axes.order()[0];
   if (opt.axis < axes.axes().size())
@@ -552,6 +558,16 @@ inline Opt random_opt(Choices& c, const KernelAxes& axes) {
     opt.amount = amounts[c.weighted({25, 25, 20, 12, 6, 6, 4, 2})];
   }
   return opt;
+}
+
+/// A BLOCK of the kernel; nothing where it has none.
+inline std::optional<Opt> random_block(Choices& c, const LazyOp& kernel) {
+  const auto axis = static_cast<std::size_t>(c.below(4));
+  const BlockPlan plan = block_axes(kernel, axis);
+  if (!plan.axes) return std::nullopt;
+  const std::int64_t size = kernel.src(0).shape()[axis].value();
+  if (size < 1) return std::nullopt;
+  return Opt{Opt::Kind::BLOCK, axis, 1 + c.below(static_cast<std::uint32_t>(size)), 0, {}};
 }
 
 struct RandomOpts {

@@ -46,7 +46,7 @@ using Clock = std::chrono::steady_clock;
 struct Config {
   std::uint64_t count = 200, seed = 1, failures = 1;
   std::optional<std::uint64_t> only;
-  std::vector<std::string> devices = {"fused", "nofuse", "jit", "state", "inplace", "slopes", "INTERP"};
+  std::vector<std::string> devices = {"fused", "nofuse", "blocks", "jit", "state", "inplace", "slopes", "INTERP"};
   bool prints = false, suspects = false;
 };
 
@@ -109,15 +109,17 @@ class ScopedWay {
  public:
   explicit ScopedWay(const Way& way)
       : device_(flags::DEVICE, is_default(way) ? flags::DEVICE.get() : way.device),
-        nofuse_(flags::NOFUSE, way.device == "nofuse") {}
+        nofuse_(flags::NOFUSE, way.device == "nofuse"),
+        blocks_(flags::BLOCKS, way.device == "blocks" ? 2 : flags::BLOCKS.get()) {}
 
  private:
   static bool is_default(const Way& way) {
     return way.device == "fused" || way.device == "nofuse" || way.device == "jit" || way.device == "state" ||
-           way.device == "inplace" || way.device == "slopes";
+           way.device == "inplace" || way.device == "slopes" || way.device == "blocks";
   }
   ScopedFlag<std::string> device_;
   ScopedFlag<bool> nofuse_;
+  ScopedFlag<std::int64_t> blocks_;
 };
 
 std::string place_text(std::size_t flat, const Index& shape) {

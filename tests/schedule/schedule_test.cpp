@@ -321,6 +321,85 @@ std::size_t kernels_of_dots(const LazyOp& a, const LazyOp& b, bool dots = true) 
 }
 
 // Bytes that a dot product can load are not widened in memory. Others are: what is computed becomes memory as bytes.
+/// Attention of one head, with the parts of a softmax as they are written.
+LazyOp attention(const LazyOp& q, const LazyOp& k, const LazyOp& v) {
+  return matmul(softmax(matmul(q, k.permute({1, 0})), 1), v);
+}
+FusionOptions with_chains(FusionOptions::Chains chains) {
+  FusionOptions out;
+  out.chains = chains;
+  out.reassociate = true;
+  return out;
+}
+
+TEST(Schedule, AttentionIsOneKernelInBlocks) {
+  const LazyOp q = memory({1024, 64}), k = memory({1024, 64}), v = memory({1024, 32});
+  const std::vector<LazyOp> roots = {attention(q, k, v)};
+  EXPECT_EQ(schedule(roots).size(), 3U);
+  const std::vector<ScheduleItem> items = schedule(roots, with_chains(FusionOptions::Chains::where_it_pays));
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items[0].inputs, (std::vector<LazyOp>{q, k, v}));
+  // Scores, exp(scores - max), its sums: the division is behind the product.
+  const auto nodes = postorder(items[0].ast);
+  EXPECT_EQ(std::count_if(nodes.begin(), nodes.end(), [](const LazyNode* n) { return n->op == Ops::CONTIGUOUS; }), 3);
+  const auto divides = [](const LazyNode* n) { return n->op == Ops::DIV && n->shape[1] == Int(1024); };
+  EXPECT_EQ(std::count_if(nodes.begin(), nodes.end(), divides), 0);
+  // Small scores stay in a cache anyway, and results that are asked for are stored.
+  const LazyOp few = memory({64, 64});
+  EXPECT_EQ(schedule({{attention(few, few, few)}}, with_chains(FusionOptions::Chains::where_it_pays)).size(), 3U);
+  EXPECT_EQ(schedule({{attention(few, few, few)}}, with_chains(FusionOptions::Chains::wherever_possible)).size(), 1U);
+  const LazyOp weights = softmax(matmul(q, k.permute({1, 0})), 1);
+  const std::vector<LazyOp> both = {weights, matmul(weights, v)};
+  EXPECT_EQ(schedule(both, with_chains(FusionOptions::Chains::where_it_pays)).size(), 3U);
+  EXPECT_EQ(schedule(both, with_chains(FusionOptions::Chains::wherever_possible)).size(), 2U);
+}
+
+TEST(Schedule, ChainsThatReadMoreThanTheySaveStayApart) {
+  // The second product reads a matrix that is much larger than a block of the first one's results.
+  const LazyOp x = memory({2048, 512}), up = memory({512, 2048}), down = memory({2048, 512});
+  const std::vector<LazyOp> roots = {matmul(exp(matmul(x, up)), down)};
+  EXPECT_EQ(schedule(roots, with_chains(FusionOptions::Chains::where_it_pays)).size(), schedule(roots).size());
+}
+
+TEST(Schedule, ChainsOfOtherValuesOfAVariableStayApart) {
+  const Variable n("n", 1, 64);
+  const auto rows = [&](const LazyOp& x, std::int64_t count) {
+    return x.shrink({{0, Int(Expr(n.bind(count)))}, {0, 16}});
+  };
+  const LazyOp q = memory({64, 16}), k = memory({64, 16}), v = memory({64, 16});
+  const auto attend = [&](const LazyOp& of, std::int64_t count) {
+    const LazyOp keys = rows(k, count), values = rows(v, count);
+    return attention(of, keys, values);
+  };
+  EXPECT_EQ(schedule(std::vector{attend(q, 50)}, with_chains(FusionOptions::Chains::wherever_possible)).size(), 1U);
+  EXPECT_GE(
+      schedule(std::vector{attend(attend(q, 50), 40)}, with_chains(FusionOptions::Chains::wherever_possible)).size(),
+      2U);
+}
+
+TEST(Schedule, ADivisionStaysWhereItIsNotThatOfASoftmax) {
+  const auto divisions = [](const LazyOp& root) {
+    const auto items = schedule(std::vector{root}, with_chains(FusionOptions::Chains::wherever_possible));
+    const auto nodes = postorder(items.back().ast);
+    return std::count_if(nodes.begin(), nodes.end(),
+                         [](const LazyNode* n) { return n->op == Ops::DIV && n->shape[1] == Int(24); });
+  };
+  const LazyOp x = memory({16, 24}), v = memory({24, 8}), a = matmul(x, memory({24, 24}));
+  EXPECT_EQ(divisions(matmul(softmax(a, 1), v)), 0);
+  const LazyOp e = exp(a);  // no maximum is subtracted: e is not in [0, 1]
+  EXPECT_EQ(divisions(matmul(e / like(sum(e, 1), e), v)), 1);
+  // Rows of the weights that are added up with others: 12 rows of (7, 9) as rows of 63.
+  const LazyOp merged = softmax(memory({12, 7, 9}), 2).reshape({12, 63});
+  const auto items =
+      schedule(std::vector{matmul(merged, memory({63, 5}))}, with_chains(FusionOptions::Chains::wherever_possible));
+  const auto all = postorder(items.back().ast);
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const LazyNode* n) {
+    return n->op == Ops::DIV && n->shape.back() == Int(9);
+  })) << items.back().ast.text();
+  const LazyOp other = exp(a - like(largest(a, 1), a));
+  EXPECT_EQ(divisions(matmul(other / like(sum(a, 1), a), v)), 1);  // another sum
+}
+
 TEST(Schedule, BytesOfDotProductsStayBytes) {
   const auto bytes = [](const Ints& shape) { return LazyOp::empty(dtypes::int8, shape); };
   const LazyOp a = bytes({64, 64}), b = bytes({64, 64});

@@ -41,6 +41,55 @@ TEST(Attention, IsAWeightedSumOfValues) {
          [&](auto row, auto column) { return m.at({row, column}) > 0 && row != 1 ? 0 : -kInf; });
 }
 
+/// With the flag BLOCKS forced on, and off.
+template <class F>
+void in_both_ways(const F& attend) {
+  const auto values = [&](std::int64_t blocks) {
+    const ScopedFlag flag(flags::BLOCKS, blocks);
+    return attend().cast(dtypes::float32).template to_vector<float>();
+  };
+  const std::vector<float> apart = values(0), blocks = values(2);
+  ASSERT_EQ(apart.size(), blocks.size());
+  for (std::size_t k = 0; k < apart.size(); ++k) {
+    if (std::isnan(apart[k]) || std::isinf(apart[k]))
+      EXPECT_TRUE(std::isnan(apart[k]) ? std::isnan(blocks[k]) : apart[k] == blocks[k])
+          << k << ": " << apart[k] << ", in blocks " << blocks[k];
+    else
+      EXPECT_NEAR(apart[k], blocks[k], 1e-5 * (1 + std::fabs(apart[k]))) << k;
+  }
+}
+
+TEST(Attention, IsTheSameInBlocks) {
+  const Array q({4, 37, 8}, 1), k({4, 21, 8}, 2), v({4, 21, 5}, 3), few({2, 21, 8}, 4), few_v({2, 21, 5}, 5);
+  const Tensor a = q.tensor(), b = k.tensor(), c = v.tensor();
+  const Tensor nothing = counted({37, 1}).ne(5) & counted({1, 21}).lt(30);  // row 5 may look nowhere
+  in_both_ways([&] { return scaled_dot_product_attention(a, b, c); });
+  in_both_ways([&] { return scaled_dot_product_attention(a, b, c, {.causal = true}); });
+  in_both_ways([&] { return scaled_dot_product_attention(a, b, c, {.mask = nothing}); });
+  in_both_ways([&] { return scaled_dot_product_attention(a, few.tensor(), few_v.tensor(), {.enable_gqa = true}); });
+  in_both_ways([&] { return a.matmul(b.transpose(-2, -1)).softmax(-1).matmul(c); });
+  in_both_ways([&] {
+    const Tensor scores = Tensor::einsum("hqd,hkd->hqk", std::vector<Tensor>{a, b});
+    return Tensor::einsum("hqk,hkd->hqd", std::vector<Tensor>{scores.softmax(-1), c});
+  });
+}
+
+TEST(Attention, OfSpecialValuesIsTheSameInBlocks) {
+  for (const float special :
+       {static_cast<float>(kNaN), static_cast<float>(kInf), -static_cast<float>(kInf), 3e38F, -3e38F}) {
+    std::vector<float> scores(6 * 8, 1.0F), values(8 * 3, 2.0F);
+    scores[9] = special, scores[27] = special;
+    for (std::size_t j = 40; j < 48; ++j) scores[j] = special;  // a whole row
+    const Tensor s = Tensor::from(scores, {6, 8}), v = Tensor::from(values, {8, 3});
+    in_both_ways([&] { return (s * 1).softmax(-1).matmul(v); });
+    // Sums of the weights times large values do not overflow where the values do not.
+    values[4] = special, values[7] = 3e38F;
+    const Tensor equal = Tensor::from(std::vector<float>(48, 0.5F), {6, 8});
+    const Tensor wild = Tensor::from(values, {8, 3});
+    in_both_ways([&] { return (equal + 0.5).softmax(-1).matmul(wild); });
+  }
+}
+
 TEST(Attention, DropsWeightsByChance) {
   constexpr std::int64_t n = 32;
   const Tensor same = Tensor::zeros({1, n, 4});

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,6 +92,38 @@ TEST(LargeReductions, OfEachDtypeAreRoundedOnce) {
     check_sums(x, values, where);
     check_extremes(x, values, where);
     check_product(d, device, where);
+  }
+}
+
+TEST(LargeReductions, ArgmaxOfALongAxisIsTheFirstOfTheLargest) {
+  constexpr std::int64_t n = (1 << 17) + 4101;  // blocks of 4096, and a rest
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  struct Put {
+    std::int64_t at;
+    float value;
+  };
+  const std::vector<std::pair<std::vector<Put>, std::int64_t>> cases = {
+      {{}, 0},
+      {{{4095, 1}, {4096, 1}}, 4095},
+      {{{70000, 2}, {4096, 1}, {70001, 2}, {n - 1, 2}}, 70000},
+      {{{n - 1, 3}, {5, 2}}, n - 1},
+      {{{n - 1, nan}, {5, 2}}, n - 1},
+      {{{n - 1, nan}, {9000, nan}, {9001, nan}, {5, 2}}, 9000},
+      {{{n - 3, std::numeric_limits<float>::infinity()}, {n - 2, nan}}, n - 2},
+  };
+  for (const auto& [puts, want] : cases) {
+    std::vector<float> values(n, -1);
+    for (const Put& p : puts) values[static_cast<std::size_t>(p.at)] = p.value;
+    const Tensor x = Tensor::from(values, {n});
+    EXPECT_EQ(x.argmax().item<std::int64_t>(), want);
+    EXPECT_EQ(x.neg().argmin().item<std::int64_t>(), want);
+    // Along either axis, beside rows of other values.
+    const Tensor rows = Tensor::stack(std::vector<Tensor>{x, x.flip(0)}, 0);
+    const Tensor of_rows = rows.argmax(1), of_columns = rows.transpose(0, 1).argmax(0, true);
+    EXPECT_EQ(of_rows[0].item<std::int64_t>(), want);
+    EXPECT_EQ(of_columns.shape(), (Ints{1, 2}));
+    EXPECT_EQ(of_columns[0][0].item<std::int64_t>(), want);
+    EXPECT_EQ(of_columns[0][1].item<std::int64_t>(), of_rows[1].item<std::int64_t>());
   }
 }
 

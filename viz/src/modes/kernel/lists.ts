@@ -14,7 +14,9 @@ export const textOfOpts = (opts: readonly string[]): string => (opts.length === 
 export const without = (opts: readonly string[], place: number): string => textOfOpts(opts.filter((_, i) => i !== place));
 /** Opts that make a kernel of their own are in front of the others. */
 const isFirst = (opt: string): boolean => ['SPLITREDUCE', 'PACK', 'DOT', 'TRIM'].includes(kindOf(opt));
-export const withMore = (opts: readonly string[], opt: string): string => textOfOpts(isFirst(opt) ? [opt, ...opts] : [...opts, opt]);
+/** A BLOCK stands alone. */
+export const withMore = (opts: readonly string[], opt: string): string =>
+  textOfOpts(kindOf(opt) === 'BLOCK' ? [opt] : isFirst(opt) ? [opt, ...opts] : [...opts, opt]);
 
 /** What each kind of Opt does, in a line. */
 export const ABOUT_OPTS: Readonly<Record<string, string>> = {
@@ -32,6 +34,7 @@ export const ABOUT_OPTS: Readonly<Record<string, string>> = {
   PACK: 'a kernel of its own copies a buffer into blocks of N, in the order of their use',
   DOT: 'products of bytes or bf16, several at a time, on words that kernels of their own make',
   TRIM: 'iterations that padding makes 0 are left out',
+  BLOCK: 'parts of the kernel one after another, for N rows at a time',
   STREAM: 'stores go past the caches',
   GUARD: 'accesses are made where they stay inside, alone',
 };

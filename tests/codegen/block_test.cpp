@@ -1,0 +1,242 @@
+// BLOCK: kernels in blocks, as lists and on devices, against the interpreter, to the bit.
+#include "strata/codegen/block.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "strata/codegen/kernel.h"
+#include "strata/graph/absorb.h"
+#include "strata/ops/kernel_text.h"
+#include "strata/runtime/device.h"
+#include "tests/base/errors.h"
+#include "tests/codegen/exact_kernels.h"
+#include "tests/codegen/kernels.h"
+
+namespace strata {
+namespace {
+
+using oracle::Buffers, oracle::memory_for, oracle::memory_of;
+
+/// Without exp(), which devices round otherwise.
+const char* const kChain =
+    "q: f32[2,3,20,4]; k: f32[2,3,9,4]; v: f32[2,3,9,5];"
+    "s = (matmul(q, k.permute(0,1,3,2)) * 0.5).contiguous(); d = (s - s.max(3)).contiguous(); o = matmul(d, v)";
+const char* const kExps =
+    "a: f32[40,24]; x = (a * a).contiguous(); y = (x / x.sum(1)).contiguous(); z = y.max(1) + a.sum(1)";
+
+LazyOp parsed(const char* text) { return parse_kernel(text).kernel; }
+
+Buffers with_temporaries(const Kernel& k, Buffers given) {
+  for (std::size_t slot = given.size(); slot < k.buffers.size(); ++slot)
+    given.emplace_back(k.buffers[slot].dtype, oracle::number_of(k.buffers[slot].size, {}));
+  return given;
+}
+
+TEST(Block, ListsAreTheKernelToTheBit) {
+  for (const char* text : {kChain, kExps})
+    for (const std::int64_t rows : {1, 4, 7, 16, 20}) {
+      const LazyOp ast = parsed(text);
+      const std::size_t axis = *best_block_axis(absorb_movement(ast));
+      const Kernel kernel = compile_kernel(ast, Target().deterministic(), {{{Opt::Kind::BLOCK, axis, rows, 0, {}}}});
+      EXPECT_EQ(kernel.scratch.size() >= 2, true);
+      Buffers wanted = memory_for(ast, {}, 3), found = with_temporaries(kernel, wanted);
+      const std::size_t given = wanted.size();
+      interpret(ast, memory_of(wanted), {});
+      // In chunks, which begin anywhere: what blocks share is computed again.
+      const std::int64_t count = kernel.parallel->value();
+      for (std::int64_t begin = 0; begin < count; begin += 3)
+        interpret(
+            kernel.uops, memory_of(found),
+            std::vector<std::pair<std::string, std::int64_t>>{{"begin0", begin}, {"end0", std::min(begin + 3, count)}});
+      found.erase(found.begin() + static_cast<std::ptrdiff_t>(given), found.end());
+      oracle::expect_same(found, wanted, std::string(text) + " " + text_of(kernel.opts), false);
+    }
+}
+
+TEST(Block, DevicesRunThemOnThreads) {
+  for (const char* text : {kChain, kExps})
+    for (const char* name : {"LLVM", "CLANG", "INTERP"})
+      for (const std::int64_t rows : {3, 8}) {
+        const LazyOp ast = parsed(text);
+        const std::size_t axis = *best_block_axis(absorb_movement(ast));
+        const CompiledKernel kernel = compile(ast, Device::get(name), {{{Opt::Kind::BLOCK, axis, rows, 0, {}}}}, true);
+        Buffers wanted = memory_for(ast, {}, 5), found = wanted;
+        interpret(ast, memory_of(wanted), {});
+        std::vector<Buffer> buffers;
+        for (auto& b : found) buffers.push_back(Buffer::from_pointer(b.data(), b.size(), b.dtype(), [](void*) {}));
+        for (int turn = 0; turn < 20; ++turn) kernel.run(buffers);
+        oracle::expect_same(found, wanted, std::string(name) + " " + text, false);
+      }
+}
+
+TEST(Block, TheHeuristicKeepsBlocksInTheCache) {
+  const LazyOp ast = parsed(
+      "q: f32[8,512,64]; k: f32[8,512,64]; v: f32[8,512,64]; s = matmul(q, k.permute(0,2,1)).contiguous();"
+      "p = s.softmax(2).contiguous(); o = matmul(p, v)");
+  const Kernel kernel = compile_kernel(ast, Target());
+  ASSERT_EQ(kernel.opts.size(), 1U);
+  EXPECT_EQ(kernel.opts[0].kind, Opt::Kind::BLOCK);
+  EXPECT_EQ(kernel.opts[0].axis, 1U);
+  EXPECT_EQ(kernel.opts[0].amount, 64);
+  EXPECT_EQ(*kernel.parallel, Int(64));
+  // The keys and values of a head are packed once, not for each block.
+  EXPECT_NE(kernel.axes.find("once for all its blocks"), std::string::npos) << kernel.axes;
+  std::int64_t bytes = 0;
+  for (const int slot : kernel.scratch) {
+    const BufferUse& use = kernel.buffers[static_cast<std::size_t>(slot)];
+    bytes += use.size.value() * static_cast<std::int64_t>(use.dtype.itemsize());
+  }
+  EXPECT_LE(bytes, 1 << 20);
+}
+
+/// Whether a score is left out, given the integers `row` and `column`.
+using Masked = std::function<LazyOp(const LazyOp& row, const LazyOp& column)>;
+LazyOp number(const LazyOp& like, std::int64_t value) {
+  return LazyOp::constant(Scalar::of(like.dtype(), value), like.shape());
+}
+LazyOp is_less(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(Ops::CMPLT, {a, b}); }
+
+/// Attention of one head with a mask: (rows, size) queries, as many keys and values. `between` moves the scores.
+LazyOp attention(
+    std::int64_t rows, std::int64_t size, const Masked& is_masked,
+    const std::function<LazyOp(const LazyOp&)>& between = [](const LazyOp& x) { return x; }) {
+  using kernels::input;
+  const Ints scores = {rows, rows};
+  const LazyOp q = input(1, {rows, size}).reshape({rows, 1, size}).expand({rows, rows, size}),
+               k = input(2, {rows, size}).reshape({1, rows, size}).expand({rows, rows, size}),
+               v = input(3, {rows, size}).permute({1, 0}).reshape({1, size, rows}).expand({rows, size, rows});
+  const LazyOp counted = LazyOp::iota(dtypes::int32, ShapeTracker::from_shape({rows}));
+  const LazyOp row = counted.reshape({rows, 1}).expand(scores), column = counted.reshape({1, rows}).expand(scores);
+  const LazyOp minus_infinity = LazyOp::constant(Scalar(-std::numeric_limits<float>::infinity()), scores);
+  const LazyOp products = LazyOp::reduce(Ops::SUM, q * k, {2}).reshape(scores);
+  const LazyOp x = between(LazyOp::alu(Ops::WHERE, {is_masked(row, column), minus_infinity, products}).contiguous());
+  const LazyOp e = LazyOp::alu(Ops::EXP, {x - LazyOp::reduce(Ops::REDUCE_MAX, x, {1}).expand(scores)}).contiguous();
+  const LazyOp total = LazyOp::reduce(Ops::SUM, e, {1}).contiguous();
+  const LazyOp weighted = LazyOp::reduce(Ops::SUM, e.reshape({rows, 1, rows}).expand({rows, size, rows}) * v, {2});
+  return kernels::kernel(weighted.reshape({rows, size}) / total.expand({rows, size}));
+}
+/// Queries see keys up to `ahead` behind their own.
+LazyOp causal(std::int64_t rows, std::int64_t size, std::int64_t ahead) {
+  return attention(rows, size,
+                   [&](const LazyOp& row, const LazyOp& column) { return is_less(row + number(row, ahead), column); });
+}
+
+TEST(Block, ScoresBehindACausalMaskAreNotComputed) {
+  constexpr std::int64_t rows = 128, size = 2;
+  double all = 0;  // the accesses without a reach
+  // Every row and every value counts; a value that is not finite is not left out.
+  for (const std::int64_t ahead : {200, -1, 0, 20})
+    for (const float special : {0.0F, std::numeric_limits<float>::infinity()}) {
+      const LazyOp ast = causal(rows, size, ahead);
+      Buffers wanted = memory_for(ast, {}, 2);
+      for (std::size_t b = 1; b < wanted.size(); ++b)
+        for (std::int64_t j = 0; j < wanted[b].size(); ++j)
+          wanted[b].put(j, Scalar(static_cast<float>((j * 37 + static_cast<std::int64_t>(b)) % 101) / 50 - 1));
+      if (special != 0) wanted[3].put(rows * size - 1, Scalar(special));
+      const Kernel kernel = compile_kernel(ast, Target(), parse_opts("BLOCK 0 16"));
+      Buffers found = with_temporaries(kernel, wanted);
+      interpret(ast, memory_of(wanted), {});
+      double accesses = 0;
+      interpret(kernel.uops, memory_of(found),
+                std::vector<std::pair<std::string, std::int64_t>>{{"begin0", 0}, {"end0", kernel.parallel->value()}},
+                std::uint64_t{1} << 32, [&](UOp, std::int64_t) { ++accesses; });
+      if (ahead == 200) all = accesses;
+      if (ahead < 100) EXPECT_EQ(accesses < 0.95 * all, special == 0) << ahead << ": " << accesses << " of " << all;
+      for (std::int64_t j = 0; j < rows * size; ++j) {
+        const double a = found[0][j].as_double(), b = wanted[0][j].as_double();
+        if (std::isfinite(b))
+          EXPECT_NEAR(a, b, 1e-5) << ahead << ": " << j;
+        else
+          EXPECT_EQ(std::isnan(a), std::isnan(b)) << ahead << ": " << j;
+      }
+    }
+}
+
+TEST(Block, ScoresAreLeftOutWhereTheMaskSaysSoAlone) {
+  constexpr std::int64_t rows = 128;
+  const auto less = is_less;
+  const auto as = [](const LazyOp& x, DType dtype) { return x.cast(dtype); };
+  const auto causal_or = [&](const LazyOp& row, const LazyOp& column, const LazyOp& seen) {
+    return LazyOp::alu(Ops::AND, {less(row, column), LazyOp::alu(Ops::NOT, {seen})});
+  };
+  const std::vector<std::pair<const char*, LazyOp>> kernels = {
+      {"flipped", attention(
+                      rows, 2, [&](const LazyOp& i, const LazyOp& j) { return less(i, j); },
+                      [](const LazyOp& x) { return x.flip({1}); })},
+      {"halves", attention(
+                     rows, 2, [&](const LazyOp& i, const LazyOp& j) { return less(i, j); },
+                     [](const LazyOp& x) { return x.reshape({128, 2, 64}).permute({0, 2, 1}).reshape({128, 128}); })},
+      {"unsigned", attention(rows, 2,
+                             [&](const LazyOp& i, const LazyOp& j) {
+                               const LazyOp apart = as(i, dtypes::uint32) - as(j, dtypes::uint32);
+                               return LazyOp::alu(Ops::NOT, {less(number(apart, 5), apart)});
+                             })},
+      {"wraps", attention(rows, 2,
+                          [&](const LazyOp& i, const LazyOp& j) {
+                            const LazyOp large = j + number(j, 1 << 30) + number(j, 1 << 30);
+                            return causal_or(i, j, less(large, number(large, 0)));
+                          })},
+      {"rounds", attention(rows, 2,
+                           [&](const LazyOp& i, const LazyOp& j) {
+                             const LazyOp a = as(i, dtypes::float32), b = as(j, dtypes::float32);
+                             return less(a + number(a, 1 << 24), b + number(b, 1 << 24));
+                           })},
+  };
+  for (const auto& [name, ast] : kernels) {
+    Target narrow;
+    narrow.vector_bytes = 16;
+    const Kernel kernel = compile_kernel(ast, narrow, parse_opts("BLOCK 0 16"));
+    Buffers wanted = memory_for(ast, {}, 4);
+    for (std::size_t b = 1; b < wanted.size(); ++b)
+      for (std::int64_t j = 0; j < wanted[b].size(); ++j)
+        wanted[b].put(j, Scalar(static_cast<float>((j * 37 + static_cast<std::int64_t>(b)) % 101) / 50 - 1));
+    Buffers found = with_temporaries(kernel, wanted);
+    interpret(ast, memory_of(wanted), {});
+    interpret(kernel.uops, memory_of(found),
+              std::vector<std::pair<std::string, std::int64_t>>{{"begin0", 0}, {"end0", kernel.parallel->value()}});
+    for (std::int64_t j = 0; j < wanted[0].size(); ++j)
+      ASSERT_NEAR(found[0][j].as_double(), wanted[0][j].as_double(), 1e-5) << name << ": " << j;
+  }
+}
+
+TEST(Block, NamesOfVariablesAreFree) {
+  const LazyOp ast = parsed(
+      "temp0: 1..60; row0: 1..9; q: f32[24,32]; k: f32[temp0,32]; s = exp(q @ k.permute(1,0)).contiguous(); y = "
+      "s.sum(1)");
+  EXPECT_EQ(complaint([&] { compile_kernel(ast, Target(), parse_opts("BLOCK 0 8")); }), "");
+}
+
+TEST(Block, RefusesWithAReason) {
+  const auto refusal = [](const char* text, const char* opts, const Target& target = Target()) {
+    return complaint([&] { compile_kernel(parsed(text), target, parse_opts(opts)); });
+  };
+  EXPECT_NE(refusal(kChain, "BLOCK 3 2").find("[BLOCK 3 2]"), std::string::npos);
+  EXPECT_NE(refusal(kChain, "BLOCK 2 21").find("20 rows"), std::string::npos);
+  EXPECT_NE(refusal(kChain, "BLOCK 2 0").find("20 rows"), std::string::npos);
+  EXPECT_NE(refusal(kChain, "BLOCK 2 4, LANES 0 2").find("[LANES 0 2]"), std::string::npos);
+  EXPECT_NE(refusal(kChain, "SPLIT 0 2, BLOCK 2 4").find("the only Opt"), std::string::npos);
+  EXPECT_NE(refusal(kChain, "BLOCK 2 4", Target::of_instances()).find("instances"), std::string::npos);
+  EXPECT_NE(refusal("a: f32[4,4]; b = a + 1", "BLOCK 0 2").find("no CONTIGUOUS"), std::string::npos);
+}
+
+TEST(Block, RecordsTheAccessesOfAllParts) {
+  KernelRecord record;
+  const Kernel kernel = compile_kernel(parsed(kChain), Target(), parse_opts("BLOCK 2 7"), &record);
+  EXPECT_EQ(record.accesses.size(), kernel.proof.accesses);
+  for (const KernelRecord::ProvenAccess& access : record.accesses)
+    for (const std::size_t u : access.uops) {
+      const UOps op = kernel.uops[u].op();
+      EXPECT_EQ(op, access.access.is_store ? UOps::STORE : UOps::LOAD);
+    }
+  for (const KernelRecord::Counter& counter : record.counters)
+    EXPECT_EQ(kernel.uops[counter.uop].op(), UOps::LOOP) << counter.variable.name();
+}
+
+}  // namespace
+}  // namespace strata
