@@ -16,6 +16,7 @@
 #include "strata/codegen/kernel.h"
 #include "strata/codegen/search.h"
 #include "strata/graph/absorb.h"
+#include "strata/graph/blocks.h"
 #include "strata/render/cstyle.h"
 #include "strata/render/llvm.h"
 #include "strata/runtime/device.h"
@@ -31,6 +32,16 @@ struct Case {
   std::vector<std::uint32_t> kernel, opts;
   std::uint64_t data = 0;  ///< seed of what buffers hold
 };
+
+/// A BLOCK of the kernel; nothing where it has none.
+inline std::optional<Opt> random_block(Choices& c, const LazyOp& kernel) {
+  const auto axis = static_cast<std::size_t>(c.below(4));
+  const BlockPlan plan = block_axes(kernel, axis);
+  if (!plan.axes) return std::nullopt;
+  const std::int64_t size = kernel.src(0).shape()[axis].value();
+  if (size < 1) return std::nullopt;
+  return Opt{Opt::Kind::BLOCK, axis, 1 + c.below(static_cast<std::uint32_t>(size)), 0, {}};
+}
 
 /// The choices that a seed makes.
 inline Case drawn(std::uint64_t seed) {

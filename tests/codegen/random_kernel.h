@@ -16,7 +16,6 @@
 #include "strata/codegen/axes.h"
 #include "strata/codegen/pack.h"
 #include "strata/graph/absorb.h"
-#include "strata/graph/blocks.h"
 #include "strata/graph/lazy_op.h"
 
 namespace strata::oracle {
@@ -558,16 +557,6 @@ inline Opt random_opt(Choices& c, const KernelAxes& axes) {
     opt.amount = amounts[c.weighted({25, 25, 20, 12, 6, 6, 4, 2})];
   }
   return opt;
-}
-
-/// A BLOCK of the kernel; nothing where it has none.
-inline std::optional<Opt> random_block(Choices& c, const LazyOp& kernel) {
-  const auto axis = static_cast<std::size_t>(c.below(4));
-  const BlockPlan plan = block_axes(kernel, axis);
-  if (!plan.axes) return std::nullopt;
-  const std::int64_t size = kernel.src(0).shape()[axis].value();
-  if (size < 1) return std::nullopt;
-  return Opt{Opt::Kind::BLOCK, axis, 1 + c.below(static_cast<std::uint32_t>(size)), 0, {}};
 }
 
 struct RandomOpts {
