@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "strata/base/sort_few.h"
 #include "strata/codegen/load_dims.h"
 #include "strata/graph/absorb.h"
 #include "strata/graph/rebuild.h"
@@ -175,8 +176,7 @@ Axes memory_order(const LoadDims& of) {
   };
   Axes out;
   for (std::size_t k = 0; k < of.dims().size(); ++k) out.push_back(static_cast<std::int64_t>(k));
-  std::sort(out.begin(), out.end(),
-            [&](std::int64_t a, std::int64_t b) { return std::pair(-step(a), a) < std::pair(-step(b), b); });
+  sort_few(out, [&](std::int64_t a, std::int64_t b) { return std::pair(-step(a), a) < std::pair(-step(b), b); });
   return out;
 }
 

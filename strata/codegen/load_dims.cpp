@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "strata/base/sort_few.h"
+
 namespace strata {
 
 LoadDims::LoadDims(const LazyOp& kernel, int slot, const Target& target) : axes_(kernel), slot_(slot) {
@@ -79,7 +81,7 @@ void LoadDims::find_dims(const LazyOp& kernel, const Target& target) {
   }
   const Int& all = std::get<BufferArg>(load_->arg).size;
   if (!all.is_number() || elements > all.value()) return refuse("has elements that are read at several indices");
-  std::sort(dims_.begin(), dims_.end(), [](const MovingDim& a, const MovingDim& b) { return a.axis < b.axis; });
+  sort_few(dims_, [](const MovingDim& a, const MovingDim& b) { return a.axis < b.axis; });
 }
 
 Ints sizes_of(std::span<const MovingDim> dims) {
@@ -109,7 +111,7 @@ LazyOp moving(const LazyOp& load, std::span<const MovingDim> dims) {
 LazyOp spread(const LazyOp& x, std::span<const MovingDim> dims, const Ints& shape) {
   Axes order;
   std::vector<MovingDim> sorted(dims.begin(), dims.end());
-  std::sort(sorted.begin(), sorted.end(), [](const MovingDim& a, const MovingDim& b) { return a.dim < b.dim; });
+  sort_few(sorted, [](const MovingDim& a, const MovingDim& b) { return a.dim < b.dim; });
   Ints ones(shape.size(), 1);
   for (const MovingDim& m : sorted) {
     const auto at = std::find_if(dims.begin(), dims.end(), [&](const MovingDim& other) { return other.dim == m.dim; });

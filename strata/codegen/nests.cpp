@@ -2,6 +2,7 @@
 // their common outer loops.
 
 #include "strata/codegen/nests.h"
+#include "strata/base/sort_few.h"
 
 #include <algorithm>
 #include <limits>
@@ -174,7 +175,7 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
   // Last, so that they change fastest: what their vectors share, a broadcast element, is used at once and needs no
   // register for long.
   out.copies.insert(out.copies.end(), along_lanes.begin(), along_lanes.end());
-  std::sort(open.begin(), open.end(), [](const Open& a, const Open& b) {
+  sort_few(open, [](const Open& a, const Open& b) {
     return std::tie(a.depth, a.order, a.part) < std::tie(b.depth, b.order, b.part);
   });
   UOp around;

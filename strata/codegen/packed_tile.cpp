@@ -1,4 +1,5 @@
 #include "strata/codegen/packed_tile.h"
+#include "strata/base/sort_few.h"
 
 #include <algorithm>
 #include <numeric>
@@ -35,7 +36,7 @@ class PackedSearch {
     // Of equally many cycles, the tile that was tried first: fewer vectors, and copies along an inner axis.
     std::vector<std::size_t> order(tiles_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    sort_few(order, [&](std::size_t a, std::size_t b) {
       return std::pair(tiles_[a].cycles, a) < std::pair(tiles_[b].cycles, b);
     });
     std::vector<PackedTile> out;

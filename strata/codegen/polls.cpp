@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "strata/base/int_math.h"
+#include "strata/base/sort_few.h"
 #include "strata/codegen/estimate.h"
 
 namespace strata {
@@ -73,7 +74,7 @@ Polls polls_of(const Kernel& kernel) {
       open.pop_back();
     }
   }
-  std::sort(out.loops.begin(), out.loops.end(), [](const Polls::At& a, const Polls::At& b) { return a.loop < b.loop; });
+  sort_few(out.loops, [](const Polls::At& a, const Polls::At& b) { return a.loop < b.loop; });
   return out;
 }
 

@@ -2,6 +2,7 @@
 // whose ranges give the extent of the tile.
 
 #include "strata/codegen/stage.h"
+#include "strata/base/sort_few.h"
 
 #include <algorithm>
 #include <limits>
@@ -195,8 +196,7 @@ class TileWalk {
   std::int64_t lay_out(Tile& tile, const std::vector<bool>& has_lanes) const {
     std::vector<std::size_t> order(tile.extent.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return has_lanes[a] != has_lanes[b] ? has_lanes[b] : a < b; });
+    sort_few(order, [&](std::size_t a, std::size_t b) { return has_lanes[a] != has_lanes[b] ? has_lanes[b] : a < b; });
     const auto inner = std::find_if(order.rbegin(), order.rend(), [&](std::size_t d) { return tile.extent[d] > 1; });
     if (inner != order.rend()) {
       tile.inner = *inner;

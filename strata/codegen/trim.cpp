@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "strata/base/sort_few.h"
 #include "strata/codegen/coordinates.h"
 #include "strata/dtype/float_bits.h"
 #include "strata/graph/absorb.h"
@@ -208,8 +209,7 @@ LazyOp elements_of(const LazyNode& load) {
       order.push_back(static_cast<std::int64_t>(d));
     }
     const auto step = [&](std::int64_t d) { return std::abs(strides[static_cast<std::size_t>(d)].value()); };
-    std::sort(order.begin(), order.end(),
-              [&](std::int64_t a, std::int64_t b) { return std::pair(-step(a), a) < std::pair(-step(b), b); });
+    sort_few(order, [&](std::int64_t a, std::int64_t b) { return std::pair(-step(a), a) < std::pair(-step(b), b); });
     once = once.shrink(first).flip(backwards).permute(order);
   }
   const LazyOp elements = LazyOp::load(slot, load.dtype, once, size);

@@ -5,6 +5,7 @@
 
 #include "strata/base/check.h"
 #include "strata/base/quotes.h"
+#include "strata/base/sort_few.h"
 #include "strata/render/element.h"
 #include "strata/render/gnu_vector.h"
 #include "strata/render/writer.h"
@@ -142,7 +143,7 @@ void Renderer::define_parameters() {
     if (u.op() == UOps::STORE) stored[u.src(0).num()] = true;
   }
   const auto slot = [](UOp u) { return std::get<Global>(u.arg()).slot; };
-  std::sort(globals.begin(), globals.end(), [&](UOp a, UOp b) { return slot(a) < slot(b); });
+  sort_few(globals, [&](UOp a, UOp b) { return slot(a) < slot(b); });
   for (const UOp u : globals) {
     w_.name(u, w_.claim(std::get<Global>(u.arg()).name));
     signature_.buffers.push_back({w_.simple(u), u.dtype().scalar(), stored[u.num()], w_.usage().live(u), slot(u)});

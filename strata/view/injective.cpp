@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "strata/base/sort_few.h"
 #include "strata/view/equal.h"
 #include "strata/view/merge.h"
 
@@ -160,8 +161,7 @@ class Collisions {
     SmallVec<std::size_t, 6> axes;
     for (std::size_t j = 0; j < p.lo.size(); ++j)
       if (p.extent[j] > 1) axes.push_back(j);
-    std::sort(axes.begin(), axes.end(),
-              [&](std::size_t a, std::size_t b) { return magnitude(p.slope[a]) < magnitude(p.slope[b]); });
+    sort_few(axes, [&](std::size_t a, std::size_t b) { return magnitude(p.slope[a]) < magnitude(p.slope[b]); });
     if (strides_keep_apart(p, axes)) return {Answer::yes, std::nullopt};
     for (const std::size_t j : axes)
       if (p.slope[j] == 0) return {Answer::no, p.lo};
