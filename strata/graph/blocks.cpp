@@ -55,10 +55,8 @@ Mask through_reshape(const Mask& ranges, const Ints& above, const Ints& below) {
       const bool is_smaller = left.is_number() && right.is_number() && left.value() < right.value();
       if (a < above.size() && (b == below.size() || is_smaller))
         left *= above[a++];
-      else if (b < below.size())
-        right *= below[b++];
       else
-        left *= above[a++];
+        right *= below[b++];
     }
 
     bool all = true, one = true;
@@ -279,7 +277,7 @@ Mask block_of(const Ints& shape, const BlockAxes& axes, const Int& begin, std::i
 
 BlockPlan block_axes(const LazyOp& kernel, std::size_t axis) {
   const Ints shape = store_shape(kernel);
-  const auto refused = [](auto... why) { return BlockPlan{{}, detail::message(why...)}; };
+  const auto refused = [](const auto&... why) { return BlockPlan{{}, detail::message(why...)}; };
   if (axis >= shape.size()) return refused("axis ", axis, " is not an output axis");
   const std::vector<BufferUse> buffers = buffers_of(kernel);
   for (std::size_t slot = 0; slot < buffers.size(); ++slot)

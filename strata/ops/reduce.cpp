@@ -173,7 +173,7 @@ Value Value::argmax(std::optional<std::int64_t> axis, bool keepdim) const {
   sizes[static_cast<std::size_t>(a)] = n;
   const Value x = dtype().is_bool() ? cast(dtypes::int32) : *this;
   if (n.value() >= kLongAxis) {
-    const Value out = argmax_by_blocks(x, a, n.value());
+    Value out = argmax_by_blocks(x, a, n.value());
     return keepdim ? out : out.squeeze(a);
   }
   const Value largest = x.max(a, true);

@@ -52,7 +52,7 @@ class KernelOf {
   }
 
   LazyOp made(const LazyOp& n, const std::vector<LazyOp>& sources) const {
-    const LazyOp own = computed(n, sources);
+    LazyOp own = computed(n, sources);
     const auto it = between_.find(n.node());
     return it == between_.end() ? own : own.reshape(it->second).contiguous().reshape(n.shape());
   }

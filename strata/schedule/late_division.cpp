@@ -155,9 +155,8 @@ class LateDivision {
       divisors_.insert_or_assign(n.node(), divisor.contiguous().expand(e.shape()));
       return scaled;
     }
-    const LazyOp own = n.with_sources(sources);
-    if (n.op() != Ops::SUM || n.src(0).op() != Ops::MUL) return own;
-    LazyOp out = own;
+    LazyOp out = n.with_sources(sources);
+    if (n.op() != Ops::SUM || n.src(0).op() != Ops::MUL) return out;
     for (const LazyOp& factor : n.src(0).src()) {
       const LazyNode* const weights = below(factor);
       if (weights == nullptr) continue;

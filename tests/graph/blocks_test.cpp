@@ -66,14 +66,17 @@ TEST(Blocks, OfAttention) {
   EXPECT_EQ(row.whole, 9 * 4 * 4 + 9 * 5 * 4);  // the keys and values of a head
 }
 
+/// Heads that share keys.
+const char* const kSharedKeys =
+    "q: f32[4,5,2]; k: f32[2,5,2]; s = exp(matmul(q.reshape(2,2,5,2), k.reshape(2,1,2,5))).contiguous();"
+    "o = s.reshape(4,5,5).sum(2)";
+
 TEST(Blocks, FollowRowsThroughMovement) {
   for (const char* text : {
            "a: f32[6,8]; b: f32[8,4]; c: f32[4,5]; x = exp(matmul(a, b)).contiguous(); o = matmul(x, c)",
-           // Heads of a merged dimension, and heads that share keys.
            "a: f32[12,8]; x = exp(a).contiguous(); y = x.reshape(3,4,8).sum(2)",
            "a: f32[12,8]; x = exp(a).contiguous(); y = x.reshape(3,4,8).permute(1,0,2).sum(2)",
-           "q: f32[4,5,2]; k: f32[2,5,2]; s = exp(matmul(q.reshape(2,2,5,2), k.reshape(2,1,2,5))).contiguous();"
-           "o = s.reshape(4,5,5).sum(2)",
+           kSharedKeys,
            "a: f32[7,8]; x = exp(a).contiguous(); y = x.shrink(1:6, 0:8).sum(1)",
            "a: f32[7,8]; x = exp(a).contiguous(); y = x.pad(0:0, 1:2).flip(1).sum(1)",
            "a: f32[7,8]; x = exp(a).contiguous(); y = x.sum(1).contiguous() + a.max(1)",

@@ -77,7 +77,7 @@ TEST(Attention, IsTheSameInBlocks) {
 TEST(Attention, OfSpecialValuesIsTheSameInBlocks) {
   for (const float special :
        {static_cast<float>(kNaN), static_cast<float>(kInf), -static_cast<float>(kInf), 3e38F, -3e38F}) {
-    std::vector<float> scores(6 * 8, 1.0F), values(8 * 3, 2.0F);
+    std::vector<float> scores(48, 1.0F), values(24, 2.0F);
     scores[9] = special, scores[27] = special;
     for (std::size_t j = 40; j < 48; ++j) scores[j] = special;  // a whole row
     const Tensor s = Tensor::from(scores, {6, 8}), v = Tensor::from(values, {8, 3});
