@@ -75,14 +75,14 @@ Mask through_reshape(const Mask& ranges, const Ints& above, const Ints& below) {
     }
     Int index = 0;
     for (std::size_t k = first_a; k < a; ++k) index = index * above[k] + ranges[k].begin;
-    if (wide_b.size() == 1 && is_only_last_wide(ranges, wide_a)) {
+    if (wide_b.size() == 1 && !wide_a.empty() && is_only_last_wide(ranges, wide_a)) {
       out[wide_b[0]] = {index, index + length(ranges[wide_a.back()])};
       continue;
     }
     if (!one) refuse("a RESHAPE from ", render(below), " to ", render(above), " moves rows apart");
     for (std::size_t k = wide_b.size(); k-- > 0;) {
       const Int& size = below[wide_b[k]];
-      if (!size.is_number()) refuse("a RESHAPE of the symbolic size ", size.render());
+      if (!size.is_number() || size.value() < 1) refuse("a RESHAPE of the size ", size.render());
       const Int at = k == 0 ? index : remainder(index, size.value());
       out[wide_b[k]] = {at, at + 1};
       index = quotient(index, size.value());

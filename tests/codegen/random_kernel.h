@@ -460,7 +460,8 @@ class KernelMaker {
     }
     if (axes.empty() || most(wide) > kMostElements) return leaf(shape, dtype);
     const LazyOp x = c_.chance(30) ? product_of(wide, dtype, depth) : tensor(wide, dtype, depth + 1);
-    const LazyOp out = noted(LazyOp::reduce(reduce_op(), noted(x), axes));
+    const LazyOp operand = noted(x);  // NOTE: choices are made in one order, whatever compiles this
+    const LazyOp out = noted(LazyOp::reduce(reduce_op(), operand, axes));
     return inserted ? out.reshape(shape) : out;
   }
   /// Two operands that do not depend on all axes, as in a product of matrices.

@@ -103,6 +103,8 @@ TEST(Blocks, SayWhyThereAreNone) {
   says("a: f32[6,4]; x = exp(a).contiguous(); y = x.reshape(4,6)", 0, "moves rows apart");
   says("a: f32[2,6,8]; x = exp(a).contiguous(); y = x.reshape(12,8).sum(1)", 0, "moves rows apart");
   EXPECT_FALSE(best_block_axis(parsed("a: f32[4,8]; y = a.sum(1)")));
+  for (const std::size_t axis : {0U, 1U, 2U})  // nothing is divided by a size of 0
+    EXPECT_FALSE(block_axes(parsed("a: f32[0,3]; x = exp(a).contiguous(); y = x.reshape(5,0,3)"), axis).axes) << axis;
   says("a: f32[4,8]; x = exp(a).contiguous(); y = x.sum(1); z = x * 2", 0, "the stores have shapes");
   EXPECT_EQ(best_block_axis(parsed("a: f32[4,8]; y = exp(a).contiguous().sum(0)")), 1U);  // columns
   EXPECT_FALSE(best_block_axis(parsed("a: f32[4,8]; y = exp(a).contiguous().sum(0,1)")));

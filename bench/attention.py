@@ -1,0 +1,102 @@
+"""Attention of eight heads beside PyTorch's softmax(q @ k^T) @ v, in one process, call by call in turn.
+
+    /usr/bin/python3 bench/attention.py --build DIR [--filter TEXT] [--threads N] [--turns N] [--lengths N,...]
+
+DIR is a build folder with the module (build/release by default). A row prints the median over the turns of the time of
+Strata, of PyTorch, and their ratio turn by turn; then Strata's bytes beyond the inputs, and the largest difference.
+Prints Markdown. OpenBLAS has the kernels that OPENBLAS_CORETYPE names, where it is set.
+"""
+import argparse
+import os
+import resource
+import statistics
+import sys
+import time
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", default="build/release")
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--turns", type=int, default=15)
+    parser.add_argument("--lengths", default="512,2048")
+    return parser.parse_args()
+
+
+ARGUMENTS = arguments()
+if os.environ.get("ATTENTION_READY") != "1":
+    # Without the first two, glibc gives the memory of large arrays back after each call, which costs PyTorch much.
+    os.environ |= {
+        "MALLOC_MMAP_THRESHOLD_": "4294967296",
+        "MALLOC_TRIM_THRESHOLD_": "8589934592",
+        "OPENBLAS_NUM_THREADS": str(ARGUMENTS.threads),
+        "STRATA_THREADS": str(ARGUMENTS.threads),
+        "ATTENTION_READY": "1",
+    }
+    os.execve(sys.executable, [sys.executable, *sys.argv], os.environ)
+sys.path.insert(0, f"{ARGUMENTS.build}/python")
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+
+from strata import Tensor  # noqa: E402
+
+torch.set_num_threads(ARGUMENTS.threads)
+HEADS = 8
+
+
+def seconds(run):
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def resident():
+    """The most bytes that the process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def row(queries, keys, size, causal):
+    random = np.random.default_rng(1)
+    shapes = [(1, HEADS, n, size) for n in (queries, keys, keys)]
+    arrays = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
+    q, k, v = [Tensor(a).realize() for a in arrays]
+    their_q, their_k, their_v = [torch.from_numpy(a) for a in arrays]
+    hidden = torch.ones(queries, keys, dtype=torch.bool).triu(1) if causal else None
+
+    def ours():
+        return q.scaled_dot_product_attention(k, v, causal=causal).realize()
+
+    def theirs():
+        scores = their_q @ their_k.transpose(-2, -1) * size**-0.5
+        if causal:
+            scores = scores.masked_fill(hidden, -torch.inf)
+        return torch.softmax(scores, -1) @ their_v
+
+    before = resident()
+    ours()
+    beyond = resident() - before
+    difference = np.abs(ours().numpy() - theirs().numpy()).max()
+    times = [(seconds(ours), seconds(theirs)) for _ in range(ARGUMENTS.turns)]
+    mine, peer = (statistics.median(t) for t in zip(*times))
+    ratio = statistics.median(a / b for a, b in times)
+    name = f"{queries} queries, {keys} keys of {size}" + (", causal" if causal else "")
+    print(f"| {name} | {mine * 1e3:.2f} ms | {peer * 1e3:.2f} ms | {ratio:.2f} | {beyond / 1e6:.0f} MB | {difference:.0e} |",
+          flush=True)
+
+
+def main():
+    print("| attention, 8 heads | Strata | PyTorch | / PyTorch | memory | differs |\n|---|---|---|---|---|---|")
+    for length in map(int, ARGUMENTS.lengths.split(",")):
+        for size in (64, 128):
+            for causal in (False, True):
+                if ARGUMENTS.filter in ("causal" if causal else "full"):
+                    row(length, length, size, causal)
+    for size in (64, 128):
+        if ARGUMENTS.filter in "decode":
+            row(1, 1024, size, False)
+
+
+if __name__ == "__main__":
+    main()
