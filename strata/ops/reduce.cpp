@@ -84,7 +84,7 @@ Value argmax_by_blocks(const Value& x, std::int64_t axis, std::int64_t n) {
   const Value largest = blocks.max(axis + 1, true);
   const Value which = largest.argmax(axis, true).squeeze(axis);
   const Value block = picked(with_last(blocks, axis), which);
-  const Value out = which * kBlock + block.argmax(axis, true);
+  Value out = which * kBlock + block.argmax(axis, true);
   if (whole == n) return out;
   const Value last = between(x, axis, whole, n), before = largest.max(axis, true).squeeze(axis),
               behind = last.max(axis, true);
