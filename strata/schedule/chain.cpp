@@ -113,11 +113,11 @@ class Chaining {
     for (const LazyOp& input : out.inputs) of_rest += bytes(input);
     for (const LazyOp& output : out.outputs) of_rest += bytes(output);
     if (!is_forced() && (of_between < kCacheBytes || of_between < kLarger * of_rest)) return std::nullopt;
+    if (options_.reassociate) out.ast = with_late_divisions(out.ast);
     const std::optional<std::size_t> axis = best_block_axis(out.ast);
     if (!axis) return std::nullopt;
     const RowBytes row = bytes_of_row(out.ast, *block_axes(out.ast, *axis).axes);
     if (!is_forced() && row.whole > kCacheBytes && row.whole > 2 * kRows * row.between) return std::nullopt;
-    if (options_.reassociate) out.ast = with_late_divisions(out.ast);
     return out;
   }
   /// Whether the kernel has sums of products of bytes or bf16 for which the device has an instruction.
