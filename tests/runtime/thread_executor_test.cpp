@@ -29,6 +29,18 @@ int threads_now() {
   return out;
 }
 
+/// The threads of this process, once those that were joined have gone: a joined thread is listed until the kernel has
+/// taken it away, shortly after join() returns.
+int threads_down_to(int expected) {
+  const auto begin = std::chrono::steady_clock::now();
+  int now = threads_now();
+  while (now > expected && std::chrono::steady_clock::now() - begin < std::chrono::seconds(10)) {
+    std::this_thread::yield();
+    now = threads_now();
+  }
+  return now;
+}
+
 std::int64_t sum_on(Executor& executor) {
   std::atomic<std::int64_t> sum{0};
   executor.parallel_for(0, 1000, 10, [&](std::int64_t begin, std::int64_t end) {
@@ -46,15 +58,16 @@ void run_loops_for_ever(Executor& executor) {
 }
 
 TEST(OwnExecutor, BeginsWithALoopOfSeveralChunks) {
-  const int before = threads_now();
-  std::unique_ptr<Executor> executor = make_thread_executor(3);
-  EXPECT_EQ(executor->concurrency(), 3);
-  executor->parallel_for(0, 10, 10, [](std::int64_t, std::int64_t) {});
-  EXPECT_EQ(threads_now(), before);
-  EXPECT_EQ(sum_on(*executor), kSum);
-  EXPECT_EQ(threads_now(), before + 2);
-  executor.reset();
-  EXPECT_EQ(threads_now(), before);
+  EXPECT_EQ(in_a_process([] {  // where no thread of an earlier test is
+              std::unique_ptr<Executor> executor = make_thread_executor(3);
+              if (executor->concurrency() != 3) return 1;
+              executor->parallel_for(0, 10, 10, [](std::int64_t, std::int64_t) {});
+              if (threads_now() != 1) return 2;
+              if (sum_on(*executor) != kSum || threads_now() != 3) return 3;
+              executor.reset();
+              return threads_down_to(1) == 1 ? 0 : 4;
+            }),
+            0);
 }
 
 TEST(OwnExecutor, ChildrenHaveTheirOwn) {
@@ -96,7 +109,9 @@ TEST(OwnExecutor, TheEndOfTheProcessWaits) {
                 executor = make_thread_executor(4).release();
                 if (sum_on(*executor) != kSum || threads_now() != 4) return 2;
                 for (int k = 0; k < others; ++k) run_loops_for_ever(*executor);
-                last_act = [] { _exit(sum_on(*executor) == kSum ? threads_now() : 100); };
+                static int left = 0;
+                left = 1 + others;
+                last_act = [] { _exit(sum_on(*executor) == kSum ? threads_down_to(left) : 100); };
                 std::exit(3);
               }),
               1 + others);
