@@ -4,7 +4,7 @@
 
 DIR is a build folder with the module (build/release by default). A row prints the median over the turns of the time of
 Strata, of PyTorch, and their ratio turn by turn; then Strata's bytes beyond the inputs, and the largest difference.
-Prints Markdown. OpenBLAS has the kernels that OPENBLAS_CORETYPE names, where it is set.
+Rows with gradients compute the result and its gradients by q, k and v. Prints Markdown. OpenBLAS has the kernels that OPENBLAS_CORETYPE names, where it is set.
 """
 import argparse
 import os
@@ -40,7 +40,7 @@ sys.path.insert(0, f"{ARGUMENTS.build}/python")
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
-from strata import Tensor  # noqa: E402
+from strata import Tensor, realize  # noqa: E402
 
 torch.set_num_threads(ARGUMENTS.threads)
 HEADS = 8
@@ -57,31 +57,50 @@ def resident():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def row(queries, keys, size, causal):
+def row(queries, keys, size, causal, gradients=False):
     random = np.random.default_rng(1)
     shapes = [(1, HEADS, n, size) for n in (queries, keys, keys)]
     arrays = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
-    q, k, v = [Tensor(a).realize() for a in arrays]
-    their_q, their_k, their_v = [torch.from_numpy(a) for a in arrays]
+    by = random.standard_normal(shapes[0]).astype(np.float32)
+    mine, their = [Tensor(a).realize() for a in arrays], [torch.from_numpy(a) for a in arrays]
+    my_by, their_by = Tensor(by).realize(), torch.from_numpy(by)
+    for array in [*mine, *their] if gradients else []:
+        array.requires_grad_()
     hidden = torch.ones(queries, keys, dtype=torch.bool).triu(1) if causal else None
 
     def ours():
-        return q.scaled_dot_product_attention(k, v, causal=causal).realize()
+        for array in mine:
+            array.grad = None
+        q, k, v = mine
+        result = q.scaled_dot_product_attention(k, v, causal=causal)
+        if not gradients:
+            return [result.realize()]
+        result.backward(my_by)
+        results = [result, *(array.grad for array in mine)]
+        realize(*results)
+        return results
 
     def theirs():
-        scores = their_q @ their_k.transpose(-2, -1) * size**-0.5
+        for array in their:
+            array.grad = None
+        q, k, v = their
+        scores = q @ k.transpose(-2, -1) * size**-0.5
         if causal:
             scores = scores.masked_fill(hidden, -torch.inf)
-        return torch.softmax(scores, -1) @ their_v
+        result = torch.softmax(scores, -1) @ v
+        if not gradients:
+            return [result]
+        result.backward(their_by)
+        return [result.detach(), *(array.grad for array in their)]
 
     before = resident()
     ours()
     beyond = resident() - before
-    difference = np.abs(ours().numpy() - theirs().numpy()).max()
+    difference = max(np.abs(a.numpy() - b.numpy()).max() for a, b in zip(ours(), theirs()))
     times = [(seconds(ours), seconds(theirs)) for _ in range(ARGUMENTS.turns)]
     mine, peer = (statistics.median(t) for t in zip(*times))
     ratio = statistics.median(a / b for a, b in times)
-    name = f"{queries} queries, {keys} keys of {size}" + (", causal" if causal else "")
+    name = f"{queries} queries, {keys} keys of {size}" + ", causal" * causal + ", with gradients" * gradients
     print(f"| {name} | {mine * 1e3:.2f} ms | {peer * 1e3:.2f} ms | {ratio:.2f} | {beyond / 1e6:.0f} MB | {difference:.0e} |",
           flush=True)
 
@@ -91,8 +110,10 @@ def main():
     for length in map(int, ARGUMENTS.lengths.split(",")):
         for size in (64, 128):
             for causal in (False, True):
-                if ARGUMENTS.filter in ("causal" if causal else "full"):
-                    row(length, length, size, causal)
+                for gradients in (False, True):
+                    kind = ("causal" if causal else "full") + (" gradients" if gradients else " values")
+                    if ARGUMENTS.filter in kind:
+                        row(length, length, size, causal, gradients)
     for size in (64, 128):
         if ARGUMENTS.filter in "decode":
             row(1, 1024, size, False)

@@ -25,21 +25,29 @@ class BlockList {
     const UOp begin = variable(Variable(kRangeBegin, 0, std::numeric_limits<std::int64_t>::max())),
               end = variable(Variable(kRangeEnd, 0, std::numeric_limits<std::int64_t>::max()));
     const UOp counter = open(begin, end);
-    places(counter);
-    const UOp is_first =
-        out_.alu(Ops::OR, {out_.alu(Ops::CMPEQ, {counter, begin}), out_.alu(Ops::CMPEQ, {wide_.back(), number(0)})});
+    const std::int64_t each = loop_.each();
+    const bool add_up = loop_.axes.add_up();
+    const UOp block = add_up ? open(number(0), number(each)) : counter;
+    places(add_up ? out_.alu(Ops::ADD, {out_.alu(Ops::MUL, {counter, number(each)}), block}) : counter);
+    UOp is_once = out_.alu(Ops::CMPEQ, {wide_.back(), number(0)});
+    if (!add_up) is_once = out_.alu(Ops::OR, {out_.alu(Ops::CMPEQ, {counter, begin}), is_once});
     for (std::size_t b = 0; b < bodies_.size(); ++b) {
       const UOp only = bodies_.size() > 1 ? open_if(is_whole(), b == 0) : UOp();
       if (positions != nullptr) positions->emplace_back();
       for (const BlockPart& part : parts_[b]) {
-        const UOp first = part.is_once && b == 0 ? open_if(is_first, true) : UOp();
+        UOp condition;
+        if (part.is_once && b == 0) condition = is_once;
+        if (part.turn != BlockTurn::each)
+          condition = out_.alu(Ops::CMPEQ, {block, number(part.turn == BlockTurn::first ? 0 : each - 1)});
+        const UOp sometimes = condition ? open_if(condition, true) : UOp();
         std::vector<std::size_t> at = add(*part.list, bodies_[b]);
         if (positions != nullptr) positions->back().push_back(std::move(at));
-        if (first) close(first);
+        if (sometimes) close(sometimes);
         if (part.stores_finite) end_ = end_of(*bodies_[b].end);
       }
       if (only) close(only);
     }
+    if (add_up) close(block);
     close(counter);
     return std::move(out_);
   }
@@ -183,8 +191,14 @@ class BlockList {
 }  // namespace
 
 std::int64_t BlockLoop::count() const {
+  std::int64_t out = axes.add_up() ? 1 : whole + (left > 0 ? 1 : 0);
+  for (std::size_t k = 0; k < (axes.add_up() ? axes.shared : counts.size()); ++k) out *= counts[k];
+  return out;
+}
+std::int64_t BlockLoop::each() const {
+  if (!axes.add_up()) return 1;
   std::int64_t out = whole + (left > 0 ? 1 : 0);
-  for (const std::int64_t n : counts) out *= n;
+  for (std::size_t k = axes.shared; k < counts.size(); ++k) out *= counts[k];
   return out;
 }
 
@@ -193,6 +207,8 @@ BlockLoop block_loop(const LazyOp& kernel, const Opt& opt, const Target& target)
   STRATA_CHECK(plan.axes, domain, "[", opt.text(), "] ", plan.reason);
   STRATA_CHECK(!target.instances, domain, "[", opt.text(),
                "] the target launches instances, and each would need scratch buffers of its own");
+  STRATA_CHECK(target.reassociate || !adds_up_in_blocks(kernel, *plan.axes), domain, "[", opt.text(),
+               "] a SUM of floats keeps the defined order, which is not that of blocks");
   const Ints& shape = kernel.src(0).shape();
   const std::int64_t size = shape[opt.axis].value();
   STRATA_CHECK(opt.amount >= 1 && opt.amount <= size, domain, "[", opt.text(), "] axis ", opt.axis, " has ", size,
@@ -207,6 +223,7 @@ std::optional<Opt> worthwhile_block(const LazyOp& kernel, const Target& target) 
   const std::optional<std::size_t> axis = best_block_axis(kernel);
   if (!axis) return std::nullopt;
   const BlockPlan plan = block_axes(kernel, *axis);
+  if (!target.reassociate && adds_up_in_blocks(kernel, *plan.axes)) return std::nullopt;
   const std::int64_t size = kernel.src(0).shape()[*axis].value();
   const double fitting = target.machine().l2_bytes / 2 / bytes_of_row(kernel, *plan.axes).between;
   std::int64_t rows = kFewestRows;

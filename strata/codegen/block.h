@@ -20,10 +20,12 @@ struct BlockLoop {
   std::vector<std::int64_t> counts;  ///< of axes.others
   std::int64_t rows = 0;             ///< of a block
   std::int64_t whole = 0, left = 0;  ///< blocks of so many rows; rows of one more block
-  std::int64_t count() const;        ///< of all blocks
+  /// The iterations of the parallel loop, and the blocks of each: one, or all blocks that are added up.
+  std::int64_t count() const, each() const;
 };
 /// @throws Error (domain) naming the Opt and the reason where block_axes() has one, unless 1 <= opt.amount <= the size
-///   of the axis, and on targets that launch instances
+///   of the axis, where blocks of floats are added up and the target keeps the order of sums, and on targets that
+///   launch instances
 BlockLoop block_loop(const LazyOp& kernel, const Opt& opt, const Target& target);
 
 /// The BLOCK of a kernel with CONTIGUOUS nodes, of as many rows as keep the results between its parts in the L2 cache;
@@ -51,8 +53,9 @@ std::vector<BlockBody> block_bodies(const LazyOp& kernel, const BlockLoop& loop)
 /// The list of a kernel of a body, without a parallel loop.
 struct BlockPart {
   const UOpGraph* list;
-  bool is_once;  ///< it does not depend on the number of the block: the first block of each index of the other axes
-                 ///< computes it
+  BlockTurn turn = BlockTurn::each;  ///< `first`: it is a part of the first body, `last`: of the last one
+  bool is_once = false;  ///< it does not depend on the number of the block: the first block of each index of the other
+                         ///< axes computes it
   bool stores_finite = false;  ///< it stores what BlockBody::End::finite has
 };
 /// One list of the parts of each body. The loop over all blocks takes its bounds from begin0 and end0.

@@ -101,9 +101,9 @@ class Reaching {
   Reaching(const BlockBody& body, std::int64_t rows, int finite) : body_(body), rows_(rows), finite_(finite) {}
 
   std::optional<BlockReach> run() {
-    const std::vector<LazyOp>& kernels = body_.chain.kernels;
-    for (std::size_t k = 0; k < kernels.size(); ++k)
-      if (kernels[k].src().size() != 1 || !add(k)) return std::nullopt;
+    const std::vector<BlockChain::Step>& steps = body_.chain.steps;
+    for (std::size_t k = 0; k < steps.size(); ++k)
+      if (steps[k].turn != BlockTurn::each || steps[k].kernel.src().size() != 1 || !add(k)) return std::nullopt;
     if (!has_scores() || weights_ < 0 || !finite_kernel_) return std::nullopt;
     return BlockReach{std::move(along_), columns_, first_end_, kGranule, *finite_kernel_};
   }
@@ -112,7 +112,8 @@ class Reaching {
   static constexpr std::int64_t kGranule = 64, kMostColumns = 1 << 20;
 
   bool has_scores() const { return scores_ >= 0; }
-  int slot_of(std::size_t k) const { return k < body_.chain.temporaries.size() ? body_.chain.temporaries[k] : -1; }
+  const LazyOp& kernel(std::size_t k) const { return body_.chain.steps[k].kernel; }
+  int slot_of(std::size_t k) const { return body_.chain.steps[k].temporary; }
   static bool reads(const LazyOp& kernel, int slot) {
     const std::vector<const LazyNode*> nodes = postorder(kernel);
     return slot >= 0 && std::any_of(nodes.begin(), nodes.end(), [&](const LazyNode* n) {
@@ -122,16 +123,15 @@ class Reaching {
 
   /// Reads kernel `k`; false where the columns behind the end may matter to it.
   bool add(std::size_t k) {
-    const LazyOp& kernel = body_.chain.kernels[k];
     if (!has_scores()) return add_scores(k), true;
-    const bool of_scores = reads(kernel, scores_), of_weights = reads(kernel, weights_);
+    const bool of_scores = reads(kernel(k), scores_), of_weights = reads(kernel(k), weights_);
     if (of_scores) return !of_weights && weights_ < 0 && add_weights(k);
     return !of_weights || add_sum(k);
   }
 
   /// WHERE(condition, x, -infinity), where the condition is false behind a column.
   void add_scores(std::size_t k) {
-    const LazyNode& value = value_of(body_.chain.kernels[k]);
+    const LazyNode& value = value_of(kernel(k));
     if (value.op != Ops::WHERE || slot_of(k) < 0 || value.shape.empty()) return;
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const bool is_then = is_number(value.src[2], -kInfinity);
@@ -182,7 +182,7 @@ class Reaching {
   }
   /// exp(scores - max(scores)), perhaps scaled; 0 instead of a maximum of -infinity.
   bool add_weights(std::size_t k) {
-    const LazyNode* value = &value_of(body_.chain.kernels[k]);
+    const LazyNode* value = &value_of(kernel(k));
     for (const std::size_t at : {std::size_t{0}, std::size_t{1}})
       if (value->op == Ops::MUL && is_finite(value->src[at])) value = value->src[1 - at].node();
     if (value->op != Ops::EXP || value->src[0].op() != Ops::SUB || !is_scores(value->src[0].src(0))) return false;
@@ -199,13 +199,13 @@ class Reaching {
 
   /// A sum of the weights, or of products with them, along columns.
   bool add_sum(std::size_t k) {
-    const LazyOp& kernel = body_.chain.kernels[k];
+    const std::vector<const LazyNode*> nodes = postorder(kernel(k));
     std::vector<const LazyNode*> reductions;
-    for (const LazyNode* n : postorder(kernel))
+    for (const LazyNode* n : nodes)
       if (is_reduce(n->op)) reductions.push_back(n);
     if (reductions.size() != 1 || reductions[0]->op != Ops::SUM) return false;
     const LazyNode& sum = *reductions[0];
-    for (const LazyNode* n : postorder(kernel))  // all weights are below the sum
+    for (const LazyNode* n : nodes)  // all weights are below the sum
       for (const LazyOp& s : n->src)
         if (is_load_of(s, weights_) && n != &sum && !(n->op == Ops::MUL && sum.src[0].node() == n)) return false;
     const LazyOp& term = sum.src[0];

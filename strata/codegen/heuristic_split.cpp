@@ -37,8 +37,8 @@ std::vector<Opt> with_dot(const LazyOp& kernel, const Opt& dot, const Target& ta
 }  // namespace
 
 std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target, std::span<const int> kept) {
-  if (const KernelAxes axes(kernel); axes.scan() || axes.scatter()) return loop_opts(kernel, target);
   if (const std::optional<Opt> block = worthwhile_block(kernel, target)) return {*block};
+  if (const KernelAxes axes(kernel); axes.scan() || axes.scatter()) return loop_opts(kernel, target);
   // Not split: sums of many outputs, each of a loop of its own, have enough work for threads.
   if (const std::optional<Opt> dot = worthwhile_dot(kernel, target, kept)) return with_dot(kernel, *dot, target, kept);
   if (const std::optional<Opt> split = worthwhile_split(kernel, target)) return with_split(kernel, *split, target);

@@ -53,7 +53,8 @@ std::vector<Variable> variables_of(const UOpGraph& list, const std::vector<Varia
 }  // namespace
 
 std::string kernel_name(const LazyOp& ast) {
-  const KernelAxes axes(ast);
+  const bool has_parts = ast.src().size() > 1 && has_contiguous(ast);
+  const KernelAxes axes(has_parts ? LazyOp::sink({ast.src(0)}) : ast);  // stores in blocks may have any shapes
   std::string out = axes.groups().empty() ? "E" : "r";
   for (const LoopAxis& axis : axes.axes())
     if (!(axis.size == Int(1))) out += axis.size.is_number() ? detail::message("_", axis.size.value()) : "_n";
@@ -249,13 +250,15 @@ class Blocks {
   void compile(const LazyOp& rest) {
     const BlockLoop loop = block_loop(rest, out_.opts[0], target_);
     std::vector<BlockBody> bodies = block_bodies(rest, loop);
+    bodies_ = bodies.size();
     out_.buffers = buffers_of(out_.ast);
     for (const int slot : bodies[0].chain.temporaries) add_temporary(slot);
     for (BlockBody& body : bodies) add(body, loop);
     std::vector<std::vector<BlockPart>> lists;
     for (const std::deque<Part>& parts : parts_) {
       lists.emplace_back();
-      for (const Part& part : parts) lists.back().push_back({&part.kernel.uops, part.is_once, part.stores_finite});
+      for (const Part& part : parts)
+        lists.back().push_back({&part.kernel.uops, part.turn, part.is_once, part.stores_finite});
     }
     std::vector<std::vector<std::vector<std::size_t>>> positions;
     out_.uops = passes_.run("blocks", [&] { return list_of_blocks(loop, bodies, lists, &positions); });
@@ -269,6 +272,7 @@ class Blocks {
  private:
   struct Part {
     Kernel kernel;
+    BlockTurn turn;
     bool is_once;
     bool stores_finite = false;
     KernelRecord record{};
@@ -290,16 +294,23 @@ class Blocks {
   }
   void add(BlockBody& body, const BlockLoop& loop) {
     std::vector<Planned> planned;
-    for (std::size_t k = 0; k < body.chain.kernels.size(); ++k) plan(body.chain.kernels[k], k, body, planned);
+    for (std::size_t k = 0; k < body.chain.steps.size(); ++k) {
+      const BlockTurn turn = body.chain.steps[k].turn;
+      const bool is_first = parts_.empty(), is_last = parts_.size() + 1 == bodies_;
+      if (turn == BlockTurn::each || (turn == BlockTurn::first ? is_first : is_last))
+        plan(body.chain.steps[k].kernel, k, body, planned);
+    }
     const std::optional<BlockReach> reach = reach_of(body, loop, planned);
     parts_.emplace_back();
     for (const Planned& p : planned) {
+      const BlockTurn turn = p.of ? body.chain.steps[*p.of].turn : BlockTurn::each;
       const auto of = reach ? std::find_if(reach->along.begin(), reach->along.end(),
                                            [&](const BlockReach::Along& along) { return along.kernel == p.of; })
                             : std::vector<BlockReach::Along>::const_iterator();
       const bool ends = reach && of != reach->along.end();
-      add(p, ends ? [&](KernelAxes& axes) { end_loops(axes, *reach, *of, body.end->variable); }
-                  : std::function<void(KernelAxes&)>());
+      add(p, turn,
+          ends ? [&](KernelAxes& axes) { end_loops(axes, *reach, *of, body.end->variable); }
+               : std::function<void(KernelAxes&)>());
     }
   }
   /// Plans a kernel of a chain, behind those that pack what many blocks read.
@@ -338,20 +349,26 @@ class Blocks {
     planned.insert(planned.begin(), {reach->finite, in_one_thread(loop_opts(reach->finite, target_)), {}, true});
     return reach;
   }
-  void add(const Planned& planned, const std::function<void(KernelAxes&)>& change) {
+  void add(const Planned& planned, BlockTurn turn, const std::function<void(KernelAxes&)>& change) {
     const LazyOp& kernel = planned.kernel;
     const std::vector<Opt>& opts = planned.opts;
     const bool is_once = !planned.of;
-    Part& part = parts_.back().emplace_back(Part{
-        {kernel_name(kernel), kernel, opts, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}, is_once, planned.stores_finite});
+    Part& part =
+        parts_.back().emplace_back(Part{{kernel_name(kernel), kernel, opts, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}},
+                                        turn,
+                                        is_once,
+                                        planned.stores_finite});
     compile_rest(part.kernel, passes_, kernel, opts, target_, record_ == nullptr ? nullptr : &part.record, {}, change);
     const BoundsProof& proof = part.kernel.proof;
     out_.proof.accesses += proof.accesses;
     out_.proof.by_bounds += proof.by_bounds;
     out_.proof.by_algebra += proof.by_algebra;
     out_.proof.seconds += proof.seconds;
-    out_.axes += detail::message(part.kernel.name, is_once ? ", once for all its blocks:\n" : ":\n", part.kernel.axes,
-                                 "opts: ", text_of(opts), "\n");
+    const char* const when = is_once                    ? ", once for all its blocks"
+                             : turn == BlockTurn::first ? ", before the first block"
+                             : turn == BlockTurn::last  ? ", after the last block"
+                                                        : "";
+    out_.axes += detail::message(part.kernel.name, when, ":\n", part.kernel.axes, "opts: ", text_of(opts), "\n");
     for (const int slot : out_.temporaries) {
       const auto at = static_cast<std::size_t>(slot);
       if (at >= part.kernel.buffers.size() || !part.kernel.buffers[at].written) continue;
@@ -393,7 +410,7 @@ class Blocks {
     out_.variables = variables_of(out_.uops, all);
   }
   void fill_record(const LazyOp& rest, const std::vector<std::vector<std::vector<std::size_t>>>& positions) {
-    record_->axes.emplace(rest);
+    record_->axes.emplace(LazyOp::sink({rest.src(0)}));
     for (std::size_t b = 0; b < parts_.size(); ++b)
       for (std::size_t k = 0; k < parts_[b].size(); ++k) {
         const std::vector<std::size_t>& at = positions[b][k];
@@ -410,6 +427,7 @@ class Blocks {
   Passes& passes_;
   const Target& target_;
   KernelRecord* record_;
+  std::size_t bodies_ = 0;
   std::vector<std::deque<Part>> parts_;  // by body
 };
 

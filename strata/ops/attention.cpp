@@ -41,7 +41,7 @@ Value safe_softmax(const Value& narrow) {
     const Value largest = scores.max(-1, true).detach();
     const Value e = (scores - largest.eq(-kInfinity).where(0, largest)).exp();
     const Value total = e.sum(-1, true);
-    return e / total.eq(0).where(1, total);
+    return with_softmax_gradient(e / total.eq(0).where(1, total), scores, -1);
   });
 }
 

@@ -55,4 +55,14 @@ Value flat_in(const Value& value, const std::vector<Value>& inputs) {
   return with_gradient(value.detach(), inputs, backward, Saved(inputs));
 }
 
+Value with_softmax_gradient(const Value& y, const Value& x, std::int64_t axis) {
+  if (!kTakesGradients || !x.is_tracked()) return y;
+  const auto backward = [](const Value& dy, const Saved& saved) {
+    const std::int64_t along = saved.number(0);
+    const Value of_x = with_softmax_gradient(saved[1], saved[0], along);
+    return std::vector{of_x * (dy - (dy * of_x).sum(along, true))};
+  };
+  return with_gradient(y, {&x, 1}, backward, Saved({x, y}, {axis}));
+}
+
 }  // namespace strata::ops

@@ -79,4 +79,8 @@ Value with_slope_by_both(const Value& y, const Value& x, Slope) {
   return y;
 }
 
+/// `y`, a softmax of x along `axis`: its elements, and what follows for gradients from the fact that each row of y adds
+/// up to 1, or is zeros: dx = y * (dy - sum of dy * y). The ops that made y from x are not differentiated.
+Value with_softmax_gradient(const Value& y, const Value& x, std::int64_t axis);
+
 }  // namespace strata::ops

@@ -192,7 +192,7 @@ Value Value::softmax(std::int64_t axis) const {
     if (x.ndim() == 0) return (x - x).exp();  // 1; NaN for a NaN or an infinity, as for a row of one element
     if (x.numel() == Int(0)) return x;
     const Value e = (x - x.max(axis, true).detach()).exp();
-    return e / e.sum(axis, true);
+    return with_softmax_gradient(e / e.sum(axis, true), x, axis);
   });
 }
 Value Value::log_softmax(std::int64_t axis) const {

@@ -16,6 +16,7 @@
 #include "strata/runtime/device.h"
 #include "tests/base/errors.h"
 #include "tests/codegen/exact_kernels.h"
+#include "tests/codegen/kernel_trial.h"
 #include "tests/codegen/kernels.h"
 
 namespace strata {
@@ -29,6 +30,13 @@ const char* const kChain =
     "s = (matmul(q, k.permute(0,1,3,2)) * 0.5).contiguous(); d = (s - s.max(3)).contiguous(); o = matmul(d, v)";
 const char* const kExps =
     "a: f32[40,24]; x = (a * a).contiguous(); y = (x / x.sum(1)).contiguous(); z = y.max(1) + a.sum(1)";
+
+/// As the gradients of attention by the queries, keys and values: of integers, whose sums are the same in any order.
+const char* const kAddedUp =
+    "q: i32[2,20,4]; k: i32[2,9,4]; v: i32[2,9,5]; o: i32[2,20,5];"
+    "r = matmul(q, k.permute(0,2,1)).contiguous(); p = (r - r.max(2)).contiguous();"
+    "d = matmul(o, v.permute(0,2,1)).contiguous(); s = (p * (d - (p * d).sum(2))).contiguous();"
+    "dq = matmul(s, k); dk = matmul(s.permute(0,2,1), q); dv = matmul(p.permute(0,2,1), o)";
 
 LazyOp parsed(const char* text) { return parse_kernel(text).kernel; }
 
@@ -60,7 +68,7 @@ TEST(Block, ListsAreTheKernelToTheBit) {
 }
 
 TEST(Block, DevicesRunThemOnThreads) {
-  for (const char* text : {kChain, kExps})
+  for (const char* text : {kChain, kExps, kAddedUp})
     for (const char* name : {"LLVM", "CLANG", "INTERP"})
       for (const std::int64_t rows : {3, 8}) {
         const LazyOp ast = parsed(text);
@@ -93,6 +101,40 @@ TEST(Block, TheHeuristicKeepsBlocksInTheCache) {
     bytes += use.size.value() * static_cast<std::int64_t>(use.dtype.itemsize());
   }
   EXPECT_LE(bytes, 1 << 20);
+}
+
+TEST(Block, BlocksThatAreAddedUp) {
+  for (const std::int64_t rows : {1, 4, 7, 16, 20}) {
+    const LazyOp ast = parsed(kAddedUp);
+    const Kernel kernel = compile_kernel(ast, Target().deterministic(), {{{Opt::Kind::BLOCK, 1, rows, 0, {}}}});
+    EXPECT_EQ(*kernel.parallel, Int(2));  // all blocks of a head are added up by one thread
+    Buffers wanted = memory_for(ast, {}, 3), found = with_temporaries(kernel, wanted);
+    const std::size_t given = wanted.size();
+    interpret(ast, memory_of(wanted), {});
+    for (std::int64_t head = 0; head < 2; ++head)
+      interpret(kernel.uops, memory_of(found),
+                std::vector<std::pair<std::string, std::int64_t>>{{"begin0", head}, {"end0", head + 1}});
+    found.erase(found.begin() + static_cast<std::ptrdiff_t>(given), found.end());
+    oracle::expect_same(found, wanted, std::to_string(rows), false);
+  }
+  const LazyOp floats = parsed("a: f32[4,8]; x = (a * a).contiguous(); y = x.sum(1); z = x.sum(0)");
+  const std::vector<Opt> block = {{Opt::Kind::BLOCK, 0, 2, 0, {}}};
+  EXPECT_NO_THROW(compile_kernel(floats, Target(), block));
+  EXPECT_NE(error_of(ErrorKind::domain, [&] { compile_kernel(floats, Target().deterministic(), block); })
+                .find("keeps the defined order"),
+            std::string::npos);
+  EXPECT_EQ(text_of(compile_kernel(floats, Target().deterministic()).opts).find("BLOCK"), std::string::npos);
+}
+
+TEST(Block, RandomKernelsHaveBlocksThatAreAddedUp) {
+  int found = 0;
+  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+    oracle::Choices choices(seed);
+    const LazyOp kernel = absorb_movement(oracle::made_kernel(choices).sink);
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (const BlockPlan plan = block_axes(kernel, axis); plan.axes && plan.axes->add_up()) ++found;
+  }
+  EXPECT_GE(found, 20);
 }
 
 /// Whether a score is left out, given the integers `row` and `column`.

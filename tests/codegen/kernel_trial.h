@@ -24,6 +24,7 @@
 #include "strata/runtime/llvm_library.h"
 #include "strata/runtime/shared_object.h"
 #include "tests/codegen/kernel_ranges.h"
+#include "tests/codegen/random_chain.h"
 #include "tests/codegen/random_kernel.h"
 
 namespace strata::oracle {
@@ -46,7 +47,7 @@ inline std::optional<Opt> random_block(Choices& c, const LazyOp& kernel) {
 /// The choices that a seed makes.
 inline Case drawn(std::uint64_t seed) {
   Choices kernel(seed), opts(seed ^ 0x9e3779b97f4a7c15U);
-  const RandomKernel made = in_parts(kernel, random_kernel(kernel));
+  const RandomKernel made = made_kernel(kernel);
   Case out;
   out.kernel = kernel.made();
   opts.chance(40), opts.below(3);
@@ -69,8 +70,7 @@ using Entry = std::function<void(void* const*, const long long*)>;
 
 class Trial {
  public:
-  explicit Trial(const Case& c)
-      : choices_(c.kernel), kernel_(in_parts(choices_, random_kernel(choices_))), random_(c.data) {
+  explicit Trial(const Case& c) : choices_(c.kernel), kernel_(made_kernel(choices_)), random_(c.data) {
     choose(c.opts);
     for (const BufferUse& use : buffers_of(kernel_.sink))
       before_.emplace_back(use.dtype, use.dtype.is_none() ? 0 : number_of(use.size, kernel_.values));
@@ -254,12 +254,13 @@ class Trial {
     }
     const bool is_block = opts_ && !opts_->empty() && opts_->front().kind == Opt::Kind::BLOCK;
     if (is_block && target.instances) return compile_kernel(kernel_.sink, target);
-    if (!opts_ || is_block || target.reassociate) return compile_kernel(kernel_.sink, target, opts_);
+    if (!opts_ || target.reassociate) return compile_kernel(kernel_.sink, target, opts_);
     try {
       return compile_kernel(kernel_.sink, target, opts_);
     } catch (const Error& error) {
       if (std::string_view(error.what()).find("keeps the defined order") == std::string_view::npos) throw;
     }
+    if (is_block) return compile_kernel(kernel_.sink, target);
     KernelAxes axes(kernel_.sink);
     std::vector<Opt> some;
     for (const Opt& opt : *opts_) {

@@ -16,6 +16,7 @@
 #include "strata/codegen/kernel.h"
 #include "strata/render/cstyle.h"
 #include "strata/render/llvm.h"
+#include "tests/codegen/random_chain.h"
 #include "tests/codegen/random_kernel.h"
 #include "tests/fuzz/flags.h"
 
@@ -62,7 +63,7 @@ void add_texts(const LazyOp& sink, const Target& target, const std::vector<Opt>*
 
 std::vector<Text> texts_of(std::uint64_t seed) {
   Choices kernel(seed), choices(seed ^ 0x9e3779b97f4a7c15U);
-  const RandomKernel made = in_parts(kernel, random_kernel(kernel));
+  const RandomKernel made = made_kernel(kernel);
   Target target;
   if (choices.chance(40)) target = target.deterministic();
   target.vector_bytes = choices.of<int>({16, 32, 64});

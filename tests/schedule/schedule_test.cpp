@@ -354,6 +354,76 @@ TEST(Schedule, AttentionIsOneKernelInBlocks) {
   EXPECT_EQ(schedule(both, with_chains(FusionOptions::Chains::wherever_possible)).size(), 2U);
 }
 
+LazyOp transposed(const LazyOp& x) { return x.permute({1, 0}); }
+std::int64_t blocks_of(const ScheduleItem& item) {
+  const auto nodes = postorder(item.ast);
+  return std::count_if(nodes.begin(), nodes.end(), [](const LazyNode* n) { return n->op == Ops::CONTIGUOUS; });
+}
+
+// The gradients of attention by the queries, keys and values share the weights and the gradient by the scores.
+TEST(Schedule, GradientsOfAttentionAreOneKernelInBlocks) {
+  const LazyOp q = memory({1024, 64}), k = memory({1024, 64}), v = memory({1024, 32});
+  const LazyOp weights = softmax(matmul(q, transposed(k)), 1), y = matmul(weights, v);
+  const auto gradients = [&](const LazyOp& dy) {
+    const LazyOp by_weights = matmul(dy, transposed(v)), both = weights * by_weights,
+                 by_scores = both - weights * like(sum(both, 1), both);
+    return std::vector<LazyOp>{matmul(by_scores, k), matmul(transposed(by_scores), q), matmul(transposed(weights), dy)};
+  };
+  FusionOptions options = with_chains(FusionOptions::Chains::where_it_pays);
+  const LazyOp given = memory({1024, 32});
+  EXPECT_EQ(schedule(gradients(given)).size(), 8U);
+  const std::vector<ScheduleItem> items = schedule(gradients(given), options);
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items[0].outputs.size(), 3U);
+  EXPECT_EQ(blocks_of(items[0]), 6);  // scores, their weights (three), and the gradient by the scores (two)
+
+  // Where the gradient by the result needs the result of all rows, the weights are computed twice, and are never
+  // memory.
+  const LazyOp all = y / like(sum(sum(y * y, 1), 0), y);
+  std::vector<LazyOp> roots = gradients(all * given);
+  roots.push_back(y);
+  const std::vector<ScheduleItem> two = schedule(roots, options);
+  EXPECT_EQ(std::count_if(two.begin(), two.end(), [](const ScheduleItem& item) { return blocks_of(item) > 0; }), 2);
+  for (const ScheduleItem& item : two)
+    for (const LazyOp& output : item.outputs) EXPECT_LT(product(output.shape()).value(), 1024 * 1024) << item.text();
+
+  // What is asked for is memory, and is computed once.
+  roots = gradients(given);
+  roots.push_back(weights);
+  const std::vector<ScheduleItem> asked = schedule(roots, options);
+  std::int64_t stored = 0;
+  for (const ScheduleItem& item : asked) stored += std::count(item.outputs.begin(), item.outputs.end(), weights);
+  EXPECT_EQ(stored, 1);
+
+  // Sums keep their order with DETERMINISTIC.
+  options.reassociate = false;
+  for (const ScheduleItem& item : schedule(gradients(given), options)) EXPECT_LT(item.outputs.size(), 3U);
+}
+
+// A result that a kernel beside the chain reads is memory, and is computed once.
+TEST(Schedule, ChainsComputeNothingTwiceInVain) {
+  const LazyOp a = memory({1024, 64}), b = memory({64, 1024}), c = memory({1024, 1024});
+  const LazyOp x = matmul(a, b), y = softmax(x, 1);
+  const std::vector<LazyOp> roots = {matmul(y, c), x.permute({1, 0}).contiguous()};
+  for (const auto chains : {FusionOptions::Chains::where_it_pays, FusionOptions::Chains::wherever_possible}) {
+    int computed = 0;
+    for (const ScheduleItem& item : schedule(roots, with_chains(chains)))
+      for (const LazyNode* n : postorder(item.ast))
+        computed += n->op == Ops::SUM && n->src[0].shape() == Ints{1024, 1024, 64} ? 1 : 0;
+    EXPECT_EQ(computed, 1);
+  }
+}
+
+// Items of a chain are where their inputs have been made, and before what reads them.
+TEST(Schedule, ChainsOfSeveralEndsAreInOrder) {
+  const LazyOp a = memory({512, 32}), b = memory({512, 32});
+  const LazyOp x = softmax(matmul(a, transposed(b)), 1);
+  const LazyOp rows = matmul(x, b), columns = matmul(transposed(x), a);
+  const std::vector<LazyOp> roots = {exp(matmul(transposed(rows), rows)), exp(matmul(transposed(columns), columns))};
+  for (const auto chains : {FusionOptions::Chains::where_it_pays, FusionOptions::Chains::wherever_possible})
+    expect_order(schedule(roots, with_chains(chains)));
+}
+
 TEST(Schedule, ChainsThatReadMoreThanTheySaveStayApart) {
   // The second product reads a matrix that is much larger than a block of the first one's results.
   const LazyOp x = memory({2048, 512}), up = memory({512, 2048}), down = memory({2048, 512});
