@@ -403,12 +403,13 @@ RowBytes bytes_of_row(const LazyOp& kernel, const BlockAxes& axes) {
   RowBytes out;
   for (const LazyNode* n : nodes) {
     if (n->op != Ops::CONTIGUOUS && n->op != Ops::LOAD) continue;
-    const std::vector<Mask>& uses = one.of(*n);
-    const bool follows =
-        std::any_of(uses[0].begin(), uses[0].end(), [](const Extent& r) { return !r.begin.is_number(); });
+    const auto follows = [&] {
+      const std::vector<Variable> of = std::get<BufferArg>(n->arg).st.shrink(one.of(*n)[0]).vars();
+      return std::any_of(of.begin(), of.end(), [&](const Variable& v) { return same(v, row); });
+    };
     if (n->op == Ops::CONTIGUOUS)
       out.between += bytes_in(*n);
-    else if (!follows)
+    else if (!follows())
       out.whole += std::min(bytes_in(*n), static_cast<double>(n->dtype.itemsize()) *
                                               static_cast<double>(std::get<BufferArg>(n->arg).size.vmax()));
   }

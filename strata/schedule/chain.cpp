@@ -20,7 +20,9 @@ constexpr std::size_t kMostItems = 16;        // of a chain
 constexpr std::size_t kMostEnds = 4;          // of a chain
 constexpr std::size_t kMostVisits = 1 << 12;  // of items, to tell whether one needs another
 constexpr int kMostTrials = 4;
-constexpr double kLarger = 2;  // how much larger the results between are than all else
+constexpr std::int64_t kShortestRow = 16;
+constexpr double kOperations = 32;  // that take as long as a byte of a result takes to be written and read
+constexpr double kLarger = 2;       // how much larger the results between are than all else
 
 double bytes(const LazyOp& n) { return elements(*n.node()) * static_cast<double>(n.dtype().itemsize()); }
 
@@ -31,6 +33,46 @@ struct Chain {
   Places ends, inner;
   std::optional<ScheduleItem> item{};  // the kernel
 };
+
+/// What in_blocks() is given.
+struct Question {
+  LazyOp kernel;
+  bool reassociate, is_forced;
+  bool operator==(const Question&) const = default;
+};
+/// A kernel whose results between are computed in blocks of rows: `rows` of them, or none.
+struct KernelInBlocks {
+  LazyOp ast;
+  std::int64_t rows = 0;
+};
+
+KernelInBlocks in_blocks(const Question& of) {
+  KernelInBlocks out{of.kernel};
+  const bool is_one = of.kernel.src().size() == 1;
+  if (of.reassociate && is_one) out.ast = with_late_divisions(out.ast);
+  const std::optional<std::size_t> axis = best_block_axis(out.ast);
+  if (!axis) return out;
+  const BlockAxes axes = *block_axes(out.ast, *axis).axes;
+  if (!of.reassociate && adds_up_in_blocks(out.ast, axes)) return out;
+  const RowBytes row = bytes_of_row(out.ast, axes);
+  const bool is_small = row.whole <= kCacheBytes || row.whole <= 2 * static_cast<double>(kRows) * row.between;
+  if (is_small || of.is_forced) out.rows = out.ast.src(0).shape()[*axis].value();
+  return out;
+}
+
+struct QuestionHash {
+  std::size_t operator()(const Question& q) const {
+    return std::hash<LazyOp>()(q.kernel) * 4 + (q.reassociate ? 2 : 0) + (q.is_forced ? 1 : 0);
+  }
+};
+/// in_blocks(), whose answers each thread keeps: the layers of a network, and its steps, ask the same.
+const KernelInBlocks& kept_in_blocks(const Question& of) {
+  constexpr std::size_t kMost = 256;
+  static thread_local std::unordered_map<Question, KernelInBlocks, QuestionHash> answers;
+  if (const auto known = answers.find(of); known != answers.end()) return known->second;
+  if (answers.size() == kMost) answers.clear();
+  return answers.emplace(of, in_blocks(of)).first->second;
+}
 
 class Chaining {
  public:
@@ -44,6 +86,10 @@ class Chaining {
       for (const LazyOp& input : items_[k].inputs)
         if (const auto it = maker_.find(input.node()); it != maker_.end())
           makers_[k].insert(it->second), readers_[it->second].insert(k);
+    for (std::size_t k = 0; k < items_.size(); ++k) {
+      is_wide_.push_back(is_wide(k));
+      is_of_rows_.push_back(is_of_rows(k));
+    }
   }
 
   std::vector<ScheduleItem> run() {
@@ -76,7 +122,21 @@ class Chaining {
     for (const LazyOp& output : items_[k].outputs) out += bytes(output);
     return out;
   }
-  bool is_large(std::size_t k) const { return is_forced() || bytes_of(k) >= kCacheBytes; }
+  /// Whether the results of item `k` fit in no cache, and are much larger than what they are made of, or are made of
+  /// wide ones and as large.
+  bool is_wide(std::size_t k) const {
+    double of_narrow = 0, of_wide = 0;
+    for (const LazyOp& input : items_[k].inputs) {
+      const auto it = maker_.find(input.node());
+      const bool is_of_wide = it != maker_.end() && is_wide_[it->second] && 2 * bytes(input) >= bytes_of(it->second);
+      if (is_of_wide)
+        of_wide = std::max(of_wide, bytes(input));
+      else
+        of_narrow += bytes(input);
+    }
+    const double own = bytes_of(k);
+    return own >= kCacheBytes && (of_wide > 0 ? 2 * own >= of_wide : own >= kLarger * of_narrow);
+  }
 
   /// Finds chains, the last ones first. A chain with all that its results between are for comes before one whose
   /// results between nothing else reads.
@@ -102,33 +162,40 @@ class Chaining {
 
   /// Whether only items of the chain read what is between.
   bool are_alone(const Chain& chain) const {
-    return std::all_of(chain.inner.begin(), chain.inner.end(), [&](std::size_t k) {
-      return std::all_of(readers_[k].begin(), readers_[k].end(),
-                         [&](std::size_t r) { return chain.ends.contains(r) || chain.inner.contains(r); });
+    return std::all_of(chain.inner.begin(), chain.inner.end(), [&](std::size_t k) { return is_alone(k, chain); });
+  }
+  bool is_alone(std::size_t k, const Chain& chain) const {
+    return std::all_of(readers_[k].begin(), readers_[k].end(),
+                       [&](std::size_t r) { return chain.ends.contains(r) || chain.inner.contains(r); });
+  }
+
+  /// Whether the result of item `k` has one element for each row of a wide one.
+  bool is_of_rows(std::size_t k) const {
+    const double own = elements(*items_[k].outputs[0].node());
+    return std::any_of(makers_[k].begin(), makers_[k].end(), [&](std::size_t m) {
+      const LazyNode& n = *items_[m].outputs[0].node();
+      if (is_of_rows_[m]) return own == elements(n);
+      return is_wide_[m] && std::any_of(n.shape.begin(), n.shape.end(), [&](const Int& size) {
+               return size.vmax() >= kShortestRow && own * static_cast<double>(size.vmax()) == elements(n);
+             });
     });
   }
 
-  /// The items between in the chain of `ends`: all from the sources of a large result to its uses.
+  /// The items between in the chain of `ends`: wide ones, and those of their rows.
   /// @param only whether other items may not read them
   Places inner_of(const Places& ends, bool only) const {
-    Places chain = ends, open;
+    Places chain = ends, open, out;
     for (const std::size_t end : ends) open.insert(makers_[end].begin(), makers_[end].end());
-    std::vector<std::size_t> order;  // users first: a later item reads none of those that are open
     while (!open.empty() && chain.size() < kMostItems) {
-      const std::size_t k = *open.rbegin();
+      const std::size_t k = *open.rbegin();  // users first: a later item reads none of those that are open
       open.erase(k);
       if (chain.contains(k) || !may_be_between(k)) continue;
+      if (!is_forced() && !is_wide_[k] && !is_of_rows_[k]) continue;
       const bool is_alone =
           std::all_of(readers_[k].begin(), readers_[k].end(), [&](std::size_t r) { return chain.contains(r); });
       if (only && !is_alone) continue;
-      chain.insert(k), order.push_back(k);
+      chain.insert(k), out.insert(k);
       open.insert(makers_[k].begin(), makers_[k].end());
-    }
-    Places out;
-    for (std::size_t j = order.size(); j-- > 0;) {
-      const Places& makers = makers_[order[j]];
-      const bool reads_one = std::any_of(makers.begin(), makers.end(), [&](std::size_t m) { return out.contains(m); });
-      if (reads_one || is_large(order[j])) out.insert(order[j]);
     }
     return out;
   }
@@ -150,15 +217,20 @@ class Chaining {
     }
     return out;
   }
-  /// What reads the results between of a chain and is no part of it: for a large result that may be between, its uses.
+  /// What reads the results between of a chain and is no part of it. In place of an item whose result may be between,
+  /// too, and is as large as theirs: what reads that.
   Places uses_of(const Chain& chain) const {
     Places out, seen, open;
-    for (const std::size_t k : chain.inner) open.insert(readers_[k].begin(), readers_[k].end());
+    double largest = 0;
+    for (const std::size_t k : chain.inner) {
+      open.insert(readers_[k].begin(), readers_[k].end());
+      largest = std::max(largest, bytes_of(k));
+    }
     while (!open.empty() && seen.size() < kMostItems) {
       const std::size_t r = *open.begin();
       open.erase(r);
       if (chain.ends.contains(r) || chain.inner.contains(r) || !seen.insert(r).second) continue;
-      if (may_be_between(r) && is_large(r) && !readers_[r].empty())
+      if (may_be_between(r) && 2 * bytes_of(r) >= largest && !readers_[r].empty())
         open.insert(readers_[r].begin(), readers_[r].end());
       else
         out.insert(r);
@@ -198,22 +270,26 @@ class Chaining {
         if (same(variable, other) && value != of_other) return false;
     return true;
   }
-  /// Whether the results between are much more memory than all else.
+  /// Whether the results between are much more memory than all else, and what the chain computes once more than needed
+  /// takes less time than to store them.
   bool is_worthwhile(const Chain& chain) const {
-    double of_between = 0, of_rest = 0;
+    double of_between = 0, of_rest = 0, again = 0;
     std::set<const LazyNode*> seen;
     const auto add = [&](const LazyOp& n) {
       const auto it = maker_.find(n.node());
       const bool is_between = it != maker_.end() && chain.inner.contains(it->second);
       if (!is_between && seen.insert(n.node()).second) of_rest += bytes(n);
     };
-    for (const std::size_t k : chain.inner) of_between += bytes_of(k);
+    for (const std::size_t k : chain.inner) {
+      of_between += bytes_of(k);
+      if (!is_alone(k, chain)) again += cost_of(items_[k].ast).operations;
+    }
     for (const Places* places : {&chain.ends, &chain.inner})
       for (const std::size_t k : *places)
         for (const LazyOp& input : items_[k].inputs) add(input);
     for (const std::size_t k : chain.ends)
       for (const LazyOp& output : items_[k].outputs) add(output);
-    return of_between >= kCacheBytes && of_between >= kLarger * of_rest;
+    return of_between >= kCacheBytes && of_between >= kLarger * of_rest && again <= kOperations * of_between;
   }
 
   /// Makes the kernel of the chain; false where it cannot be one, or does not pay.
@@ -240,15 +316,10 @@ class Chaining {
         if (end != *first) stored.insert(stored.end(), parts_[end].stored.begin(), parts_[end].stored.end());
       ScheduleItem item = kernel_of(stored, materialized_, items_[*first].why, between);
       if (!item.is_kernel() || uses_dots(item.ast)) continue;
-      if (options_.reassociate && chain.ends.size() == 1) item.ast = with_late_divisions(item.ast);
-      const std::optional<std::size_t> axis = best_block_axis(item.ast);
-      if (!axis) continue;
-      const BlockAxes axes = *block_axes(item.ast, *axis).axes;
-      if (!options_.reassociate && adds_up_in_blocks(item.ast, axes)) continue;
-      const RowBytes row = bytes_of_row(item.ast, axes);
-      if (!is_forced() && row.whole > kCacheBytes && row.whole > 2 * static_cast<double>(kRows) * row.between) continue;
-      const std::int64_t rows = item.ast.src(0).shape()[*axis].value();
-      if (rows > most) most = rows, best = std::move(item);
+      const KernelInBlocks& found = kept_in_blocks({item.ast, options_.reassociate, is_forced()});
+      if (found.rows <= most) continue;
+      item.ast = found.ast;
+      most = found.rows, best = std::move(item);
     }
     return best;
   }
@@ -337,7 +408,8 @@ class Chaining {
   const FusionOptions& options_;
   std::unordered_map<const LazyNode*, std::size_t> maker_;  // by result: the item
   std::vector<Places> readers_, makers_;                    // by item: of its result; of what it reads
-  Places kept_;                                             // items whose results are memory
+  std::vector<bool> is_wide_, is_of_rows_;
+  Places kept_;  // items whose results are memory
   std::vector<Chain> chains_;
   std::unordered_map<std::size_t, std::size_t> chain_of_end_;
   std::map<std::pair<Places, Places>, std::optional<ScheduleItem>> joined_;  // by ends and items between
