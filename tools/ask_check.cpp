@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "strata/base/quotes.h"
+#include "strata/base/sort_few.h"
 #include "strata/expr/parse.h"
 #include "strata/layout/layout_convert.h"
 #include "strata/view/equal.h"
@@ -160,8 +161,8 @@ CheckAnswer equal_exprs(const BoxFunction& a, BoxFunction b) {
   const auto by_name = [](const Variable& x, const Variable& y) { return x.name() < y.name(); };
   std::vector<Variable> ours = a.axes;
   std::vector<Variable> theirs = b.axes;
-  std::sort(ours.begin(), ours.end(), by_name);
-  std::sort(theirs.begin(), theirs.end(), by_name);
+  sort_few(ours, by_name);
+  sort_few(theirs, by_name);
   const auto same_name = [](const Variable& x, const Variable& y) { return x.name() == y.name(); };
   if (!std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end(), same_name)) {
     ours = a.axes;

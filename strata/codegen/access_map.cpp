@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "strata/base/sort_few.h"
+
 namespace strata {
 
 namespace {
@@ -44,7 +46,7 @@ std::optional<AccessMap> of_memory(const View& top, const std::vector<std::int64
   std::vector<std::size_t> order;
   for (std::size_t d = 0; d < strides.size(); ++d)
     if (strides[d] != 0) order.push_back(d);
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  sort_few(order, [&](std::size_t a, std::size_t b) {
     return std::pair(std::abs(strides[a]), a) < std::pair(std::abs(strides[b]), b);
   });
   struct Group {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "strata/base/sort_few.h"
 #include "strata/codegen/thread_opts.h"
 
 namespace strata {
@@ -369,7 +370,7 @@ class Prediction {
         all.push_back({std::abs(static_cast<double>(s.strides[b.loop])), b.trips});
     }
     if (!s.is_known) return iterations * static_cast<double>(s.offsets.size()) * machine_.line;
-    std::sort(all.begin(), all.end(), [](const Dimension& a, const Dimension& b) { return a.by < b.by; });
+    sort_few(all, [](const Dimension& a, const Dimension& b) { return a.by < b.by; });
     double run = s.bytes, rows = 1, sets = 1;  // bytes of neighbours; runs
     bool is_first = true;
     for (std::size_t k = 0; k < all.size();) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "strata/base/check.h"
+#include "strata/base/sort_few.h"
 #include "strata/ir/sum_order.h"
 
 namespace strata {
@@ -64,7 +65,7 @@ std::optional<Opt> rows_outside(const UOpGraph& plain, const KernelAxes& axes,
   const auto place = [&](std::size_t a) {
     return std::find(axes.order().begin(), axes.order().end(), a) - axes.order().begin();
   };
-  std::sort(out.order.begin(), out.order.end(), [&](std::size_t a, std::size_t b) {
+  sort_few(out.order, [&](std::size_t a, std::size_t b) {
     return users(a) != users(b) ? users(a) > users(b) : place(a) < place(b);
   });
   if (out.order == axes.order()) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "strata/expr/canonical_order.h"
 #include "strata/expr/evaluate.h"
 #include "strata/expr/linear.h"
 
@@ -42,7 +43,7 @@ std::vector<Variable> variables(const Expr& e) {
   std::vector<Variable> found;
   for (const Node* n : postorder(std::span(&e, 1)))
     if (n->is(Op::Var)) found.push_back(Variable::from(Expr::share(n)));
-  std::sort(found.begin(), found.end(), [](const Variable& a, const Variable& b) { return compare(a, b) < 0; });
+  sort_canonically(found);
   return found;
 }
 
@@ -54,8 +55,7 @@ std::optional<AffineForm> affine_form(const Expr& e) {
     if (!t.atom->is(Op::Var)) return std::nullopt;
     form.coefficients.emplace_back(Variable::from(Expr::share(t.atom)), t.coefficient);
   }
-  std::sort(form.coefficients.begin(), form.coefficients.end(),
-            [](const auto& a, const auto& b) { return compare(a.first, b.first) < 0; });
+  sort_canonically(form.coefficients);
   return form;
 }
 

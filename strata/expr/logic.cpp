@@ -3,6 +3,7 @@
 #include <array>
 
 #include "strata/expr/build.h"
+#include "strata/expr/canonical_order.h"
 
 namespace strata {
 namespace {
@@ -176,9 +177,7 @@ Expr Build::junction(Op op, std::span<const Expr> given) const {
     }
   }
   if (terms.empty()) return neutral;
-  std::sort(terms.begin(), terms.end(), [](const Expr& a, const Expr& b) { return compare(a, b) < 0; });
-  terms.erase(std::unique(terms.begin(), terms.end(), [](const Expr& a, const Expr& b) { return same(a, b); }),
-              terms.end());
+  sort_and_merge(terms);
   if (terms.size() <= kPairwiseTerms && !settle_pairs(op, terms)) return Expr(1 - neutral);
   if (terms.size() == 1) return terms[0];
   STRATA_CHECK(terms.size() <= kMaxArity, budget, "[", to_string(op), "] more than ", kMaxArity, " operands");

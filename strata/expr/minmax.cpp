@@ -3,6 +3,7 @@
 #include <array>
 
 #include "strata/expr/build.h"
+#include "strata/expr/canonical_order.h"
 
 namespace strata {
 namespace {
@@ -107,9 +108,7 @@ void sort_arms(std::vector<Expr>& arms) {
   for (Expr& e : arms) {
     if (e.node()->lo == e.node()->hi && !e.node()->has(kBound)) e = Expr(e.node()->lo);
   }
-  std::sort(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return compare(a, b) < 0; });
-  arms.erase(std::unique(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return same(a, b); }),
-             arms.end());
+  sort_and_merge(arms);
 }
 
 // Drops dominated arms. A few arms are compared pairwise; among many, only the first one (the constant, if any) with

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "strata/expr/canonical_order.h"
 #include "strata/expr/exact.h"
 #include "strata/expr/search.h"
 
@@ -15,7 +16,7 @@ Values complete(Values found, std::span<const Expr> roots) {
       const auto is_v = [&](const auto& entry) { return same(entry.first, v); };
       if (std::none_of(found.begin(), found.end(), is_v)) found.emplace_back(v, v.min());
     }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return compare(a.first, b.first) < 0; });
+  sort_canonically(found);
   return found;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "strata/expr/canonical_order.h"
+
 namespace strata {
 
 bool plainly_at_most(const Expr& a, const Expr& b) {
@@ -32,7 +34,7 @@ void check_sizes_slowly(std::string_view operation, const Ints& shape) {
 }
 
 std::vector<Variable> in_order(std::vector<Variable> variables) {
-  std::sort(variables.begin(), variables.end(), [](const Variable& a, const Variable& b) { return compare(a, b) < 0; });
+  sort_canonically(variables);
   const auto last =
       std::unique(variables.begin(), variables.end(), [](const Variable& a, const Variable& b) { return same(a, b); });
   variables.erase(last, variables.end());
@@ -40,10 +42,7 @@ std::vector<Variable> in_order(std::vector<Variable> variables) {
 }
 
 Values in_order(std::string_view operation, Values values) {
-  std::sort(values.begin(), values.end(), [](const auto& a, const auto& b) {
-    const int order = compare(a.first, b.first);
-    return order != 0 ? order < 0 : a.second < b.second;
-  });
+  sort_canonically(values);
   const auto last = std::unique(values.begin(), values.end(), [](const auto& a, const auto& b) {
     return same(a.first, b.first) && a.second == b.second;
   });
