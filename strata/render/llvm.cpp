@@ -387,11 +387,15 @@ void LlvmKernel::end_if(const Block& block) {
 void LlvmKernel::define_local(UOp u) {
   const auto& local = std::get<Local>(u.arg());
   const auto width = static_cast<std::int64_t>(u.dtype().pointee().itemsize());
+  const bool is_first = local_bytes_ == 0;
   local_bytes_ = sat_add(local_bytes_, sat_mul(local.size, width));
   STRATA_CHECK(local_bytes_ <= kMostLlvmLocalBytes, budget, "[uops_to_llvm] with ", local.name, " of ", local.size,
                " elements, the kernel has more than ", kMostLlvmLocalBytes, " bytes of its own");
   const std::string name = detail::message("%", local_name(local.name));
   text_.fill(locals_, name, " = alloca [", local.size, " x ", llvm_memory_type(u.dtype().pointee()), "], align 64");
+  // NOTE: LLVM moves the prologue behind branches in front of the first use of the stack. Its stack probe takes a
+  // register there (r11 on x86-64) in which a value may be, the end of a loop, for example.
+  if (is_first) text_.fill(locals_, "store volatile i8 0, ptr ", name, ", align 64");
   values_[u.num()] = name;
 }
 
