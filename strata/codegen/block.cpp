@@ -140,8 +140,12 @@ class BlockList {
   }
 
   UOp end_of(const BlockBody::End& end) {
-    const UOp buffer = definitions_of_slots_.at(end.finite);
-    const UOp finite = out_.add(UOps::LOAD, dtypes::int32, {buffer, out_.constant(dtypes::int32, 0)}, {}, false);
+    UOp finite;
+    for (const int slot : end.finite) {
+      const UOp buffer = definitions_of_slots_.at(slot);
+      const UOp own = out_.add(UOps::LOAD, dtypes::int32, {buffer, out_.constant(dtypes::int32, 0)}, {}, false);
+      finite = finite ? out_.alu(Ops::AND, {finite, own}) : own;
+    }
     const UOp first = out_.alu(Ops::MUL, {wide_.back(), number(loop_.rows)});
     const UOp granules = out_.alu(
         Ops::IDIV, {out_.alu(Ops::ADD, {first, number(end.first_end + end.granule - 1)}), number(end.granule)});
@@ -245,9 +249,11 @@ std::vector<BlockBody> block_bodies(const LazyOp& kernel, const BlockLoop& loop)
   }
   const Variable block = index("block", loop.whole);
   std::vector<BlockBody> out;
-  out.push_back({block_chain(kernel, loop.axes, value(block) * Int(loop.rows), loop.rows, at), others, block, {}});
+  out.push_back({block_chain(kernel, loop.axes, value(block) * Int(loop.rows), loop.rows, at), others, block});
+  if (loop.axes.add_up())
+    out[0].all = block_chain(kernel, loop.axes, 0, kernel.src(0).shape()[loop.axes.axis].value(), at);
   if (loop.left > 0)
-    out.push_back({block_chain(kernel, loop.axes, loop.whole * loop.rows, loop.left, at), others, block, {}});
+    out.push_back({block_chain(kernel, loop.axes, loop.whole * loop.rows, loop.left, at), others, block});
   return out;
 }
 

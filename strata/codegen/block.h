@@ -39,13 +39,14 @@ struct BlockBody {
   Variable block;                ///< the number of the block along axes.axis
   /// Where the loops along the columns of scores end (block_reach.h): at `variable`, whose value is that of the first
   /// multiple of `granule` from block * rows + `first_end` on, or `columns` where that is less, or where the int32 in
-  /// buffer `finite` is 0.
+  /// one of the buffers `finite` is 0.
   struct End {
     Variable variable;
     std::int64_t first_end, granule, columns;
-    int finite;
+    std::vector<int> finite;
   };
   std::optional<End> end{};
+  BlockChain all{};  ///< of the first body, where blocks are added up: the chain for all rows
 };
 /// The bodies of the loop: for whole blocks, then, where there are, for the rows that are left.
 std::vector<BlockBody> block_bodies(const LazyOp& kernel, const BlockLoop& loop);
@@ -56,7 +57,7 @@ struct BlockPart {
   BlockTurn turn = BlockTurn::each;  ///< `first`: it is a part of the first body, `last`: of the last one
   bool is_once = false;  ///< it does not depend on the number of the block: the first block of each index of the other
                          ///< axes computes it
-  bool stores_finite = false;  ///< it stores what BlockBody::End::finite has
+  bool stores_finite = false;  ///< it is the last one that stores what BlockBody::End::finite has
 };
 /// One list of the parts of each body. The loop over all blocks takes its bounds from begin0 and end0.
 /// @param positions if not null, receives for each body and part the positions of its UOps in the result

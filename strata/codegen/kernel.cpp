@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <numeric>
 
 #include "strata/base/interrupt.h"
 #include "strata/codegen/block_reach.h"
@@ -309,7 +310,7 @@ class Blocks {
                             : std::vector<BlockReach::Along>::const_iterator();
       const bool ends = reach && of != reach->along.end();
       add(p, turn,
-          ends ? [&](KernelAxes& axes) { end_loops(axes, *reach, *of, body.end->variable); }
+          ends ? [&](KernelAxes& axes) { end_loops(axes, p.kernel, *reach, *of, body.end->variable); }
                : std::function<void(KernelAxes&)>());
     }
   }
@@ -333,20 +334,27 @@ class Blocks {
   /// set.
   std::optional<BlockReach> reach_of(BlockBody& body, const BlockLoop& loop, std::vector<Planned>& planned) {
     if (!target_.reassociate || !parts_.empty()) return std::nullopt;
-    const auto slot = static_cast<int>(out_.buffers.size());
-    std::optional<BlockReach> reach = block_reach(body, loop.rows, slot);
+    constexpr int kMostGuards = 8;
+    std::vector<int> slots(kMostGuards);
+    std::iota(slots.begin(), slots.end(), static_cast<int>(out_.buffers.size()));
+    std::optional<BlockReach> reach = block_reach(body, loop.rows, slots);
     if (!reach) return std::nullopt;
+    slots.resize(reach->finite.size());
     const Variable end(name_beside(kernel_variables(out_.ast), "reach"), 1, reach->columns);
     for (const BlockReach::Along& along : reach->along)
       for (const Planned& p : planned) {
         if (p.of != along.kernel) continue;
         KernelAxes axes(p.kernel);
         axes.apply(p.opts);
-        if (!end_loops(axes, *reach, along, end)) return std::nullopt;
+        if (!end_loops(axes, p.kernel, *reach, along, end)) return std::nullopt;
       }
-    add_temporary(slot);
-    body.end = {end, reach->first_end, reach->granule, reach->columns, slot};
-    planned.insert(planned.begin(), {reach->finite, in_one_thread(loop_opts(reach->finite, target_)), {}, true});
+    for (const int slot : slots) add_temporary(slot);
+    body.end = {end, reach->first_end, reach->granule, reach->columns, slots};
+    for (std::size_t k = reach->finite.size(); k-- > 0;) {
+      const LazyOp& guard = reach->finite[k];
+      const bool is_last = k + 1 == reach->finite.size();
+      planned.insert(planned.begin(), {guard, in_one_thread(loop_opts(guard, target_)), {}, is_last});
+    }
     return reach;
   }
   void add(const Planned& planned, BlockTurn turn, const std::function<void(KernelAxes&)>& change) {

@@ -257,7 +257,7 @@ LazyOp finite_kernel(const LazyOp& kernel, const Opt& opt, int finite) {
       finite);
 }
 
-LazyOp finite_kernel(const LazyOp& load, int finite) {
+LazyOp finite_kernel(const LazyOp& load, int finite, bool is_moderate) {
   const DType dtype = load.dtype();
   const LazyOp all = elements_of(*load.node());
   // But for the sign, the bits of infinity are the least of those that are not finite.
@@ -268,8 +268,10 @@ LazyOp finite_kernel(const LazyOp& load, int finite) {
   };
   const LazyOp magnitudes = LazyOp::alu(Ops::AND, {all.bitcast(bits), number(format.sign_mask() - 1, all.shape())});
   const LazyOp largest = LazyOp::reduce(Ops::REDUCE_MAX, magnitudes, {0});
-  const LazyOp flag =
-      LazyOp::alu(Ops::CMPLT, {largest, number(format.infinity(), largest.shape())}).cast(dtypes::int32);
+  constexpr double kModerate = 1e15;
+  const std::uint64_t limit =
+      is_moderate && dtype != dtypes::float16 ? Scalar::of(dtype, kModerate).bits() : format.infinity();
+  const LazyOp flag = LazyOp::alu(Ops::CMPLT, {largest, number(limit, largest.shape())}).cast(dtypes::int32);
   return absorb_movement(LazyOp::sink({LazyOp::store(finite, ShapeTracker::from_shape(flag.shape()), flag)}));
 }
 

@@ -292,9 +292,95 @@ class Chaining {
     return of_between >= kCacheBytes && of_between >= kLarger * of_rest && again <= kOperations * of_between;
   }
 
+  // --- results that are computed again ---
+
+  /// What a node is made of: a result that the chain computes again, and memory that is made of the same result as
+  /// other kernels computed it. Both may differ in the last bits.
+  struct Copies {
+    bool here = false, elsewhere = false;
+    bool are_both() const { return here && elsewhere; }
+  };
+  /// Whether the chain compares both copies of a result, or depends on their difference otherwise than smoothly: the
+  /// gradient of a maximum, for example, looks for the elements that are equal to it.
+  bool mixes_copies(const Chain& chain) const {
+    Places again, made_of;
+    for (const std::size_t k : chain.inner)
+      if (!is_alone(k, chain)) again.insert(k);
+    if (again.empty()) return false;
+    for (std::vector<std::size_t> open(again.begin(), again.end()); !open.empty();) {
+      const std::size_t k = open.back();
+      open.pop_back();
+      for (const std::size_t r : readers_[k])
+        if (made_of.insert(r).second) open.push_back(r);
+      if (made_of.size() > kMostVisits) return true;
+    }
+    std::unordered_map<const LazyNode*, Copies> known;
+    for (const std::size_t end : chain.ends)
+      for (const Stored& stored : parts_[end].stored)
+        if (!find_copies(*stored.value.node(), chain, again, made_of, known)) return true;
+    return false;
+  }
+  /// Whether the chain stores an extreme of what is between, which a gradient may compare with its elements later.
+  bool stores_extremes(const Chain& chain) const {
+    return std::any_of(chain.ends.begin(), chain.ends.end(), [&](std::size_t end) {
+      return std::any_of(parts_[end].stored.begin(), parts_[end].stored.end(), [](const Stored& stored) {
+        const LazyNode* n = stored.value.node();
+        while (is_movement(n->op) || is_annotation(n->op) || n->op == Ops::CONTIGUOUS) n = n->src[0].node();
+        return n->is_tracked &&
+               (n->op == Ops::REDUCE_MAX || n->op == Ops::REDUCE_MIN || n->op == Ops::MAX || n->op == Ops::MIN);
+      });
+    });
+  }
+  /// Finds the copies of `root` and of all below it; false where some node mixes them.
+  bool find_copies(const LazyNode& root, const Chain& chain, const Places& again, const Places& made_of,
+                   std::unordered_map<const LazyNode*, Copies>& known) const {
+    std::vector<const LazyNode*> open = {&root};
+    while (!open.empty()) {
+      const LazyNode& n = *open.back();
+      const auto it = maker_.find(&n);
+      const bool is_end = it != maker_.end() && chain.ends.contains(it->second);
+      const bool is_memory = it != maker_.end() && !chain.inner.contains(it->second) && !is_end;
+      if (known.contains(&n) || is_memory || is_realized(n)) {
+        known.try_emplace(&n, Copies{false, is_memory && made_of.contains(it->second)});
+        open.pop_back();
+        continue;
+      }
+      bool is_ready = true;
+      for (const LazyOp& s : n.src)
+        if (!known.contains(s.node())) open.push_back(s.node()), is_ready = false;
+      if (!is_ready) continue;
+      open.pop_back();
+      Copies own;
+      for (const LazyOp& s : n.src) {
+        own.here = own.here || known.at(s.node()).here;
+        own.elsewhere = own.elsewhere || known.at(s.node()).elsewhere;
+      }
+      if (own.are_both() && !is_smooth(n, known)) return false;
+      own.here = own.here || (it != maker_.end() && again.contains(it->second));
+      known.emplace(&n, own);
+    }
+    return true;
+  }
+  static bool is_smooth(const LazyNode& n, const std::unordered_map<const LazyNode*, Copies>& known) {
+    switch (n.op) {
+      case Ops::ADD:
+      case Ops::SUB:
+      case Ops::MUL:
+      case Ops::NEG:
+      case Ops::EXP:
+      case Ops::SUM:
+      case Ops::WHERE:
+      case Ops::CONTIGUOUS: return true;
+      case Ops::DIV: return !known.at(n.src[1].node()).are_both();
+      case Ops::CAST: return n.dtype.is_float() && n.src[0].dtype().is_float();
+      default: return is_movement(n.op) || is_annotation(n.op);
+    }
+  }
+
   /// Makes the kernel of the chain; false where it cannot be one, or does not pay.
   bool join(Chain& chain) {
     if (!is_forced() && !is_worthwhile(chain)) return false;
+    if (mixes_copies(chain) || stores_extremes(chain)) return false;
     if (const auto known = joined_.find({chain.ends, chain.inner}); known != joined_.end()) {
       chain.item = known->second;
     } else {
@@ -332,28 +418,38 @@ class Chaining {
     });
   }
 
-  /// By item, whether nothing needs it: it is between in all chains that read it.
-  std::vector<bool> gone() const {
-    std::vector<bool> out(items_.size(), false);
-    Places inner;
-    for (const Chain& chain : chains_) inner.insert(chain.inner.begin(), chain.inner.end());
-    for (std::size_t k = items_.size(); k-- > 0;)
-      out[k] = inner.contains(k) && std::all_of(readers_[k].begin(), readers_[k].end(), [&](std::size_t r) {
-                 const auto end = chain_of_end_.find(r);
-                 return end == chain_of_end_.end() ? out[r] : chains_[end->second].inner.contains(k);
-               });
+  /// Whether a chain reads the results of item `k` from memory.
+  bool is_loaded(std::size_t k) const {
+    return std::any_of(chains_.begin(), chains_.end(), [&](const Chain& chain) {
+      return !chain.inner.contains(k) && std::any_of(readers_[k].begin(), readers_[k].end(), [&](std::size_t r) {
+        return chain.ends.contains(r) || chain.inner.contains(r);
+      });
+    });
+  }
+  Places between_of_chains() const {
+    Places out;
+    for (const Chain& chain : chains_) out.insert(chain.inner.begin(), chain.inner.end());
     return out;
   }
-  /// The results between that are memory nevertheless, because an item that is in no chain reads them.
+  /// By item, whether nothing needs it: it is between in all chains that read it, and nothing else reads it.
+  std::vector<bool> gone() const {
+    std::vector<bool> out(items_.size(), false);
+    const Places inner = between_of_chains();
+    for (std::size_t k = items_.size(); k-- > 0;)
+      out[k] = inner.contains(k) && !is_loaded(k) &&
+               std::all_of(readers_[k].begin(), readers_[k].end(),
+                           [&](std::size_t r) { return chain_of_end_.contains(r) || out[r]; });
+    return out;
+  }
+  /// The results between that are memory nevertheless, because a chain loads them or an item that is in no chain.
   Places wasted_of_chains() const {
     const std::vector<bool> is_gone = gone();
-    Places inner, out;
-    for (const Chain& chain : chains_) inner.insert(chain.inner.begin(), chain.inner.end());
+    const Places inner = between_of_chains();
+    Places out;
     for (const std::size_t k : inner)
-      if (!is_gone[k] && std::any_of(readers_[k].begin(), readers_[k].end(), [&](std::size_t r) {
-            const auto end = chain_of_end_.find(r);
-            return end == chain_of_end_.end() ? !inner.contains(r) : !chains_[end->second].inner.contains(k);
-          }))
+      if (!is_gone[k] && (is_loaded(k) || std::any_of(readers_[k].begin(), readers_[k].end(), [&](std::size_t r) {
+                            return !chain_of_end_.contains(r) && !inner.contains(r);
+                          })))
         out.insert(k);
     return out;
   }

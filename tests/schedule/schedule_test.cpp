@@ -414,6 +414,27 @@ TEST(Schedule, ChainsComputeNothingTwiceInVain) {
   }
 }
 
+// The elements that are equal to their maximum are found among those that it is the maximum of, not among others, which
+// another kernel may round otherwise.
+TEST(Schedule, ChainsDoNotCompareWithResultsOfOthers) {
+  const LazyOp a = memory({512, 64}), b = memory({64, 512});
+  const LazyOp x = matmul(a, b), most = largest(x, 1);
+  const auto marked = [&](Ops op, const LazyOp& by) {
+    const LazyOp zero = LazyOp::constant(Scalar(0.0F), x.shape());
+    return matmul(LazyOp::alu(Ops::WHERE, {LazyOp::alu(op, {x, like(by, x)}), x, zero}), memory({512, 64}));
+  };
+  const LazyOp total = sum(most, 0).expand({512, 1});
+  for (const auto chains : {FusionOptions::Chains::where_it_pays, FusionOptions::Chains::wherever_possible})
+    for (const Ops op : {Ops::CMPEQ, Ops::CMPLT, Ops::CMPNE}) {
+      int computed = 0;
+      const std::vector<LazyOp> roots = {most, total, marked(op, most + total)};
+      for (const ScheduleItem& item : schedule(roots, with_chains(chains)))
+        for (const LazyNode* n : postorder(item.ast))
+          computed += n->op == Ops::SUM && n->src[0].shape() == Ints{512, 512, 64} ? 1 : 0;
+      EXPECT_EQ(computed, 1);
+    }
+}
+
 // Items of a chain are where their inputs have been made, and before what reads them.
 TEST(Schedule, ChainsOfSeveralEndsAreInOrder) {
   const LazyOp a = memory({512, 32}), b = memory({512, 32});
