@@ -84,7 +84,7 @@ class Chaining {
     readers_.resize(items_.size()), makers_.resize(items_.size());
     for (std::size_t k = 0; k < items_.size(); ++k)
       for (const LazyOp& input : items_[k].inputs)
-        if (const auto it = maker_.find(input.node()); it != maker_.end())
+        if (const auto it = maker_.find(input.node()); it != maker_.end() && it->second < k)
           makers_[k].insert(it->second), readers_[it->second].insert(k);
     for (std::size_t k = 0; k < items_.size(); ++k) {
       is_wide_.push_back(is_wide(k));
@@ -128,7 +128,8 @@ class Chaining {
     double of_narrow = 0, of_wide = 0;
     for (const LazyOp& input : items_[k].inputs) {
       const auto it = maker_.find(input.node());
-      const bool is_of_wide = it != maker_.end() && is_wide_[it->second] && 2 * bytes(input) >= bytes_of(it->second);
+      const bool is_of_wide =
+          it != maker_.end() && it->second < k && is_wide_[it->second] && 2 * bytes(input) >= bytes_of(it->second);
       if (is_of_wide)
         of_wide = std::max(of_wide, bytes(input));
       else
@@ -485,7 +486,8 @@ class Chaining {
         if (!is_begun[k]) {
           is_begun[k] = true;
           for (const LazyOp& input : item.inputs)
-            if (const auto it = maker_.find(input.node()); it != maker_.end() && !is_done[place_of(it->second)])
+            if (const auto it = maker_.find(input.node());
+                it != maker_.end() && it->second < k && !is_done[place_of(it->second)])
               open.push_back(place_of(it->second));
           continue;
         }
@@ -502,8 +504,9 @@ class Chaining {
   const std::vector<KernelParts>& parts_;
   const std::unordered_map<const LazyNode*, Boundary>& materialized_;
   const FusionOptions& options_;
-  std::unordered_map<const LazyNode*, std::size_t> maker_;  // by result: the item
-  std::vector<Places> readers_, makers_;                    // by item: of its result; of what it reads
+  /// By result: the item. NOTE: an item may read its own result, which another thread has realized since.
+  std::unordered_map<const LazyNode*, std::size_t> maker_;
+  std::vector<Places> readers_, makers_;  // by item: of its result; of what it reads
   std::vector<bool> is_wide_, is_of_rows_;
   Places kept_;  // items whose results are memory
   std::vector<Chain> chains_;
