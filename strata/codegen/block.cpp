@@ -27,8 +27,13 @@ class BlockList {
     const UOp counter = open(begin, end);
     const std::int64_t each = loop_.each();
     const bool add_up = loop_.axes.add_up();
-    const UOp block = add_up ? open(number(0), number(each)) : counter;
-    places(add_up ? out_.alu(Ops::ADD, {out_.alu(Ops::MUL, {counter, number(each)}), block}) : counter);
+    UOp block = counter, place = counter;
+    if (add_up) {
+      const UOp none = number(0), all = number(each);
+      block = open(none, all);
+      place = out_.alu(Ops::ADD, {out_.alu(Ops::MUL, {counter, all}), block});
+    }
+    places(place);
     UOp is_once = out_.alu(Ops::CMPEQ, {wide_.back(), number(0)});
     if (!add_up) is_once = out_.alu(Ops::OR, {out_.alu(Ops::CMPEQ, {counter, begin}), is_once});
     for (std::size_t b = 0; b < bodies_.size(); ++b) {
