@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "strata/base/sort_few.h"
 #include "strata/base/walk.h"
 
 namespace strata {
@@ -256,8 +257,7 @@ class Linearizing {
         edge(item_of(number_.at(first)), item_of(number_.at(second)));
     // Accumulators change in the order in which lower() made them, copies along the lanes fastest.
     for (auto& [loop, reductions] : ends_)
-      std::sort(reductions.begin(), reductions.end(),
-                [&](std::size_t a, std::size_t b) { return nodes_[a].num() < nodes_[b].num(); });
+      sort_few(reductions, [&](std::size_t a, std::size_t b) { return nodes_[a].num() < nodes_[b].num(); });
   }
   std::vector<std::size_t>& items_of(std::size_t block) { return items_[block == kRoot ? loops_.size() : block]; }
 

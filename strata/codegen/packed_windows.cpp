@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "strata/base/sort_few.h"
 #include "strata/codegen/bounds.h"
 #include "strata/codegen/cycles.h"
 #include "strata/codegen/linearize.h"
@@ -91,7 +92,7 @@ class Packing {
     std::vector<Plan> plans;
     for (const PackedTile& tile : packed_tiles(problem, kMostVectors))
       if (tile.copy_axis < 0 ? is_row : tile.cycles <= kMostCycles) add_plans(tile, problem, loads, plans);
-    std::sort(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) {
+    sort_few(plans, [](const Plan& a, const Plan& b) {
       return std::pair(a.cycles, a.number) < std::pair(b.cycles, b.number);
     });
     const double most = has_windows ? kNever : dot_cycles(problem, loads, has_kept ? kDotStreams : 1);

@@ -11,6 +11,8 @@
 #include <optional>
 #include <tuple>
 
+#include "strata/base/sort_few.h"
+
 namespace strata {
 
 std::vector<std::vector<std::size_t>> runs_of(std::span<const ScatteredStore> stores, std::size_t most) {
@@ -31,7 +33,7 @@ std::vector<std::vector<std::size_t>> runs_of(std::span<const ScatteredStore> st
     if (!entry) entry = Entry{k, firsts.size(), 0}, firsts.push_back(k);
     entries.push_back(*entry);
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+  sort_few(entries, [](const Entry& a, const Entry& b) {
     return std::tuple(a.group, a.offset, a.store) < std::tuple(b.group, b.offset, b.store);
   });
   std::vector<std::vector<std::size_t>> out;

@@ -9,6 +9,7 @@
 
 #include "strata/base/check.h"
 #include "strata/base/int_math.h"
+#include "strata/base/sort_few.h"
 #include "strata/render/llvm_entry.h"
 #include "strata/render/llvm_names.h"
 #include "strata/render/llvm_ops.h"
@@ -158,7 +159,7 @@ void LlvmKernel::find_arguments() {
       values_[u.num()] = detail::message("%", name);
     }
   }
-  std::ranges::sort(buffers_, {}, &Argument::position);
+  sort_few(buffers_, [](const Argument& a, const Argument& b) { return a.position < b.position; });
   if (polls_.any()) buffers_.push_back({"look", {}, static_cast<std::size_t>(polls_.slot), false});
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "strata/base/sort_few.h"
 #include "strata/view/merge.h"
 #include "strata/view/size_ops.h"
 #include "strata/view/view.h"
@@ -44,7 +45,7 @@ void add_dimension(Image& image, const Strided& v, std::size_t j, std::int64_t p
 // Joins runs that continue one another in address and number. Nothing when two indices share an address, or when the
 // addresses are not those of a box.
 std::optional<Image> joined(Image image) {
-  std::sort(image.runs.begin(), image.runs.end(), [](const Run& a, const Run& b) { return a.step < b.step; });
+  sort_few(image.runs, [](const Run& a, const Run& b) { return a.step < b.step; });
   SmallVec<Run, 6> runs;
   for (const Run& run : image.runs) {
     if (run.step == 0) return std::nullopt;
