@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "strata/codegen/coordinates.h"
+#include "strata/codegen/as_expr.h"
 #include "strata/codegen/trim.h"
 #include "strata/graph/absorb.h"
 
@@ -27,76 +28,6 @@ bool is_number(const LazyOp& n, double value) {
 bool is_finite(const LazyOp& n) {
   return n.op() == Ops::CONST && std::isfinite(std::get<ConstArg>(n.arg()).value.as_double());
 }
-
-/// An integer or a condition as an expression of coordinates; nothing where it depends on memory.
-class AsExpr {
- public:
-  std::optional<Expr> operator()(const LazyOp& n, const std::vector<Expr>& at) { return of(*n.node(), at, 0); }
-
- private:
-  static constexpr int kDeepest = 32;
-
-  /// Nothing where the dtype would change the value: where integers wrap, and where floats round.
-  std::optional<Expr> of(const LazyNode& n, const std::vector<Expr>& at, int depth) {
-    const auto out = depth > kDeepest ? std::nullopt : unrounded(n, at, depth);
-    return out && holds(n.dtype, *out) ? out : std::nullopt;
-  }
-  static bool holds(DType dtype, const Expr& value) {
-    const bool is_narrow = dtype.bits() < 64;
-    if (dtype.is_bool()) return value.vmin() >= 0 && value.vmax() <= 1;
-    if (dtype.is_float()) {
-      const std::int64_t most = std::int64_t{1} << dtype.significand_bits();
-      return value.vmin() >= -most && value.vmax() <= most;
-    }
-    if (dtype.is_unsigned()) return value.vmin() >= 0 && (!is_narrow || value.vmax() >> dtype.bits() == 0);
-    const std::int64_t half =
-        is_narrow ? std::int64_t{1} << (dtype.bits() - 1) : std::numeric_limits<std::int64_t>::max();
-    return value.vmin() >= -half && value.vmax() < half;
-  }
-  std::optional<Expr> unrounded(const LazyNode& n, const std::vector<Expr>& at, int depth) {
-    if (n.op == Ops::CONST) {
-      const ConstArg& arg = std::get<ConstArg>(n.arg);
-      const double value = arg.value.as_double();
-      if (std::fabs(value) > 1 << 30 || value != std::floor(value)) return std::nullopt;
-      return masked(Expr(static_cast<std::int64_t>(value)), arg.st.expr_idxs(at).valid);
-    }
-    if (n.op == Ops::IOTA) {
-      const IndexExprs index = std::get<ShapeTracker>(n.arg).expr_idxs(at);
-      return masked(index.index, index.valid);
-    }
-    if (is_movement(n.op)) {
-      const Coordinates below = moved(n, {at, 1, false}, movement_of(n).simplify());
-      const auto value = of(*n.src[0].node(), below.idxs, depth + 1);
-      return value ? masked(*value, below.valid) : value;
-    }
-    if (n.op == Ops::CAST) return of(*n.src[0].node(), at, depth + 1);
-    if (!is_elementwise(n.op)) return std::nullopt;
-    std::vector<Expr> operands;
-    for (const LazyOp& s : n.src) {
-      const auto operand = of(*s.node(), at, depth + 1);
-      if (!operand) return std::nullopt;
-      operands.push_back(*operand);
-    }
-    return applied(n, operands);
-  }
-  static Expr masked(const Expr& value, const Expr& valid) { return select(valid, value, 0); }
-  static std::optional<Expr> applied(const LazyNode& n, const std::vector<Expr>& x) {
-    const bool is_bool = n.dtype.is_bool();
-    switch (n.op) {
-      case Ops::CMPLT: return x[0] < x[1];
-      case Ops::CMPEQ: return x[0] == x[1];
-      case Ops::CMPNE: return x[0] != x[1];
-      case Ops::AND: return is_bool ? std::optional(x[0] && x[1]) : std::nullopt;
-      case Ops::OR: return is_bool ? std::optional(x[0] || x[1]) : std::nullopt;
-      case Ops::NOT: return is_bool ? std::optional(!x[0]) : std::nullopt;
-      case Ops::WHERE: return select(x[0], x[1], x[2]);
-      case Ops::ADD: return is_bool ? x[0] || x[1] : x[0] + x[1];
-      case Ops::SUB: return x[0] - x[1];
-      case Ops::MUL: return x[0] * x[1];
-      default: return std::nullopt;
-    }
-  }
-};
 
 /// What elements behind the end are.
 enum class Behind : std::uint8_t { zero, minus_infinity, finite, unknown };
@@ -122,6 +53,7 @@ class Reaching {
         if (reads_some(steps[k].kernel)) return std::nullopt;
         continue;
       }
+      if (adds_up_ && slot_of(k) >= 0) magnitudes_.emplace(slot_of(k), magnitude(kernel(k).src(0).src(0)));
       if (!add(k)) return std::nullopt;
     }
     for (const auto& [slot, result] : tracked_)
@@ -135,6 +67,7 @@ class Reaching {
 
  private:
   static constexpr std::int64_t kGranule = 64, kMostColumns = 1 << 20;
+  static constexpr double kUnbounded = std::numeric_limits<double>::infinity();
   using Dim = std::optional<std::size_t>;
 
   /// A result between with a row of all columns.
@@ -163,9 +96,7 @@ class Reaching {
   bool add(std::size_t k) {
     if (!has_scores()) return add_scores(k), true;
     if (!reads_some(kernel(k))) return add_optional(k), true;
-    kernel_ = kernel(k);
-    seen_.clear(), reductions_.clear();
-    fails_ = false;
+    begin(k);
     Dim output;
     for (const LazyOp& store : kernel(k).src()) {
       const LazyOp& value = store.src(0);
@@ -175,6 +106,11 @@ class Reaching {
     }
     along_.push_back({k, output, reductions_, false});
     return true;
+  }
+  void begin(std::size_t k) {
+    kernel_ = kernel(k);
+    seen_.clear(), reductions_.clear(), known_.clear();
+    fails_ = false;
   }
   /// The dimension of `value`, which kernel `k` stores, that runs along columns.
   Dim add_value(std::size_t k, const LazyOp& value) {
@@ -199,6 +135,7 @@ class Reaching {
     }
     if (slot_of(k) >= 0 && is_exp_less_max(value)) exps_.insert(slot_of(k));
     if (slot_of(k) >= 0 && is_total(value)) totals_.insert(slot_of(k));
+    if (slot_of(k) >= 0 && is_largest(value)) largest_.insert(slot_of(k));
     return output;
   }
   static bool is_load_of(const LazyOp& n, int slot) {
@@ -212,8 +149,7 @@ class Reaching {
     const Dim last = columns_of(value.shape());
     if (kernel(k).src().size() != 1 || slot_of(k) < 0 || !last || reads(kernel(k), slot_of(k))) return;
     std::vector<LazyOp> factors = std::exchange(factors_, {});
-    fails_ = false;
-    kernel_ = kernel(k);
+    begin(k);
     const Behind behind = of(value, last);
     std::swap(factors, factors_);
     if (!fails_) tracked_.emplace(slot_of(k), Tracked{behind, k, true, false, std::move(factors)});
@@ -242,7 +178,6 @@ class Reaching {
       at.push_back(value.shape[t] == Int(1) ? Expr(0)
                                             : Expr(Variable(detail::message("at", t), 0, value.shape[t].value() - 1)));
     }
-    AsExpr as_expr;
     const auto condition = as_expr(value.src[0], at);
     if (!condition) return;
     const Expr counts = is_then ? *condition : !*condition;
@@ -262,6 +197,7 @@ class Reaching {
     if (prove(!counts, column >= end).answer != Answer::yes) return;
     // A sum over rows needs a score in each of them: a row without one is NaN in all columns.
     if (adds_up_ && prove(counts, column < 1).answer != Answer::yes) return;
+    if (adds_up_ && !is_bounded(magnitudes_.at(slot_of(k)))) return;
     scores_ = slot_of(k);
     columns_ = columns.value();
     first_end_ = last + 1;
@@ -307,12 +243,28 @@ class Reaching {
   /// What the elements of `n` behind the end of its dimension `c` are, if it has one. Sets touches_ where a tracked
   /// result runs along c, and fails_ where a reduction of columns would miss something.
   Behind of(const LazyOp& n, Dim c) {
+    const std::pair key(n.node(), c ? static_cast<std::int64_t>(*c) : -1);
+    auto it = known_.find(key);
+    if (it == known_.end()) {
+      const bool touched = std::exchange(touches_, false);
+      const Behind behind = computed(n, c);
+      it = known_.emplace(key, std::pair(behind, touches_)).first;
+      touches_ = touched;
+    }
+    touches_ = touches_ || it->second.second;
+    return it->second.first;
+  }
+  Behind computed(const LazyOp& n, Dim c) {
     if (!n.dtype().is_float() && !reads_some(n)) return Behind::finite;  // a mask
     switch (n.op()) {
       case Ops::LOAD: return of_load(n, c);
       case Ops::CONST: return of_constant(n);
       case Ops::IOTA: return Behind::finite;
-      case Ops::EXPAND: return of(n.src(0), c && n.src(0).shape()[*c] == n.shape()[*c] ? c : std::nullopt);
+      case Ops::EXPAND: {
+        const bool is_row = !c || !(n.src(0).shape()[*c] == n.shape()[*c]);
+        const Behind below = of(n.src(0), is_row ? std::nullopt : c);
+        return is_row ? of_row(n.src(0)) : below;
+      }
       case Ops::PERMUTE:
         return of(n.src(0), c ? Dim(static_cast<std::size_t>(std::get<Axes>(n.arg())[*c])) : std::nullopt);
       case Ops::RESHAPE: return of_reshape(n, c);
@@ -343,11 +295,14 @@ class Reaching {
         if (are_numbers) return are_zero ? Behind::zero : Behind::finite;
         return x[0] == Behind::minus_infinity && is_number(x[1]) ? x[0] : Behind::unknown;
       case Ops::MUL:
-        if (are_numbers) return x[0] == Behind::zero || x[1] == Behind::zero ? Behind::zero : Behind::finite;
+        if (are_numbers && x[0] == Behind::finite && x[1] == Behind::finite) return Behind::finite;
+        if (are_numbers)
+          return !adds_up_ || (is_bounded(magnitude(n.src(0))) && is_bounded(magnitude(n.src(1)))) ? Behind::zero
+                                                                                                   : Behind::unknown;
         for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
           if (x[k] == Behind::minus_infinity && is_positive(n.src(1 - k))) return x[k];
         return Behind::unknown;
-      case Ops::DIV: return x[0] == Behind::zero && is_number(x[1]) && divides(n.src(1)) ? x[0] : Behind::unknown;
+      case Ops::DIV: return x[0] == Behind::zero && divides(n.src(1)) ? x[0] : Behind::unknown;
       case Ops::EXP: return x[0] == Behind::minus_infinity ? Behind::zero : Behind::unknown;
       case Ops::NEG: return is_number(x[0]) ? x[0] : Behind::unknown;
       case Ops::CAST:
@@ -368,16 +323,24 @@ class Reaching {
 
   Behind of_load(const LazyOp& n, Dim c) {
     const auto it = tracked_.find(std::get<BufferArg>(n.arg()).slot);
-    if (it == tracked_.end()) {
-      if (c) note_factor(n, *c);
-      return Behind::finite;
-    }
+    if (it == tracked_.end()) return of_row(n);
     const Dim own = column_of(*n.node());
     if (!c || !own || *own != *c) return Behind::finite;
     seen_.insert(n.node());
     touches_ = true;
     it->second.is_used = true;
     return it->second.behind;
+  }
+  /// What a value is that is made of no tracked result along columns: a finite number, where all that it is made of is
+  /// looked at, or a maximum of scores, which makes its row NaN where it is not finite.
+  Behind of_row(const LazyOp& n) {
+    if (!n.dtype().is_float()) return Behind::finite;
+    if (adds_up_) return is_bounded(magnitude(n)) ? Behind::finite : Behind::unknown;
+    if (is_given(*n.node())) {
+      if (std::find(factors_.begin(), factors_.end(), n) == factors_.end()) factors_.push_back(n);
+      return Behind::finite;
+    }
+    return is_largest(n) || is_finite(n) ? Behind::finite : Behind::unknown;
   }
   static Behind of_constant(const LazyOp& n) {
     if (is_number(n, 0)) return Behind::zero;
@@ -386,6 +349,13 @@ class Reaching {
   }
   /// A dimension of a RESHAPE is one below of the same size, with as many elements in front.
   Behind of_reshape(const LazyOp& n, Dim c) {
+    const auto wide = [](const Ints& shape) {
+      Ints out;
+      for (const Int& size : shape)
+        if (!(size == Int(1))) out.push_back(size);
+      return out;
+    };
+    if (!(wide(n.shape()) == wide(n.src(0).shape())) && reads_some(n)) fails_ = true;  // columns may be in other ones
     if (!c) return of(n.src(0), c);
     Int front = 1;
     for (std::size_t t = 0; t < *c; ++t) front *= n.shape()[t];
@@ -433,11 +403,18 @@ class Reaching {
     return n.op() == Ops::REDUCE_MAX && x != Behind::unknown ? x : Behind::unknown;
   }
 
-  // --- a softmax's divisor is not 0 ---
+  // --- a softmax ---
 
-  /// Whether a divisor is not 0 for numbers: any where rows stand alone, because a row with another one is NaN anyway.
+  /// The maximum of the scores of a row; 0 may stand for -infinity.
+  bool is_largest(const LazyOp& n) const {
+    if (n.op() == Ops::RESHAPE || n.op() == Ops::EXPAND) return is_largest(n.src(0));
+    if (n.op() == Ops::WHERE && is_number(n.src(1), 0)) return is_largest(n.src(2));
+    if (n.op() == Ops::LOAD) return largest_.contains(std::get<BufferArg>(n.arg()).slot);
+    const Tracked* scores = n.op() == Ops::REDUCE_MAX ? tracked(*n.src(0).node()) : nullptr;
+    return scores != nullptr && scores->behind == Behind::minus_infinity;
+  }
+  /// Whether a divisor is 1 at least, or NaN where its row is: 0 divided by it is 0.
   bool divides(const LazyOp& n) const {
-    if (!adds_up_) return true;
     if (n.op() == Ops::EXPAND || n.op() == Ops::RESHAPE) return divides(n.src(0));
     if (n.op() == Ops::WHERE && n.src(0).op() == Ops::CMPEQ && is_number(n.src(1), 1))
       return n.src(0).src(0) == n.src(2) && is_number(n.src(0).src(1), 0);
@@ -465,13 +442,57 @@ class Reaching {
     return n.op == Ops::LOAD && n.dtype.is_float() &&
            std::find(own.begin(), own.end(), std::get<BufferArg>(n.arg).slot) == own.end();
   }
-  /// Notes given elements that differ along the columns: 0 times one that is not finite is NaN.
-  void note_factor(const LazyOp& n, std::size_t c) {
-    if (!is_given(*n.node())) return;
-    const ShapeTracker st = std::get<BufferArg>(n.arg()).st.simplify();
-    const bool is_same = st.views().size() == 1 && st.views()[0].strides()[c] == Int(0);
-    if (!is_same && std::find(factors_.begin(), factors_.end(), n) == factors_.end()) factors_.push_back(n);
+  /// The decimal logarithm of a bound of the magnitudes of `n`, but for scores of -infinity, where all given floats are
+  /// below kModerateLog; infinity where none is known, and where a step to it may overflow.
+  double magnitude(const LazyOp& n) {
+    if (const auto it = logs_.find(n.node()); it != logs_.end()) return it->second;
+    const double bound = magnitude_of(n), most = n.dtype() == dtypes::float16   ? 4.5
+                                                 : n.dtype() == dtypes::float64 ? 300
+                                                                                : 38;
+    return logs_.emplace(n.node(), bound <= most ? bound : kUnbounded).first->second;
   }
+  double magnitude_of(const LazyOp& n) {
+    constexpr double kModerateLog = 12, kTwice = 0.302, kInteger = 20;
+    if (!n.dtype().is_float()) return kInteger;
+    const auto largest = [&](std::size_t first) {
+      double out = 0;
+      for (std::size_t k = first; k < n.src().size(); ++k) out = std::max(out, magnitude(n.src(k)));
+      return out;
+    };
+    switch (n.op()) {
+      case Ops::LOAD: {
+        const auto between = magnitudes_.find(std::get<BufferArg>(n.arg()).slot);
+        return between != magnitudes_.end() ? between->second : is_given(*n.node()) ? kModerateLog : kUnbounded;
+      }
+      case Ops::CONST:
+        return is_finite(n) ? std::log10(std::max(1.0, std::fabs(std::get<ConstArg>(n.arg()).value.as_double())))
+                            : kUnbounded;
+      case Ops::MUL: return magnitude(n.src(0)) + magnitude(n.src(1));
+      case Ops::ADD:
+      case Ops::SUB: return largest(0) + kTwice;
+      case Ops::NEG:
+      case Ops::CAST:
+      case Ops::MAX:
+      case Ops::MIN:
+      case Ops::REDUCE_MAX: return largest(0);
+      case Ops::WHERE: {
+        const bool is_masked = is_number(n.src(2), -std::numeric_limits<double>::infinity());
+        if (is_masked || is_number(n.src(1), -std::numeric_limits<double>::infinity()))
+          return magnitude(n.src(is_masked ? 1 : 2));
+        return largest(1);
+      }
+      case Ops::EXP: return is_exp_less_max(n) ? 0 : kUnbounded;
+      case Ops::DIV: return divides(n.src(1)) ? magnitude(n.src(0)) : kUnbounded;
+      case Ops::SUM: {
+        double terms = 1;
+        for (const std::int64_t a : std::get<Axes>(n.arg()))
+          terms *= static_cast<double>(n.src(0).shape()[static_cast<std::size_t>(a)].vmax());
+        return largest(0) + std::log10(std::max(terms, 1.0)) + kTwice;
+      }
+      default: return is_movement(n.op()) ? largest(0) : kUnbounded;
+    }
+  }
+  static bool is_bounded(double magnitude) { return magnitude < kUnbounded; }
   bool find_guards() {
     std::vector<LazyOp> loads;
     if (!adds_up_) {
@@ -497,9 +518,12 @@ class Reaching {
   std::int64_t rows_;
   const std::vector<int>& slots_;
   bool adds_up_ = false, has_sum_ = false, touches_ = false, fails_ = false;
-  int scores_ = -1;                                // their slot
-  std::unordered_map<int, Tracked> tracked_;       // by slot
-  std::unordered_set<int> exps_, totals_;          // slots of exp(x - max(x)), of the sums of such
+  int scores_ = -1;                                  // their slot
+  std::unordered_map<int, Tracked> tracked_;         // by slot
+  std::unordered_set<int> exps_, totals_, largest_;  // slots of exp(x - max(x)), of sums of such, of maxima of scores
+  std::unordered_map<int, double> magnitudes_;       // by slot of a result between, where blocks are added up
+  std::unordered_map<const LazyNode*, double> logs_;
+  std::map<std::pair<const LazyNode*, std::int64_t>, std::pair<Behind, bool>> known_;  // of(): and whether it touches
   std::unordered_set<const LazyNode*> seen_;       // LOADs of tracked results in a kernel, along columns
   LazyOp kernel_;                                  // the one that is read
   std::vector<BlockReach::Reduction> reductions_;  // of it, along columns

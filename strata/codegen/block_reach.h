@@ -5,9 +5,10 @@
 // maximum -infinity; an accumulator of blocks does not change by zeros.
 //
 // A weight of 0 times an element that is not finite is NaN, so kernels that run once for all blocks that use them find
-// whether the elements are; where one is not, all columns are computed. Where blocks are added up, all given floats
-// have to be less than 1e15 in magnitude: a row that is NaN would make all sums NaN, those behind its end, too. Below
-// that nothing between overflows. Internal to codegen/.
+// whether the elements are; where one is not, all columns are computed. Other values of a row are 1 at least, maxima of
+// its scores, or constants. Where blocks are added up, all given floats have to be less than 1e12 in magnitude, and a
+// bound shows that nothing between overflows then: a row that is NaN would make all sums NaN, those behind its end, too.
+// Internal to codegen/.
 #pragma once
 
 #include <cstdint>

@@ -268,7 +268,7 @@ LazyOp finite_kernel(const LazyOp& load, int finite, bool is_moderate) {
   };
   const LazyOp magnitudes = LazyOp::alu(Ops::AND, {all.bitcast(bits), number(format.sign_mask() - 1, all.shape())});
   const LazyOp largest = LazyOp::reduce(Ops::REDUCE_MAX, magnitudes, {0});
-  constexpr double kModerate = 1e15;
+  constexpr double kModerate = 1e12;
   const std::uint64_t limit =
       is_moderate && dtype != dtypes::float16 ? Scalar::of(dtype, kModerate).bits() : format.infinity();
   const LazyOp flag = LazyOp::alu(Ops::CMPLT, {largest, number(limit, largest.shape())}).cast(dtypes::int32);

@@ -39,7 +39,7 @@ std::vector<TrimChoice> trims_of(const LazyOp& kernel, const KernelAxes& axes, s
 /// The kernel that stores in buffer `finite`, one int32, whether the elements are finite that the terms of `kernel`
 /// have of the buffer of the TRIM `opt`: 1 or 0. @throws as trim()
 LazyOp finite_kernel(const LazyOp& kernel, const Opt& opt, int finite);
-/// The same for the elements of `load`, a LOAD of floats; with `is_moderate`, whether they are less than 1e15 in
+/// The same for the elements of `load`, a LOAD of floats; with `is_moderate`, whether they are less than 1e12 in
 /// magnitude, too.
 LazyOp finite_kernel(const LazyOp& load, int finite, bool is_moderate = false);
 

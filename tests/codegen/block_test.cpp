@@ -137,6 +137,36 @@ TEST(Block, RandomKernelsHaveBlocksThatAreAddedUp) {
   EXPECT_GE(found, 20);
 }
 
+/// Small numbers in the buffers from `first` on.
+void fill(Buffers& buffers, std::size_t first) {
+  for (std::size_t b = first; b < buffers.size(); ++b)
+    for (std::int64_t j = 0; j < buffers[b].size(); ++j)
+      buffers[b].put(j, Scalar(static_cast<float>((j * 37 + static_cast<std::int64_t>(b)) % 101) / 50 - 1));
+}
+/// Runs the list of the kernel in blocks, all of them; the buffers, and how often memory was accessed.
+std::pair<Buffers, double> run_counted(const LazyOp& ast, const char* opts, const Buffers& given) {
+  const Kernel kernel = compile_kernel(ast, Target(), parse_opts(opts));
+  Buffers found = with_temporaries(kernel, given);
+  double accesses = 0;
+  interpret(kernel.uops, memory_of(found),
+            std::vector<std::pair<std::string, std::int64_t>>{{"begin0", 0}, {"end0", kernel.parallel->value()}},
+            std::uint64_t{1} << 32, [&](UOp, std::int64_t) { ++accesses; });
+  return {std::move(found), accesses};
+}
+/// The same elements, but for rounding, are numbers, infinities and NaNs.
+void expect_alike(const Buffers& found, const Buffers& wanted, std::size_t outputs, const std::string& what) {
+  for (std::size_t b = 0; b < outputs; ++b)
+    for (std::int64_t j = 0; j < wanted[b].size(); ++j) {
+      const double a = found[b][j].as_double(), c = wanted[b][j].as_double();
+      ASSERT_EQ(std::isnan(a), std::isnan(c)) << what << ", buffer " << b << ": " << j << ": " << a << " " << c;
+      if (std::isinf(c) || std::isinf(a)) {
+        ASSERT_EQ(a, c) << what << ", buffer " << b << ": " << j;
+      } else if (std::isfinite(c)) {
+        ASSERT_NEAR(a, c, 1e-4 * std::max(1.0, std::fabs(c))) << what << ", buffer " << b << ": " << j;
+      }
+    }
+}
+
 /// Whether a score is left out, given the integers `row` and `column`.
 using Masked = std::function<LazyOp(const LazyOp& row, const LazyOp& column)>;
 LazyOp number(const LazyOp& like, std::int64_t value) {
@@ -177,27 +207,14 @@ TEST(Block, ScoresBehindACausalMaskAreNotComputed) {
     for (const float special : {0.0F, std::numeric_limits<float>::infinity()}) {
       const LazyOp ast = causal(rows, size, ahead);
       Buffers wanted = memory_for(ast, {}, 2);
-      for (std::size_t b = 1; b < wanted.size(); ++b)
-        for (std::int64_t j = 0; j < wanted[b].size(); ++j)
-          wanted[b].put(j, Scalar(static_cast<float>((j * 37 + static_cast<std::int64_t>(b)) % 101) / 50 - 1));
+      fill(wanted, 1);
       if (special != 0) wanted[3].put(rows * size - 1, Scalar(special));
-      const Kernel kernel = compile_kernel(ast, Target(), parse_opts("BLOCK 0 16"));
-      Buffers found = with_temporaries(kernel, wanted);
+      const auto [found, accesses] = run_counted(ast, "BLOCK 0 16", wanted);
       interpret(ast, memory_of(wanted), {});
-      double accesses = 0;
-      interpret(kernel.uops, memory_of(found),
-                std::vector<std::pair<std::string, std::int64_t>>{{"begin0", 0}, {"end0", kernel.parallel->value()}},
-                std::uint64_t{1} << 32, [&](UOp, std::int64_t) { ++accesses; });
       if (ahead == 200) all = accesses;
       const bool leaves_out = accesses < 0.95 * all;
       EXPECT_EQ(leaves_out, ahead < 100 && special == 0) << ahead << ": " << accesses << " of " << all;
-      for (std::int64_t j = 0; j < rows * size; ++j) {
-        const double a = found[0][j].as_double(), b = wanted[0][j].as_double();
-        if (std::isfinite(b))
-          EXPECT_NEAR(a, b, 1e-5) << ahead << ": " << j;
-        else
-          EXPECT_EQ(std::isnan(a), std::isnan(b)) << ahead << ": " << j;
-      }
+      expect_alike(found, wanted, 1, std::to_string(ahead) + " " + std::to_string(special));
     }
 }
 
@@ -242,29 +259,54 @@ TEST(Block, GradientsBehindACausalMaskAreNotComputed) {
       if (ahead != 0 && special != 0) continue;
       const LazyOp ast = causal_gradients(rows, size, ahead);
       Buffers wanted = memory_for(ast, {}, 2);
-      for (std::size_t b = 3; b < wanted.size(); ++b)
-        for (std::int64_t j = 0; j < wanted[b].size(); ++j)
-          wanted[b].put(j, Scalar(static_cast<float>((j * 37 + static_cast<std::int64_t>(b)) % 101) / 50 - 1));
+      fill(wanted, 3);
       if (special != 0) wanted[buffer].put(rows * size - 1, Scalar(special));
-      const Kernel kernel = compile_kernel(ast, Target(), parse_opts("BLOCK 0 16"));
-      Buffers found = with_temporaries(kernel, wanted);
+      const auto [found, accesses] = run_counted(ast, "BLOCK 0 16", wanted);
       interpret(ast, memory_of(wanted), {});
-      double accesses = 0;
-      interpret(kernel.uops, memory_of(found),
-                std::vector<std::pair<std::string, std::int64_t>>{{"begin0", 0}, {"end0", kernel.parallel->value()}},
-                std::uint64_t{1} << 32, [&](UOp, std::int64_t) { ++accesses; });
       if (ahead == 200) all = accesses;
       const std::string what = std::to_string(ahead) + " " + std::to_string(special) + " ";
       EXPECT_EQ(accesses < 0.95 * all, ahead == 0 && special == 0) << what << accesses << " of " << all;
-      for (std::size_t b = 0; b < 3; ++b)
-        for (std::int64_t j = 0; j < rows * size; ++j) {
-          const double a = found[b][j].as_double(), c = wanted[b][j].as_double();
-          ASSERT_EQ(std::isfinite(a), std::isfinite(c)) << what << b << ": " << j;
-          if (std::isfinite(c)) {
-            ASSERT_NEAR(a, c, 1e-4) << what << b << ": " << j;
-          }
-        }
+      expect_alike(found, wanted, 3, what);
     }
+}
+
+// What is left out is exactly nothing, whatever a row has: an infinite factor of a row, a divisor that is 0, scores
+// that overflow, and sums of weights that underflow.
+TEST(Block, NothingIsLeftOutThatMayBeNaN) {
+  const std::string scores = "i = iota(128).reshape(128,1); j = iota(128).reshape(1,128);",
+                    given = "q: f32[128,2]; k: f32[128,2]; v: f32[128,2]; r: f32[128,1];" + scores,
+                    plain = given + "s = where(j > i, -inf, matmul(q, k.permute(1,0))).contiguous();",
+                    weights = plain + "e = exp(s - s.max(1)).contiguous();",
+                    gradients = "y = matmul(p, v); z = matmul(p.permute(1,0), q)";
+  struct Case {
+    std::string text;
+    std::size_t buffer;  // of those that are read
+    float special;
+  };
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const Case& c : std::initializer_list<Case>{
+           {weights + "y = matmul(e * r, v)", 3, infinity},
+           {weights + "y = matmul(e / r, v)", 3, 0},
+           {weights + "m = (s.max(1) * r).contiguous(); y = matmul(e * m, v)", 3, infinity},
+           {given +
+                "s = where(j > i, -inf, exp(matmul(q, k.permute(1,0)) * 50)).contiguous();"
+                "e = exp(s - s.max(1)).contiguous(); p = (e / e.sum(1)).contiguous();" +
+                gradients,
+            0, 90},
+           {plain + "e = exp(s).contiguous(); p = (e / e.sum(1)).contiguous();" + gradients, 0, -300},
+           {plain + "e = exp(s - s.max(1)).contiguous(); p = (e / r).contiguous();" + gradients, 3, 0}}) {
+    const LazyOp ast = parsed(c.text.c_str());
+    const std::size_t outputs = ast.src().size();
+    Buffers wanted = memory_for(ast, {}, 2);
+    fill(wanted, outputs);
+    Buffers::value_type& special = wanted[outputs + c.buffer];
+    special.put(special.size() / 2 - 1, Scalar(c.special));  // of row 63: all columns behind it are left out
+    for (const std::size_t b : {outputs + 1, outputs + 2})  // keys and values: no infinities of both signs
+      for (std::int64_t j = 0; j < wanted[b].size(); ++j) wanted[b].put(j, Scalar(1.0F));
+    const Buffers found = run_counted(ast, "BLOCK 0 16", wanted).first;
+    interpret(ast, memory_of(wanted), {});
+    expect_alike(found, wanted, outputs, c.text);
+  }
 }
 
 TEST(Block, ScoresAreLeftOutWhereTheMaskSaysSoAlone) {
@@ -302,9 +344,7 @@ TEST(Block, ScoresAreLeftOutWhereTheMaskSaysSoAlone) {
     narrow.vector_bytes = 16;
     const Kernel kernel = compile_kernel(ast, narrow, parse_opts("BLOCK 0 16"));
     Buffers wanted = memory_for(ast, {}, 4);
-    for (std::size_t b = 1; b < wanted.size(); ++b)
-      for (std::int64_t j = 0; j < wanted[b].size(); ++j)
-        wanted[b].put(j, Scalar(static_cast<float>((j * 37 + static_cast<std::int64_t>(b)) % 101) / 50 - 1));
+    fill(wanted, 1);
     Buffers found = with_temporaries(kernel, wanted);
     interpret(ast, memory_of(wanted), {});
     interpret(kernel.uops, memory_of(found),
