@@ -216,7 +216,7 @@ BlockLoop block_loop(const LazyOp& kernel, const Opt& opt, const Target& target)
   STRATA_CHECK(plan.axes, domain, "[", opt.text(), "] ", plan.reason);
   STRATA_CHECK(!target.instances, domain, "[", opt.text(),
                "] the target launches instances, and each would need scratch buffers of its own");
-  STRATA_CHECK(target.reassociate || !adds_up_in_blocks(kernel, *plan.axes), domain, "[", opt.text(),
+  STRATA_CHECK(target.reassociate || !reorders_sums(kernel, *plan.axes), domain, "[", opt.text(),
                "] a SUM of floats keeps the defined order, which is not that of blocks");
   const Ints& shape = kernel.src(0).shape();
   const std::int64_t size = shape[opt.axis].value();
@@ -232,7 +232,7 @@ std::optional<Opt> worthwhile_block(const LazyOp& kernel, const Target& target) 
   const std::optional<std::size_t> axis = best_block_axis(kernel);
   if (!axis) return std::nullopt;
   const BlockPlan plan = block_axes(kernel, *axis);
-  if (!target.reassociate && adds_up_in_blocks(kernel, *plan.axes)) return std::nullopt;
+  if (!target.reassociate && reorders_sums(kernel, *plan.axes)) return std::nullopt;
   const std::int64_t size = kernel.src(0).shape()[*axis].value();
   const double fitting = target.machine().l2_bytes / 2 / bytes_of_row(kernel, *plan.axes).between;
   std::int64_t rows = kFewestRows;

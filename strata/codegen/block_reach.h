@@ -7,8 +7,8 @@
 // A weight of 0 times an element that is not finite is NaN, so kernels that run once for all blocks that use them find
 // whether the elements are; where one is not, all columns are computed. Other values of a row are 1 at least, maxima of
 // its scores, or constants. Where blocks are added up, all given floats have to be less than 1e12 in magnitude, and a
-// bound shows that nothing between overflows then: a row that is NaN would make all sums NaN, those behind its end, too.
-// Internal to codegen/.
+// bound shows that nothing between overflows then: a row that is NaN would make all sums NaN, those behind its end,
+// too. Internal to codegen/.
 #pragma once
 
 #include <cstdint>

@@ -492,7 +492,7 @@ class Packing {
     for (std::size_t a = 0; a < counts.size(); ++a)
       if (const std::int64_t by = std::abs(strides_[access][a].by); by != 0 && counts[a] > 1)
         steps.emplace_back(by, counts[a]);
-    std::sort(steps.begin(), steps.end());
+    sort_few(steps, [](const auto& a, const auto& b) { return a < b; });
     Region out;
     for (std::size_t k = 0; k < steps.size();) {
       const bool is_first = k == 0;

@@ -359,7 +359,7 @@ BlockPlan block_axes(const LazyOp& kernel, std::size_t axis) {
   }
 }
 
-bool adds_up_in_blocks(const LazyOp& kernel, const BlockAxes& axes) {
+bool reorders_sums(const LazyOp& kernel, const BlockAxes& axes) {
   const std::vector<const LazyNode*> nodes = postorder(kernel);
   return std::any_of(axes.further.begin(), axes.further.end(), [&](const BlockAxes::OfStore& store) {
     return std::any_of(store.sums.begin(), store.sums.end(), [&](const BlockAxes::Sum& sum) {

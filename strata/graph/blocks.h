@@ -68,8 +68,8 @@ struct BlockPlan {
 };
 BlockPlan block_axes(const LazyOp& kernel, std::size_t axis);
 
-/// Whether sums or products of floats are added up in blocks: in another order than that of ir/sum_order.h.
-bool adds_up_in_blocks(const LazyOp& kernel, const BlockAxes& axes);
+/// Whether blocks of sums or products of floats are added up, which is another order than that of ir/sum_order.h.
+bool reorders_sums(const LazyOp& kernel, const BlockAxes& axes);
 
 /// Whether the kernel has a CONTIGUOUS node.
 bool has_contiguous(const LazyOp& kernel);

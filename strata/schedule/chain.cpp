@@ -19,10 +19,10 @@ constexpr std::int64_t kRows = 64;            // of a block, about: codegen/bloc
 constexpr std::size_t kMostItems = 16;        // of a chain
 constexpr std::size_t kMostEnds = 4;          // of a chain
 constexpr std::size_t kMostVisits = 1 << 12;  // of items, to tell whether one needs another
-constexpr int kMostTrials = 4;
-constexpr std::int64_t kShortestRow = 16;
-constexpr double kOperations = 32;  // that take as long as a byte of a result takes to be written and read
-constexpr double kLarger = 2;       // how much larger the results between are than all else
+constexpr int kMostTrials = 4;                // to find chains that compute nothing twice in vain
+constexpr std::int64_t kShortestRow = 16;     // of a wide result: fewer elements are no row
+constexpr double kOperations = 32;            // that take as long as a byte of a result takes to be written and read
+constexpr double kLarger = 2;                 // how much larger the results between are than all else
 
 double bytes(const LazyOp& n) { return elements(*n.node()) * static_cast<double>(n.dtype().itemsize()); }
 
@@ -53,7 +53,7 @@ KernelInBlocks in_blocks(const Question& of) {
   const std::optional<std::size_t> axis = best_block_axis(out.ast);
   if (!axis) return out;
   const BlockAxes axes = *block_axes(out.ast, *axis).axes;
-  if (!of.reassociate && adds_up_in_blocks(out.ast, axes)) return out;
+  if (!of.reassociate && reorders_sums(out.ast, axes)) return out;
   const RowBytes row = bytes_of_row(out.ast, axes);
   const bool is_small = row.whole <= kCacheBytes || row.whole <= 2 * static_cast<double>(kRows) * row.between;
   if (is_small || of.is_forced) out.rows = out.ast.src(0).shape()[*axis].value();
@@ -192,9 +192,8 @@ class Chaining {
       open.erase(k);
       if (chain.contains(k) || !may_be_between(k)) continue;
       if (!is_forced() && !is_wide_[k] && !is_of_rows_[k]) continue;
-      const bool is_alone =
-          std::all_of(readers_[k].begin(), readers_[k].end(), [&](std::size_t r) { return chain.contains(r); });
-      if (only && !is_alone) continue;
+      const auto is_in = [&](std::size_t r) { return chain.contains(r); };
+      if (only && !std::all_of(readers_[k].begin(), readers_[k].end(), is_in)) continue;
       chain.insert(k), out.insert(k);
       open.insert(makers_[k].begin(), makers_[k].end());
     }
