@@ -301,7 +301,7 @@ TEST(Block, NothingIsLeftOutThatMayBeNaN) {
     fill(wanted, outputs);
     Buffers::value_type& special = wanted[outputs + c.buffer];
     special.put(special.size() / 2 - 1, Scalar(c.special));  // of row 63: all columns behind it are left out
-    for (const std::size_t b : {outputs + 1, outputs + 2})  // keys and values: no infinities of both signs
+    for (const std::size_t b : {outputs + 1, outputs + 2})   // keys and values: no infinities of both signs
       for (std::int64_t j = 0; j < wanted[b].size(); ++j) wanted[b].put(j, Scalar(1.0F));
     const Buffers found = run_counted(ast, "BLOCK 0 16", wanted).first;
     interpret(ast, memory_of(wanted), {});
