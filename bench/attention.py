@@ -6,36 +6,12 @@ DIR is a build folder with the module (build/release by default). A row prints t
 Strata, of PyTorch, and their ratio turn by turn; then Strata's bytes beyond the inputs, and the largest difference.
 Rows with gradients compute the result and its gradients by q, k and v. Prints Markdown. OpenBLAS has the kernels that OPENBLAS_CORETYPE names, where it is set.
 """
-import argparse
-import os
 import resource
 import statistics
-import sys
-import time
 
+import turns
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", default="build/release")
-    parser.add_argument("--filter", default="")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--turns", type=int, default=15)
-    parser.add_argument("--lengths", default="512,2048")
-    return parser.parse_args()
-
-
-ARGUMENTS = arguments()
-if os.environ.get("ATTENTION_READY") != "1":
-    # Without the first two, glibc gives the memory of large arrays back after each call, which costs PyTorch much.
-    os.environ |= {
-        "MALLOC_MMAP_THRESHOLD_": "4294967296",
-        "MALLOC_TRIM_THRESHOLD_": "8589934592",
-        "OPENBLAS_NUM_THREADS": str(ARGUMENTS.threads),
-        "STRATA_THREADS": str(ARGUMENTS.threads),
-        "ATTENTION_READY": "1",
-    }
-    os.execve(sys.executable, [sys.executable, *sys.argv], os.environ)
-sys.path.insert(0, f"{ARGUMENTS.build}/python")
+ARGUMENTS = turns.begin(__doc__, lengths="512,2048")
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
@@ -44,12 +20,6 @@ from strata import Tensor, realize  # noqa: E402
 
 torch.set_num_threads(ARGUMENTS.threads)
 HEADS = 8
-
-
-def seconds(run):
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
 
 
 def resident():
@@ -97,7 +67,7 @@ def row(queries, keys, size, causal, gradients=False):
     ours()
     beyond = resident() - before
     difference = max(np.abs(a.numpy() - b.numpy()).max() for a, b in zip(ours(), theirs()))
-    times = [(seconds(ours), seconds(theirs)) for _ in range(ARGUMENTS.turns)]
+    times = [(turns.seconds(ours), turns.seconds(theirs)) for _ in range(ARGUMENTS.turns)]
     mine, peer = (statistics.median(t) for t in zip(*times))
     ratio = statistics.median(a / b for a, b in times)
     name = f"{queries} queries, {keys} keys of {size}" + ", causal" * causal + ", with gradients" * gradients

@@ -6,24 +6,12 @@ DIR is a build folder with the module (build/release by default). A row prints t
 Strata, of the quickest peer, their ratio, and the time of a copy of the same size over Strata's: the share of the speed
 of memory. Then n is doubled five times, and the exponent of each operation is printed: 1 is linear. Prints Markdown.
 """
-import argparse
 import math
 import statistics
-import sys
-import time
 
+import turns
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", default="build/release")
-    parser.add_argument("--filter", default="")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--turns", type=int, default=15)
-    return parser.parse_args()
-
-
-ARGUMENTS = arguments()
-sys.path.insert(0, f"{ARGUMENTS.build}/python")
+ARGUMENTS = turns.begin(__doc__)
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
@@ -35,22 +23,8 @@ torch.set_num_threads(ARGUMENTS.threads)
 RANDOM = np.random.default_rng(1)
 
 
-def seconds(run):
-    """Of one call: at least a millisecond of calls, divided by their number."""
-    start, calls = time.perf_counter(), 0
-    while calls == 0 or time.perf_counter() - start < 1e-3:
-        run()
-        calls += 1
-    return (time.perf_counter() - start) / calls
-
-
 def medians(runs):
-    """The median time of each function, called in turn, after two calls that compile."""
-    for run in runs:
-        run()
-        run()
-    times = [[seconds(run) for run in runs] for _ in range(ARGUMENTS.turns)]
-    return [statistics.median(of_run) for of_run in zip(*times)]
+    return turns.medians(runs, ARGUMENTS.turns)
 
 
 class Operation:

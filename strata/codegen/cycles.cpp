@@ -77,7 +77,10 @@ class Prediction {
           break;
         }
         case UOps::ENDLOOP: open.pop_back(); break;
-        default: count(u, bodies_[open.back()]);
+        case UOps::ENDIF: --seldom_; break;
+        default:
+          if (seldom_ == 0) count(u, bodies_[open.back()]);
+          if (u.op() == UOps::IF) ++seldom_;
       }
     }
     Cycles out;
@@ -433,6 +436,7 @@ class Prediction {
   std::vector<Points> values_;              // by UOp; empty: not a known integer
   std::vector<double> depth_;               // by UOp: cycles behind the accumulator; negative: none
   std::vector<Body> bodies_;
+  int seldom_ = 0;  // how many IFs are open: linearize() makes them for what is seldom computed
 };
 
 }  // namespace

@@ -22,6 +22,10 @@ FormulaValue FormulaValue::apply(Ops op, std::initializer_list<FormulaValue> oth
   return {*to_, emit(to_->graph, op, {operands.data(), operands.size()}, to_->native)};
 }
 
+FormulaValue seldom(FormulaValue condition, FormulaValue a, FormulaValue b) {
+  return where(condition, a, b).marked_seldom();
+}
+
 FormulaValue polynomial(FormulaValue x, std::span<const double> c) {
   FormulaValue sum = x.like(c.back());
   for (std::size_t k = c.size() - 1; k-- > 0;) sum = mulacc(sum, x, c[k]);

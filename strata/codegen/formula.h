@@ -50,6 +50,8 @@ class FormulaValue {
   FormulaValue apply(Ops op, std::initializer_list<FormulaValue> others = {}) const;
   /// An op of guarded_ops(), without making the operands safe. @pre the operands are safe
   FormulaValue guarded(Ops op, FormulaValue other) const { return {*to_, to_->graph.alu(op, {uop_, other.uop_})}; }
+  /// This FormulaValue, a WHERE whose first choice is seldom taken.
+  FormulaValue marked_seldom() const { return to_->graph.mark_seldom(uop_), *this; }
 
  private:
   const Writer* to_;
@@ -116,6 +118,9 @@ template <class T>
 FormulaValue where(FormulaValue condition, T a, FormulaValue b) {
   return condition.apply(Ops::WHERE, {b.like(a), b});
 }
+
+/// condition ? a : b, where the condition is seldom true: what only `a` needs is computed where it is true in a lane.
+FormulaValue seldom(FormulaValue condition, FormulaValue a, FormulaValue b);
 
 /// The sum of c[k] * x^k, by Horner's scheme. @pre !c.empty()
 FormulaValue polynomial(FormulaValue x, std::span<const double> c);

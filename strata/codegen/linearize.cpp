@@ -11,6 +11,7 @@
 
 #include "strata/base/sort_few.h"
 #include "strata/base/walk.h"
+#include "strata/codegen/seldom.h"
 
 namespace strata {
 
@@ -58,6 +59,7 @@ class Linearizing {
     find_free_loops();
     find_enclosing();
     place_nodes();
+    seldom_ = SeldomChoices(nodes_, number_, block_);
     add_edges();
     emit_block(kRoot);
     return std::move(list_);
@@ -241,11 +243,14 @@ class Linearizing {
     items_.resize(loops_.size() + 1);
     for (std::size_t k = 0; k < nodes_.size(); ++k) {
       const UOp u = nodes_[k];
+      if (seldom_.is_inside(k)) continue;
       items_of(block_[k]).push_back(item_of(k).id);
       if (is_reduce_node(u)) {
         reduction_edges(k);
       } else {
         for (const UOp s : u.src())
+          if (s.op() != UOps::LOOP && !seldom_.is_inside(number_.at(s))) edge(item_of(number_.at(s)), item_of(k));
+        for (const UOp s : seldom_.needs(k))
           if (s.op() != UOps::LOOP) edge(item_of(number_.at(s)), item_of(k));
       }
       if (u.op() == UOps::CARRY) starts_[loop_number_.at(carrying_loop(u))].push_back(k);
@@ -409,7 +414,13 @@ class Linearizing {
   void emit_waiting(UOp root) {
     detail::walk(
         root, [&](UOp u) { return waiting_.erase(u) != 0; },
-        [](UOp u, std::size_t k) { return k < u.src().size() ? source(u, k) : UOp(); }, [&](UOp u) { emit(u); });
+        [&](UOp u, std::size_t k) {
+          if (k < u.src().size()) return source(u, k);
+          if (!u.is_seldom()) return UOp();
+          const std::span<const UOp> more = seldom_.needs(number_.at(u));
+          return k - u.src().size() < more.size() ? more[k - u.src().size()] : UOp();
+        },
+        [&](UOp u) { emit(u); });
   }
 
   /// The op that adds `value` to a sum in one instruction: MULACC for a product of floats, DOT4 or DOT2 for one
@@ -454,9 +465,33 @@ class Linearizing {
       listed_[u] = in_list(u.src(0));
       return;
     }
+    if (u.is_seldom() && !listed_.contains(u.src(1))) return emit_seldom(u);
     SmallVec<UOp, 4> src;
     for (const UOp s : u.src()) src.push_back(in_list(s));
     listed_[u] = list_.add(u.op(), u.dtype(), std::span<const UOp>(src.data(), src.size()), u.arg(), false);
+  }
+
+  /// The second choice of a WHERE in an accumulator, and an IF that computes the first choice where a lane takes it.
+  void emit_seldom(UOp where) {
+    const UOp asked = in_list(where.src(0)), usual = in_list(where.src(2));
+    const UOp result = list_.add(UOps::DEFINE_ACC, where.dtype(), {usual}, {}, false);
+    const UOp block = list_.add(UOps::IF, dtypes::none, {asked}, {}, false);
+    std::vector<UOp> made;
+    detail::walk(
+        where.src(1), [&](UOp u) { return seldom_.is_inside(number_.at(u)) && !listed_.contains(u); },
+        [](UOp u, std::size_t k) {
+          if (u.is_seldom() && k > 0) ++k;  // emit() makes its first choice
+          return k < u.src().size() ? u.src(k) : UOp();
+        },
+        [&](UOp u) {
+          emit(u);
+          made.push_back(u);
+        });
+    const UOp value = list_.add(UOps::ALU, where.dtype(), {asked, in_list(where.src(1)), usual}, Ops::WHERE, false);
+    list_.add(UOps::PHI, where.dtype(), {result, value}, {}, false);
+    list_.add(UOps::ENDIF, dtypes::none, {block}, {}, false);
+    for (const UOp u : made) listed_.erase(u);
+    listed_[where] = result;
   }
 
   const Lowered& kernel_;
@@ -467,6 +502,7 @@ class Linearizing {
   std::unordered_map<UOp, std::size_t> loop_number_;
   std::vector<LoopSet> free_, enclosing_;
   std::vector<std::size_t> parent_, block_;
+  SeldomChoices seldom_;
   std::vector<std::vector<std::size_t>> items_, after_;
   std::unordered_map<std::size_t, std::vector<std::size_t>> starts_, ends_;
   std::unordered_map<UOp, std::size_t> uses_;

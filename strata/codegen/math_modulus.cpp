@@ -1,4 +1,5 @@
-// MOD of floats, exact for any quotient. With x = a * 2^ea and y = m * 2^eb, where a and m are integers of the
+// MOD of floats, exact for any quotient. Where the quotient q is small, which is usual, its products with the halves of
+// y are exact, and so is x - q*y. Else, with x = a * 2^ea and y = m * 2^eb, where a and m are integers of the
 // significand's size, the remainder is (a * 2^n mod m) * 2^eb for n = ea - eb. 2^n mod m takes a squaring modulo m for
 // each bit of n, so that f64, whose quotients have up to 2,098 bits, needs eight products modulo m.
 #include <cstdint>
@@ -37,9 +38,16 @@ FormulaValue integer_of(FormulaValue size, FormulaValue exponent, const FloatFor
   return size - ((exponent - 1) << format.fraction_bits);
 }
 
-}  // namespace
+/// |x| modulo |y| where q = |x| / |y|, rounded to an integer, has fewer bits than the halves of |y|. The rest is then
+/// at most half of |y|, so that each difference is exact.
+FormulaValue modulo_of_near(FormulaValue size, FormulaValue by, FormulaValue ratio) {
+  const FormulaValue q = round(ratio), high = upper_half(by);
+  const FormulaValue rest = mulacc(q, -(by - high), mulacc(q, -high, size));
+  return where(rest < 0.0, rest + by, rest);
+}
 
-FormulaValue float_mod_formula(FormulaValue x, FormulaValue y) {
+/// |x| modulo |y| with the sign of x, for any quotient.
+FormulaValue modulo_of_far(FormulaValue x, FormulaValue y) {
   const FloatFormat& format = format_of(x.dtype());
   const FormulaValue a = bits_of(abs(x)), b = bits_of(abs(y));
   const FormulaValue exponent = exponent_of(a, format), unit = exponent_of(b, format);
@@ -60,6 +68,16 @@ FormulaValue float_mod_formula(FormulaValue x, FormulaValue y) {
   const std::uint64_t infinity = static_cast<std::uint64_t>(2 * format.bias + 1) << format.fraction_bits;
   const FormulaValue is_none = (b == 0) | (a > infinity - 1) | (b > infinity);
   return where(is_none, std::numeric_limits<double>::quiet_NaN(), flip_sign(size, sign_of(x)));
+}
+
+}  // namespace
+
+FormulaValue float_mod_formula(FormulaValue x, FormulaValue y) {
+  const bool is_f32 = x.scalar() == dtypes::float32;
+  const double most_ratio = is_f32 ? 0x1p11 : 0x1p25, most = is_f32 ? 0x1p126 : 0x1p1022;  // q * y does not overflow
+  const FormulaValue size = abs(x), by = abs(y), ratio = size / by;
+  const FormulaValue is_near = (ratio < most_ratio) & (size < most) & (by < most);
+  return seldom(~is_near, modulo_of_far(x, y), flip_sign(modulo_of_near(size, by, ratio), sign_of(x)));
 }
 
 }  // namespace strata::formulas

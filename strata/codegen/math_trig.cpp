@@ -1,6 +1,7 @@
-// SIN, COS, TAN for any argument: the argument is reduced to a fraction of a turn, exactly enough for the arguments
-// nearest to a multiple of a quarter turn. f32 is reduced in f64, where its products with pieces of 1/(2*pi) are exact;
-// f64 in integers, by the method of Payne and Hanek. The coefficients are printed by tests/codegen/remez.py.
+// SIN, COS, TAN for any argument: the argument is reduced by multiples of a quarter turn, exactly enough for the
+// arguments nearest to one. Near arguments, which are usual, by the method of Cody and Waite, with pieces of pi/2. Far
+// ones to a fraction of a turn: f32 in f64, where its products with pieces of 1/(2*pi) are exact; f64 in integers, by
+// the method of Payne and Hanek. The coefficients are printed by tests/codegen/remez.py.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -42,6 +43,36 @@ constexpr std::uint64_t kTurnWords[] = {
 // clang-format on
 
 constexpr double kHalfPi = 1.5707963267948966;
+
+/// pi/2 as a sum. The products of all pieces but the last with an integer below `most` are exact.
+struct HalfPi {
+  std::array<double, 2> coarse;  ///< what these leave of a near argument is exact
+  std::array<double, 2> fine;    ///< what these leave is rounded
+  double last;
+  double most;
+};
+constexpr HalfPi kHalfPiF32{{0x1.92p+0, 0x1.fbp-12}, {0x1.51p-22, 0x1.0bp-34}, 0x1.184698p-44, 0x1p13};
+constexpr HalfPi kHalfPiF64{{0x1.921fb544p+0, 0}, {0x1.0b4611a6p-34, 0x1.3198a2ep-69}, 0x1.b839a252049c1p-104, 0x1p20};
+
+const HalfPi& half_pi_of(DType dtype) { return dtype.scalar() == dtypes::float32 ? kHalfPiF32 : kHalfPiF64; }
+
+/// @pre 0 <= x < (most - 1) * pi/2
+Quarters quarters_of_near(FormulaValue x) {
+  const HalfPi& pieces = half_pi_of(x.dtype());
+  const double shift = format_of(x.dtype()).shifter;
+  const FormulaValue shifted = mulacc(x, 1 / kHalfPi, shift);
+  const FormulaValue n = shifted - shift;
+  FormulaValue rest = x;
+  for (const double piece : pieces.coarse)
+    if (piece != 0) rest = mulacc(n, -piece, rest);
+  std::vector<FormulaValue> lost;
+  for (const double piece : pieces.fine) {
+    const FormulaValue next = mulacc(n, -piece, rest);
+    lost.push_back(mulacc(n, -piece, rest - next));
+    rest = next;
+  }
+  return {bits_of(shifted), rest, mulacc(n, -pieces.last, lost[0] + lost[1])};
+}
 
 Quarters quarters_f32(FormulaValue x) {
   const FormulaValue wide = abs(x).cast(dtypes::float64);
@@ -119,11 +150,12 @@ Quarters quarters_of_turn(FormulaValue high, FormulaValue low) {
   return {quarter, flip_sign(angle, sign), flip_sign(low_angle, sign)};
 }
 
+/// @pre |x| >= 0.75
 Quarters quarters_f64(FormulaValue x) {
   const FormulaValue size = abs(x);
   const FormulaValue bits = bits_of(size);
   const FormulaValue significand = (bits & 0xFFFFFFFFFFFFF) | (std::uint64_t{1} << 52);
-  // x = significand * 2^(at - 64). For small x the result is not used.
+  // x = significand * 2^(at - 64)
   const FormulaValue at = min(max(bits >> 52, 1022), 2046) - (1023 + 52 - 64);
   const auto [first, second, third] = turn_bits(at);
   const FormulaValue low_product = significand * second;
@@ -131,13 +163,18 @@ Quarters quarters_f64(FormulaValue x) {
   const FormulaValue carry = where(low < low_product, 1, low.like(0));
   const FormulaValue high = significand * first + upper_product(significand, second) + carry;
   const Quarters reduced = quarters_of_turn(high, low);
-  const FormulaValue small = size < 0.75;
   const FormulaValue finite = size < std::numeric_limits<double>::infinity();
-  const FormulaValue rest = where(small, size, where(finite, reduced.rest, size - size));
-  return {where(small, 0, reduced.quarter), rest, where(small, 0.0, reduced.low)};
+  return {reduced.quarter, where(finite, reduced.rest, size - size), reduced.low};
 }
 
-Quarters quarters_of(FormulaValue x) { return x.scalar() == dtypes::float32 ? quarters_f32(x) : quarters_f64(x); }
+/// f of the quarters of |x|.
+template <class F>
+FormulaValue by_quarters(FormulaValue x, const F& f) {
+  const FormulaValue size = abs(x);
+  const FormulaValue is_near = size < (half_pi_of(x.dtype()).most - 1) * kHalfPi;
+  const Quarters far = x.scalar() == dtypes::float32 ? quarters_f32(x) : quarters_f64(x);
+  return seldom(~is_near, f(far), f(quarters_of_near(size)));
+}
 
 /// A value as main + tail, where the tail is small.
 struct Sum {
@@ -186,24 +223,27 @@ FormulaValue is_odd(const Quarters& q) { return (q.quarter & 1) != 0; }
 }  // namespace
 
 FormulaValue sin_formula(FormulaValue x) {
-  const Quarters q = quarters_of(x);
-  const FormulaValue size = where(is_odd(q), cos_of(q).value(), sin_of(q).value());
-  return flip_sign(size, sign_from(q, 1) ^ sign_of(x));
+  return by_quarters(x, [&](const Quarters& q) {
+    const FormulaValue size = where(is_odd(q), cos_of(q).value(), sin_of(q).value());
+    return flip_sign(size, sign_from(q, 1) ^ sign_of(x));
+  });
 }
 
 FormulaValue cos_formula(FormulaValue x) {
-  const Quarters q = quarters_of(x);
-  const FormulaValue size = where(is_odd(q), sin_of(q).value(), cos_of(q).value());
-  return flip_sign(size, sign_from(q, 1) ^ sign_from(q, 0));
+  return by_quarters(x, [](const Quarters& q) {
+    const FormulaValue size = where(is_odd(q), sin_of(q).value(), cos_of(q).value());
+    return flip_sign(size, sign_from(q, 1) ^ sign_from(q, 0));
+  });
 }
 
 FormulaValue tan_formula(FormulaValue x) {
-  const Quarters q = quarters_of(x);
-  const Sum s = sin_of(q), c = cos_of(q);
-  const FormulaValue odd = is_odd(q);
-  const Sum above{where(odd, c.main, s.main), where(odd, c.tail, s.tail)};
-  const Sum below{where(odd, s.main, c.main), where(odd, s.tail, c.tail)};
-  return flip_sign(quotient_of_sums(above, below), sign_from(q, 0) ^ sign_of(x));
+  return by_quarters(x, [&](const Quarters& q) {
+    const Sum s = sin_of(q), c = cos_of(q);
+    const FormulaValue odd = is_odd(q);
+    const Sum above{where(odd, c.main, s.main), where(odd, c.tail, s.tail)};
+    const Sum below{where(odd, s.main, c.main), where(odd, s.tail, c.tail)};
+    return flip_sign(quotient_of_sums(above, below), sign_from(q, 0) ^ sign_of(x));
+  });
 }
 
 }  // namespace strata::formulas

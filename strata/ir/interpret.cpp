@@ -169,9 +169,7 @@ class Instance {
       case UOps::PHI: return assign(u);
       case UOps::LOOP: return begin_loop(u);
       case UOps::ENDLOOP: return end_loop(u.src(0));
-      case UOps::IF:
-        if (!at(u.src(0))->as_bool()) next_ = program_->partner[u.num()] + 1;
-        return;
+      case UOps::IF: return begin_if(u);
       case UOps::LOAD: return load(u);
       case UOps::STORE: return store(u);
       case UOps::ALU:
@@ -199,6 +197,12 @@ class Instance {
   void assign(UOp u) {
     copy(u, at(u.src(1)));
     copy(u.src(0), at(u));
+  }
+
+  void begin_if(UOp u) {
+    const Scalar* lanes = at(u.src(0));
+    const auto is_true = [](const Scalar& lane) { return lane.as_bool(); };
+    if (std::none_of(lanes, lanes + Program::lanes(u.src(0)), is_true)) next_ = program_->partner[u.num()] + 1;
   }
 
   /// True iff the counter is below the end.

@@ -101,6 +101,12 @@ UOp UOpGraph::find(std::uint64_t hash, UOps op, DType dtype, std::span<const UOp
   return {};
 }
 
+void UOpGraph::mark_seldom(UOp where) {
+  const bool is_where = owns(where) && where.op() == UOps::ALU && where.alu() == Ops::WHERE;
+  STRATA_ASSERT(is_where, "[mark_seldom] not a WHERE of this graph");
+  nodes_[where.num()]->is_seldom = true;
+}
+
 bool UOpGraph::owns(UOp u) const { return u && u.num() < size() && (*this)[u.num()] == u; }
 
 UOp UOpGraph::constant(DType dtype, std::int64_t value) {

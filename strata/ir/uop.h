@@ -12,7 +12,9 @@
 // LOOP           begin, end                     -               the counter, of their dtype; no iteration where begin
 //                                                               >= end
 // ENDLOOP        LOOP                           -               none
-// IF             condition, a bool              -               none
+// IF             condition, a bool or a vector  -               none; its UOps run where a lane of the condition is
+// true
+//                of them
 // ENDIF          IF                             -               none
 // LOAD           pointer, index[, gate, other]  -               the element at index; `other` where gate is false
 //                                                               (memory is not accessed). Of a vector dtype:
@@ -123,6 +125,8 @@ class UOp {
   std::span<const UOp> reduced_loops() const { return src().last(static_cast<std::size_t>(reduction().loops)); }
   /// The values that each iteration of a REDUCE combines.
   std::span<const UOp> reduced_values() const { return src().subspan(1, src().size() - 1 - reduced_loops().size()); }
+  /// Whether UOpGraph::mark_seldom() was told of this UOp.
+  bool is_seldom() const;
   explicit operator bool() const { return node_ != nullptr; }
   friend bool operator==(UOp, UOp) = default;
 
@@ -140,6 +144,7 @@ struct UOpNode {
   std::uint32_t num;
   SmallVec<UOp, 4> src;
   UOpArg arg;
+  bool is_seldom = false;
 };
 
 inline UOps UOp::op() const { return node_->op; }
@@ -147,6 +152,7 @@ inline DType UOp::dtype() const { return node_->dtype; }
 inline std::span<const UOp> UOp::src() const { return {node_->src.data(), node_->src.size()}; }
 inline const UOpArg& UOp::arg() const { return node_->arg; }
 inline std::size_t UOp::num() const { return node_->num; }
+inline bool UOp::is_seldom() const { return node_->is_seldom; }
 
 /// The variables that bound the iterations of the parallel loop in one call: a thread runs [begin0, end0).
 inline constexpr std::string_view kRangeBegin = "begin0", kRangeEnd = "end0";
@@ -183,6 +189,10 @@ class UOpGraph {
   UOp broadcast(UOp scalar, int lanes);
   UOp lane(UOp vector,
            int k);  ///< lane k of a vector; a scalar itself. @throws Error (domain) for a lane out of range
+
+  /// Says that the first choice of `where` is seldom taken: linearize() computes what only this choice needs in an IF.
+  /// The value is the same. @pre `where` is a WHERE of this graph
+  void mark_seldom(UOp where);
 
   std::size_t size() const { return nodes_.size(); }
   UOp operator[](std::size_t k) const { return UOp(nodes_[k].get()); }

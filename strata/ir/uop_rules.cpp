@@ -144,7 +144,7 @@ void check_end_loop(const Candidate& u) { check_end(u, UOps::LOOP); }
 void check_end_if(const Candidate& u) { check_end(u, UOps::IF); }
 
 void check_if(const Candidate& u) {
-  u.require(u.of(0) == dtypes::boolean, "depends on ", u.of(0), ", which is not bool");
+  u.require(u.of(0).is_bool() && !u.of(0).is_pointer(), "depends on ", u.of(0), ", which is not bool");
   u.require_dtype(dtypes::none);
 }
 

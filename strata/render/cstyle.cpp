@@ -96,6 +96,7 @@ class Renderer {
   void visit(UOp u);
   void expression(UOp u);
   void gep(UOp u);
+  std::string condition(UOp u);
   void loop(UOp u);
   void poll(UOp loop);
   void define_acc(UOp u);
@@ -243,7 +244,7 @@ void Renderer::visit(UOp u) {
     case UOps::VECTORIZE: return expression(u);
     case UOps::GEP: return gep(u);
     case UOps::LOOP: return loop(u);
-    case UOps::IF: return w_.open(message("if (", unwrapped(w_.text(u.src(0))), ") {"));
+    case UOps::IF: return w_.open(message("if (", unwrapped(condition(u.src(0))), ") {"));
     case UOps::ENDLOOP:
     case UOps::ENDIF: return w_.close();
     case UOps::DEFINE_ACC: return define_acc(u);
@@ -284,6 +285,15 @@ void Renderer::gep(UOp u) {
     w_.value(u, lane);
   else
     w_.name(u, lane);
+}
+
+/// Whether `u` is true; of a vector, in a lane.
+std::string Renderer::condition(UOp u) {
+  if (!u.dtype().is_vector()) return w_.text(u);
+  if (w_.is_native(u.dtype())) return vectors_.any(u);
+  std::string any;
+  for (int k = 0; k < u.dtype().lanes(); ++k) any += message(k == 0 ? "" : "||", w_.lane(u, k));
+  return any;
 }
 
 void Renderer::loop(UOp u) {

@@ -89,6 +89,20 @@ std::string GnuVectors::mask(UOp u, int bits) {
   return w_.mask_bits(u) == bits ? text : converted(text, w_.mask_type(lanes, bits));
 }
 
+std::string GnuVectors::any(UOp u) {
+  const int bits = w_.mask_bits(u), lanes = u.dtype().lanes(), bytes = bits * lanes / 8;
+  const std::string mask = w_.text(u);
+  if (bytes <= 8) {
+    const DType whole = bytes == 2 ? dtypes::uint16 : bytes == 4 ? dtypes::uint32 : dtypes::uint64;
+    return message("((", memory_type(w_.language(), whole), ")", mask, " != 0)");
+  }
+  const std::string type = w_.vector_type(dtypes::uint64, bytes / 8),
+                    words = variable(type, message("(", type, ")", mask));
+  std::string out;
+  for (int k = 0; k < bytes / 8; ++k) out += message(k == 0 ? "((" : "|", words, "[", std::to_string(k), "]");
+  return out + ") != 0)";
+}
+
 std::string GnuVectors::choose(DType dtype, const std::string& mask, const std::string& yes, const std::string& no) {
   const std::string i = mask_type(dtype), m = is_word(mask) ? mask : variable(i, mask);
   return message("((", w_.native_type(dtype), ")((", m, "&(", i, ")", yes, ")|(~", m, "&(", i, ")", no, ")))");

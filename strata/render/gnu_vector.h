@@ -29,6 +29,8 @@ class GnuVectors {
   std::string stream(UOp value, const std::string& pointer, const std::string& index, std::int64_t bytes);
   /// The text of a vector of bool as a mask whose lanes have `bits` bits.
   std::string mask(UOp u, int bits);
+  /// Whether a vector of bool is true in a lane, as a scalar condition.
+  std::string any(UOp u);
 
  private:
   void alu(UOp u);

@@ -365,7 +365,8 @@ void LlvmKernel::end_loop(Block block) {
 
 void LlvmKernel::begin_if(UOp u) {
   const std::string name = name_of(u);
-  text_.line("br i1 ", value(u.src(0)), ", label %", name, ", label %", name, ".end");
+  text_.line("br i1 ", ops_.any(name + ".any", u.src(0).dtype(), value(u.src(0))), ", label %", name, ", label %", name,
+             ".end");
   open(u, {.begin = u, .name = name});
   text_.begin_block(name);
 }

@@ -282,6 +282,11 @@ std::string LlvmOps::dot(std::string_view name, UOp u, std::span<const std::stri
   return out;
 }
 
+std::string LlvmOps::any(std::string_view name, DType dtype, const std::string& v) {
+  if (!dtype.is_vector()) return v;
+  return text_.call(name, "i1", "llvm.vector.reduce.or." + llvm_suffix(dtype), {{llvm_type(dtype), v}});
+}
+
 std::string LlvmOps::cast(std::string_view name, DType from, DType to, const std::string& v) {
   if (from == to) return v;
   if (from.is_bool()) return from_bool(name, from, to, v);

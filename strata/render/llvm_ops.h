@@ -21,6 +21,8 @@ class LlvmOps {
   /// The ALU UOp `u` on the operands `v`. `is_index`: the value does not overflow, so signed arithmetic is "nsw".
   /// @throws Error (domain) unless llvm_has() the op
   std::string alu(std::string_view name, UOp u, std::span<const std::string> v, bool is_index);
+  /// Whether `v`, a bool or a vector of them, is true in a lane.
+  std::string any(std::string_view name, DType dtype, const std::string& v);
   std::string cast(std::string_view name, DType from, DType to, const std::string& v);
   std::string bitcast(std::string_view name, DType from, DType to, const std::string& v);
 

@@ -371,9 +371,10 @@ TEST(Functions, NearestMissesOfQuarterTurns) {
   // The float and the double nearest to a multiple of pi/2, and neighbours of small multiples.
   std::vector<float> narrow{0x1.f37be8p95F, 16367173.0F * 0x1p72F};
   std::vector<double> wide{6381956970095103.0 * 0x1p797};
-  for (int k = 1; k < 2000; ++k) {
+  for (int k = 1; k < 9000; ++k) {  // near and far ones of f32
     narrow.push_back(static_cast<float>(k * 1.5707963267948966));
     wide.push_back(k * 1.5707963267948966);
+    wide.push_back((1'044'076 + k) * 1.5707963267948966);  // up to and beyond the last near one of f64
   }
   for (const Ops op : {Ops::SIN, Ops::COS, Ops::TAN}) {
     check_function<float>(op, dtypes::float32, true, narrow.size(),

@@ -228,7 +228,7 @@ TEST(UOpChecks, LoopsAndConditions) {
   ACCEPTS(UOps::ENDIF, none, {x.branch});
   REFUSES("[ENDIF] ends UOps.LOOP, not UOps.IF", UOps::ENDIF, none, {x.loop});
   REFUSES("[IF] depends on i32, which is not bool", UOps::IF, none, {x.i});
-  REFUSES("[IF] depends on boolx4, which is not bool", UOps::IF, none, {x.yes4});
+  ACCEPTS(UOps::IF, none, {x.yes4});
   REFUSES("[IF] has dtype bool, which is not none", UOps::IF, boolean, {x.yes});
   ACCEPTS(UOps::BARRIER, none);
   REFUSES("[BARRIER] takes 0 sources or fewer, not 1", UOps::BARRIER, none, {x.i});

@@ -32,6 +32,7 @@ class Generator {
     index_ = alu(Ops::MUL, {loop_, number(dtypes::int32, lanes_)});
     for (int k = 0; k < 3; ++k) load();
     for (int k = 0; k < options_.ops; ++k) step();
+    if (below(3) == 0) changed_value();
     if (below(3) == 0) inner_loop();
     if (accumulates) accumulate(acc);
     const int stores = 1 + static_cast<int>(below(3));
@@ -179,6 +180,19 @@ class Generator {
       for (int k = 0; k < 3; ++k) step();
       store(pick(), index_);
     });
+  }
+
+  /// A value that changes where a condition, or one of its lanes, is true.
+  void changed_value() {
+    const UOp acc = accumulator();
+    const UOp asked = below(2) == 0 ? gate() : pick();
+    const UOp is_asked = asked.dtype().is_bool() ? asked : alu(Ops::CMPLT, {asked, partner(asked)});
+    const UOp condition = list().add(UOps::IF, dtypes::none, {is_asked}, {}, false);
+    block(condition, UOps::ENDIF, [&] {
+      for (int k = 0; k < 3; ++k) step();
+      accumulate(acc);
+    });
+    pool_.push_back(acc);
   }
 
   /// One more value, or none where the one that was picked does not fit.
