@@ -5,8 +5,9 @@
 //   UOp y = emit(graph, Ops::EXP, {&x, 1}, native);   // a dozen multiplications and additions
 //
 // Formulas have no lookup tables and no branches but those of mark_seldom(), work on scalars and on vectors, and treat
-// NaN, infinities, zeros and subnormal numbers as C's libm does. Their error bounds hold whether MULACC rounds once or twice. NOTE: formulas round
-// by adding and subtracting large numbers: the compiler behind the renderer must not reassociate floats.
+// NaN, infinities, zeros and subnormal numbers as C's libm does. Their error bounds hold whether MULACC rounds once or
+// twice. NOTE: formulas round by adding and subtracting large numbers: the compiler behind the renderer must not
+// reassociate floats.
 #pragma once
 
 #include <bitset>
