@@ -6,3 +6,4 @@
 #include "strata/engine/buffer_storage.h"
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/realize.h"
+#include "strata/engine/schedule_cache.h"

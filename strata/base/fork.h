@@ -15,9 +15,10 @@ enum class ForkOrder {
   backends,      ///< LLVM and drivers: opening them, and calls into them
   disk_cache,    ///< the folder of compiled kernels, and its contents
   kernel_cache,  ///< compiled kernels
-  graph,         ///< the memory of nodes, then the table of nodes
-  memory,        ///< free blocks
-  trace,         ///< the trace file of the flag VIZ
+  schedule_cache,
+  graph,   ///< the memory of nodes, then the table of nodes
+  memory,  ///< free blocks
+  trace,   ///< the trace file of the flag VIZ
   flags,
   expressions,  ///< the table of expressions
   threads,      ///< oneTBB: its first use

@@ -2,7 +2,6 @@
 #include "strata/codegen/formula.h"
 
 #include "strata/base/check.h"
-#include "strata/base/small_vec.h"
 
 namespace strata::formulas {
 
@@ -16,10 +15,14 @@ FormulaValue FormulaValue::like(std::uint64_t v) const {
   return {*to_, to_->graph.add(UOps::CONST, dtype(), {}, Scalar::of(scalar(), v))};
 }
 
-FormulaValue FormulaValue::apply(Ops op, std::initializer_list<FormulaValue> others) const {
-  SmallVec<UOp, 4> operands{uop_};
-  for (const FormulaValue v : others) operands.push_back(v.uop());
-  return {*to_, emit(to_->graph, op, {operands.data(), operands.size()}, to_->native)};
+FormulaValue FormulaValue::apply(Ops op) const { return {*to_, emit(to_->graph, op, {&uop_, 1}, to_->native)}; }
+FormulaValue FormulaValue::apply(Ops op, const FormulaValue& b) const {
+  const UOp operands[] = {uop_, b.uop_};
+  return {*to_, emit(to_->graph, op, operands, to_->native)};
+}
+FormulaValue FormulaValue::apply(Ops op, const FormulaValue& b, const FormulaValue& c) const {
+  const UOp operands[] = {uop_, b.uop_, c.uop_};
+  return {*to_, emit(to_->graph, op, operands, to_->native)};
 }
 
 FormulaValue seldom(FormulaValue condition, FormulaValue a, FormulaValue b) {

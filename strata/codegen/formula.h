@@ -6,7 +6,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <type_traits>
 
@@ -42,12 +41,14 @@ class FormulaValue {
     else
       return like(static_cast<std::uint64_t>(v));
   }
-  FormulaValue like(FormulaValue v) const { return v; }
+  const FormulaValue& like(const FormulaValue& v) const { return v; }
 
   FormulaValue cast(DType to) const { return {*to_, to_->graph.cast(uop_, to)}; }
   FormulaValue bitcast(DType to) const { return {*to_, to_->graph.bitcast(uop_, to)}; }
-  /// `op` on this FormulaValue and `others`, by emit().
-  FormulaValue apply(Ops op, std::initializer_list<FormulaValue> others = {}) const;
+  /// `op` on this FormulaValue and the others, by emit().
+  FormulaValue apply(Ops op) const;
+  FormulaValue apply(Ops op, const FormulaValue& b) const;
+  FormulaValue apply(Ops op, const FormulaValue& b, const FormulaValue& c) const;
   /// An op of guarded_ops(), without making the operands safe. @pre the operands are safe
   FormulaValue guarded(Ops op, FormulaValue other) const { return {*to_, to_->graph.alu(op, {uop_, other.uop_})}; }
   /// This FormulaValue, a WHERE whose first choice is seldom taken.
@@ -62,15 +63,17 @@ template <class T>
 concept Operand = std::same_as<T, FormulaValue> || std::is_arithmetic_v<T>;
 
 // Binary operators: one side is a FormulaValue, the other may be a number.
-#define STRATA_FORMULA_OPERATOR(symbol, op)           \
-  template <Operand T>                                \
-  FormulaValue operator symbol(FormulaValue a, T b) { \
-    return a.apply(Ops::op, {a.like(b)});             \
-  }                                                   \
-  template <class T>                                  \
-    requires std::is_arithmetic_v<T>                  \
-  FormulaValue operator symbol(T a, FormulaValue b) { \
-    return b.like(a).apply(Ops::op, {b});             \
+#define STRATA_FORMULA_OPERATOR(symbol, op)                                                                         \
+  inline FormulaValue operator symbol(const FormulaValue& a, const FormulaValue& b) { return a.apply(Ops::op, b); } \
+  template <class T>                                                                                                \
+    requires std::is_arithmetic_v<T>                                                                                \
+  FormulaValue operator symbol(const FormulaValue& a, T b) {                                                        \
+    return a.apply(Ops::op, a.like(b));                                                                             \
+  }                                                                                                                 \
+  template <class T>                                                                                                \
+    requires std::is_arithmetic_v<T>                                                                                \
+  FormulaValue operator symbol(T a, const FormulaValue& b) {                                                        \
+    return b.like(a).apply(Ops::op, b);                                                                             \
   }
 STRATA_FORMULA_OPERATOR(+, ADD)
 STRATA_FORMULA_OPERATOR(-, SUB)
@@ -86,37 +89,38 @@ STRATA_FORMULA_OPERATOR(==, CMPEQ)
 STRATA_FORMULA_OPERATOR(!=, CMPNE)
 #undef STRATA_FORMULA_OPERATOR
 template <Operand T>
-FormulaValue operator>(FormulaValue a, T b) {
-  return a.like(b).apply(Ops::CMPLT, {a});
+FormulaValue operator>(const FormulaValue& a, T b) {
+  return a.like(b).apply(Ops::CMPLT, a);
 }
-inline FormulaValue operator-(FormulaValue a) { return a.apply(Ops::NEG); }
-inline FormulaValue operator~(FormulaValue a) { return a.apply(Ops::NOT); }
+inline FormulaValue operator-(const FormulaValue& a) { return a.apply(Ops::NEG); }
+inline FormulaValue operator~(const FormulaValue& a) { return a.apply(Ops::NOT); }
 
-inline FormulaValue abs(FormulaValue a) { return a.apply(Ops::ABS); }
-inline FormulaValue round(FormulaValue a) { return a.apply(Ops::ROUND); }
-inline FormulaValue trunc(FormulaValue a) { return a.apply(Ops::TRUNC); }
+inline FormulaValue abs(const FormulaValue& a) { return a.apply(Ops::ABS); }
+inline FormulaValue round(const FormulaValue& a) { return a.apply(Ops::ROUND); }
+inline FormulaValue trunc(const FormulaValue& a) { return a.apply(Ops::TRUNC); }
 template <Operand T>
-FormulaValue max(FormulaValue a, T b) {
-  return a.apply(Ops::MAX, {a.like(b)});
+FormulaValue max(const FormulaValue& a, T b) {
+  return a.apply(Ops::MAX, a.like(b));
 }
 template <Operand T>
-FormulaValue min(FormulaValue a, T b) {
-  return a.apply(Ops::MIN, {a.like(b)});
+FormulaValue min(const FormulaValue& a, T b) {
+  return a.apply(Ops::MIN, a.like(b));
 }
 /// a*b + c
 template <Operand B, Operand C>
-FormulaValue mulacc(FormulaValue a, B b, C c) {
-  return a.apply(Ops::MULACC, {a.like(b), a.like(c)});
+FormulaValue mulacc(const FormulaValue& a, const B& b, const C& c) {
+  const FormulaValue factor = a.like(b);
+  return a.apply(Ops::MULACC, factor, a.like(c));
 }
 /// condition ? a : b. One of a and b may be a number.
 template <Operand T>
-FormulaValue where(FormulaValue condition, FormulaValue a, T b) {
-  return condition.apply(Ops::WHERE, {a, a.like(b)});
+FormulaValue where(const FormulaValue& condition, const FormulaValue& a, const T& b) {
+  return condition.apply(Ops::WHERE, a, a.like(b));
 }
 template <class T>
   requires std::is_arithmetic_v<T>
-FormulaValue where(FormulaValue condition, T a, FormulaValue b) {
-  return condition.apply(Ops::WHERE, {b.like(a), b});
+FormulaValue where(const FormulaValue& condition, T a, const FormulaValue& b) {
+  return condition.apply(Ops::WHERE, b.like(a), b);
 }
 
 /// condition ? a : b, where the condition is seldom true: what only `a` needs is computed where it is true in a lane.

@@ -250,8 +250,8 @@ class Linearizing {
       } else {
         for (const UOp s : u.src())
           if (s.op() != UOps::LOOP && !seldom_.is_inside(number_.at(s))) edge(item_of(number_.at(s)), item_of(k));
-        for (const UOp s : seldom_.needs(k))
-          if (s.op() != UOps::LOOP) edge(item_of(number_.at(s)), item_of(k));
+        for (const std::size_t s : seldom_.needs(k))
+          if (nodes_[s].op() != UOps::LOOP) edge(item_of(s), item_of(k));
       }
       if (u.op() == UOps::CARRY) starts_[loop_number_.at(carrying_loop(u))].push_back(k);
       if (u.op() == UOps::CARRIED) carried_edges(k);
@@ -417,8 +417,8 @@ class Linearizing {
         [&](UOp u, std::size_t k) {
           if (k < u.src().size()) return source(u, k);
           if (!u.is_seldom()) return UOp();
-          const std::span<const UOp> more = seldom_.needs(number_.at(u));
-          return k - u.src().size() < more.size() ? more[k - u.src().size()] : UOp();
+          const std::span<const std::size_t> more = seldom_.needs(number_.at(u));
+          return k - u.src().size() < more.size() ? nodes_[more[k - u.src().size()]] : UOp();
         },
         [&](UOp u) { emit(u); });
   }

@@ -167,15 +167,6 @@ Quarters quarters_f64(FormulaValue x) {
   return {reduced.quarter, where(finite, reduced.rest, size - size), reduced.low};
 }
 
-/// f of the quarters of |x|.
-template <class F>
-FormulaValue by_quarters(FormulaValue x, const F& f) {
-  const FormulaValue size = abs(x);
-  const FormulaValue is_near = size < (half_pi_of(x.dtype()).most - 1) * kHalfPi;
-  const Quarters far = x.scalar() == dtypes::float32 ? quarters_f32(x) : quarters_f64(x);
-  return seldom(~is_near, f(far), f(quarters_of_near(size)));
-}
-
 /// A value as main + tail, where the tail is small.
 struct Sum {
   FormulaValue main, tail;
@@ -220,30 +211,34 @@ FormulaValue sign_from(const Quarters& q, int bit) {
 
 FormulaValue is_odd(const Quarters& q) { return (q.quarter & 1) != 0; }
 
+// The functions of x, given the quarters of |x|.
+FormulaValue sin_by(FormulaValue x, const Quarters& q) {
+  const FormulaValue size = where(is_odd(q), cos_of(q).value(), sin_of(q).value());
+  return flip_sign(size, sign_from(q, 1) ^ sign_of(x));
+}
+FormulaValue cos_by(FormulaValue, const Quarters& q) {
+  const FormulaValue size = where(is_odd(q), sin_of(q).value(), cos_of(q).value());
+  return flip_sign(size, sign_from(q, 1) ^ sign_from(q, 0));
+}
+FormulaValue tan_by(FormulaValue x, const Quarters& q) {
+  const Sum s = sin_of(q), c = cos_of(q);
+  const FormulaValue odd = is_odd(q);
+  const Sum above{where(odd, c.main, s.main), where(odd, c.tail, s.tail)};
+  const Sum below{where(odd, s.main, c.main), where(odd, s.tail, c.tail)};
+  return flip_sign(quotient_of_sums(above, below), sign_from(q, 0) ^ sign_of(x));
+}
+
+FormulaValue by_quarters(FormulaValue x, FormulaValue (*f)(FormulaValue, const Quarters&)) {
+  const FormulaValue size = abs(x);
+  const FormulaValue is_near = size < (half_pi_of(x.dtype()).most - 1) * kHalfPi;
+  const Quarters far = x.scalar() == dtypes::float32 ? quarters_f32(x) : quarters_f64(x);
+  return seldom(~is_near, f(x, far), f(x, quarters_of_near(size)));
+}
+
 }  // namespace
 
-FormulaValue sin_formula(FormulaValue x) {
-  return by_quarters(x, [&](const Quarters& q) {
-    const FormulaValue size = where(is_odd(q), cos_of(q).value(), sin_of(q).value());
-    return flip_sign(size, sign_from(q, 1) ^ sign_of(x));
-  });
-}
-
-FormulaValue cos_formula(FormulaValue x) {
-  return by_quarters(x, [](const Quarters& q) {
-    const FormulaValue size = where(is_odd(q), sin_of(q).value(), cos_of(q).value());
-    return flip_sign(size, sign_from(q, 1) ^ sign_from(q, 0));
-  });
-}
-
-FormulaValue tan_formula(FormulaValue x) {
-  return by_quarters(x, [&](const Quarters& q) {
-    const Sum s = sin_of(q), c = cos_of(q);
-    const FormulaValue odd = is_odd(q);
-    const Sum above{where(odd, c.main, s.main), where(odd, c.tail, s.tail)};
-    const Sum below{where(odd, s.main, c.main), where(odd, s.tail, c.tail)};
-    return flip_sign(quotient_of_sums(above, below), sign_from(q, 0) ^ sign_of(x));
-  });
-}
+FormulaValue sin_formula(FormulaValue x) { return by_quarters(x, sin_by); }
+FormulaValue cos_formula(FormulaValue x) { return by_quarters(x, cos_by); }
+FormulaValue tan_formula(FormulaValue x) { return by_quarters(x, tan_by); }
 
 }  // namespace strata::formulas

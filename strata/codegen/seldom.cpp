@@ -2,9 +2,7 @@
 #include "strata/codegen/seldom.h"
 
 #include <algorithm>
-#include <unordered_set>
-
-#include "strata/base/walk.h"
+#include <utility>
 
 namespace strata {
 namespace {
@@ -39,22 +37,26 @@ SeldomChoices::SeldomChoices(std::span<const UOp> nodes, const std::unordered_ma
       if (!is_of_choice || blocks[source] != blocks[k]) inside_[source] = false;
     }
   }
+  needs_.resize(nodes.size());
+  std::vector<std::size_t> seen_by(nodes.size(), nodes.size()), open;
   for (std::size_t k = 0; k < nodes.size(); ++k) {
-    if (!nodes[k].is_seldom() || inside_[k] || !inside_[number.at(nodes[k].src(1))]) continue;
-    std::vector<UOp>& needs = needs_[k];
-    std::unordered_set<UOp> seen;
-    detail::walk(
-        nodes[k].src(1), [&](UOp u) { return seen.insert(u).second; },
-        [&](UOp u, std::size_t s) { return is_inside(number.at(u)) && s < u.src().size() ? u.src(s) : UOp(); },
-        [&](UOp u) {
-          if (!is_inside(number.at(u))) needs.push_back(u);
-        });
+    if (!nodes[k].is_seldom() || inside_[k]) continue;
+    open.push_back(number.at(nodes[k].src(1)));
+    while (!open.empty()) {
+      const std::size_t n = open.back();
+      open.pop_back();
+      if (std::exchange(seen_by[n], k) == k) continue;
+      if (!inside_[n]) {
+        needs_[k].push_back(n);
+        continue;
+      }
+      for (const UOp s : nodes[n].src()) open.push_back(number.at(s));
+    }
   }
 }
 
-std::span<const UOp> SeldomChoices::needs(std::size_t k) const {
-  const auto found = needs_.find(k);
-  return found == needs_.end() ? std::span<const UOp>() : std::span<const UOp>(found->second);
+std::span<const std::size_t> SeldomChoices::needs(std::size_t k) const {
+  return needs_.empty() ? std::span<const std::size_t>() : std::span<const std::size_t>(needs_[k]);
 }
 
 }  // namespace strata

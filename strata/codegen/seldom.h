@@ -24,11 +24,11 @@ class SeldomChoices {
   bool is_inside(std::size_t k) const { return !inside_.empty() && inside_[k]; }
   /// What the nodes inside of WHERE k's first choice need that is outside of all choices; empty where k is inside
   /// itself.
-  std::span<const UOp> needs(std::size_t k) const;
+  std::span<const std::size_t> needs(std::size_t k) const;
 
  private:
-  std::vector<bool> inside_;  ///< by node; empty where no node is marked
-  std::unordered_map<std::size_t, std::vector<UOp>> needs_;
+  std::vector<bool> inside_;                     ///< by node; empty where no node is marked
+  std::vector<std::vector<std::size_t>> needs_;  ///< by node
 };
 
 }  // namespace strata

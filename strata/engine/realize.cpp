@@ -19,6 +19,7 @@
 #include "strata/engine/kept_nodes.h"
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/kernel_form.h"
+#include "strata/engine/schedule_cache.h"
 #include "strata/engine/trace_graph.h"
 #include "strata/expr/exact.h"
 #include "strata/runtime/trace_file.h"
@@ -47,7 +48,7 @@ Buffer buffer_of(const Scalar& value) {
 class Realizing {
  public:
   Realizing(std::span<const LazyOp> roots, const Device& device) : kept_(roots), traced_(roots), device_(device) {
-    items_ = schedule(roots, fusion_options(device));
+    items_ = ScheduleCache::instance().get(roots, fusion_options(device));
     kept_.find(items_);
     for (const ScheduleItem& item : items_) kept_slots_.push_back(kept_slots(item));
     plan_ = plan_memory(items_, [&](const LazyOp& n) { return kept_.contains(n); });

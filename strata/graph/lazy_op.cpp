@@ -141,6 +141,11 @@ std::uint64_t hash_of(Ops op, DType dtype, const Ints& shape, std::span<const La
 
 }  // namespace
 
+std::uint64_t hash_of_own(const LazyNode& n, bool with_arg) {
+  const bool has_arg = with_arg && !std::holds_alternative<IdentityArg>(n.arg);
+  return hash_of(n.op, n.dtype, n.shape, {}, has_arg ? n.arg.index() : 0, has_arg ? std::visit(HashArg(), n.arg) : 0);
+}
+
 LazyOp LazyOp::make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape) {
   check_interrupt_often();
   const std::uint64_t h = hash_of(op, dtype, shape, src, arg.index(), std::visit(HashArg(), arg));

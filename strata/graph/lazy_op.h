@@ -281,6 +281,9 @@ inline bool is_realized(const LazyNode& n) { return n.realized.load(std::memory_
 /// values
 LazyOp unbind(const LazyOp& root, Values& values);
 
+/// A hash of op, dtype, shape and, `with_arg`, the argument of a node, without its sources. Identities count as equal.
+std::uint64_t hash_of_own(const LazyNode& n, bool with_arg);
+
 /// All nodes reachable from `roots`, roots included, each once, sources before users. Linear time, no recursion.
 std::vector<const LazyNode*> postorder(std::span<const LazyOp> roots);
 inline std::vector<const LazyNode*> postorder(const LazyOp& root) { return postorder({&root, 1}); }

@@ -54,6 +54,7 @@ struct FusionOptions {
   /// compute such kernels.
   enum class Chains : std::uint8_t { never, where_it_pays, wherever_possible };
   Chains chains = Chains::never;
+  bool operator==(const FusionOptions&) const = default;
 };
 
 /// A node that is materialized.
