@@ -41,7 +41,7 @@ class FormulaValue {
     else
       return like(static_cast<std::uint64_t>(v));
   }
-  const FormulaValue& like(const FormulaValue& v) const { return v; }
+  FormulaValue like(const FormulaValue& v) const { return v; }
 
   FormulaValue cast(DType to) const { return {*to_, to_->graph.cast(uop_, to)}; }
   FormulaValue bitcast(DType to) const { return {*to_, to_->graph.bitcast(uop_, to)}; }
@@ -149,7 +149,7 @@ inline FormulaValue signed_bits_of(FormulaValue x) { return x.bitcast(format_of(
 inline FormulaValue sign_of(FormulaValue x) { return bits_of(x) & format_of(x.dtype()).sign; }
 /// x with its sign bit flipped where `sign`, bits as from sign_of(), has the sign bit set.
 inline FormulaValue flip_sign(FormulaValue x, FormulaValue sign) { return (bits_of(x) ^ sign).bitcast(x.scalar()); }
-inline FormulaValue is_nan(FormulaValue x) { return x != x; }
+inline FormulaValue is_nan(const FormulaValue& x) { return x.apply(Ops::CMPNE, x); }
 /// x with the lower half of its significand cleared.
 inline FormulaValue upper_half(FormulaValue x) {
   return (bits_of(x) & format_of(x.dtype()).upper_half).bitcast(x.scalar());

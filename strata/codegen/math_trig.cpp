@@ -164,7 +164,7 @@ Quarters quarters_f64(FormulaValue x) {
   const FormulaValue high = significand * first + upper_product(significand, second) + carry;
   const Quarters reduced = quarters_of_turn(high, low);
   const FormulaValue finite = size < std::numeric_limits<double>::infinity();
-  return {reduced.quarter, where(finite, reduced.rest, size - size), reduced.low};
+  return {reduced.quarter, where(finite, reduced.rest, size * 0.0), reduced.low};
 }
 
 /// A value as main + tail, where the tail is small.
