@@ -88,7 +88,7 @@ constexpr Decomposition kDecompositions[] = {
   {Ops::COS,      "quarter turns, polynomial",       "f32",     1.2,  unary<cos_formula>},
   {Ops::COS,      "quarter turns, polynomial",       "f64",     1,    unary<cos_formula>},
   {Ops::COS,      "in f32",                          kHalves,   0.51, through_f32<Ops::COS>},
-  {Ops::TAN,      "sine by cosine",                  "f32",     2.6,  unary<tan_formula>},
+  {Ops::TAN,      "sine by cosine",                  "f32",     1.9,  unary<tan_formula>},
   {Ops::TAN,      "sine by cosine",                  "f64",     1.5,  unary<tan_formula>},
   {Ops::TAN,      "in f32",                          kHalves,   0.51, through_f32<Ops::TAN>},
   {Ops::ATAN,     "polynomial on [0, 1]",            "f32",     1.3,  unary<atan_formula>},
