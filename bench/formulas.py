@@ -43,10 +43,6 @@ def pairs():
     return positive() + standard()
 
 
-def inner(x):
-    return np.sqrt(2 / np.pi) * (x + 0.044715 * x * x * x)
-
-
 # A name, the inputs, and the function in Strata, PyTorch and NumPy (None: it has none).
 FORMULAS = [
     ("exp", standard, Tensor.exp, torch.exp, np.exp),

@@ -10,15 +10,15 @@ namespace strata {
 
 /// The order in which fork() takes locks: a thread that holds one lock may take a later one, but not an earlier one.
 enum class ForkOrder {
-  tables,        ///< no lock: tables that are made on first use; making one takes locks
-  compiler,      ///< the search for a C compiler on the host
-  backends,      ///< LLVM and drivers: opening them, and calls into them
-  disk_cache,    ///< the folder of compiled kernels, and its contents
-  kernel_cache,  ///< compiled kernels
-  schedule_cache,
-  graph,   ///< the memory of nodes, then the table of nodes
-  memory,  ///< free blocks
-  trace,   ///< the trace file of the flag VIZ
+  tables,          ///< no lock: tables that are made on first use; making one takes locks
+  compiler,        ///< the search for a C compiler on the host
+  backends,        ///< LLVM and drivers: opening them, and calls into them
+  disk_cache,      ///< the folder of compiled kernels, and its contents
+  kernel_cache,    ///< compiled kernels
+  schedule_cache,  ///< schedules by the structure of their graphs
+  graph,           ///< the memory of nodes, then the table of nodes
+  memory,          ///< free blocks
+  trace,           ///< the trace file of the flag VIZ
   flags,
   expressions,  ///< the table of expressions
   threads,      ///< oneTBB: its first use

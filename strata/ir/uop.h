@@ -12,9 +12,7 @@
 // LOOP           begin, end                     -               the counter, of their dtype; no iteration where begin
 //                                                               >= end
 // ENDLOOP        LOOP                           -               none
-// IF             condition, a bool or a vector  -               none; its UOps run where a lane of the condition is
-// true
-//                of them
+// IF             bool, scalar or vector         -               none; its UOps run where a lane of the bool is true
 // ENDIF          IF                             -               none
 // LOAD           pointer, index[, gate, other]  -               the element at index; `other` where gate is false
 //                                                               (memory is not accessed). Of a vector dtype:
