@@ -20,6 +20,7 @@ namespace strata {
 /// when its structure comes for the second time. Thread-safe.
 class ScheduleCache {
  public:
+  /// What the cache has answered and what it holds.
   struct Statistics {
     std::uint64_t hits = 0, misses = 0;
     std::size_t size = 0;   ///< schedules in the cache
