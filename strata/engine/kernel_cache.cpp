@@ -5,6 +5,8 @@
 
 #include "strata/base/flags.h"
 #include "strata/base/fork.h"
+#include "strata/codegen/heuristic.h"
+#include "strata/graph/absorb.h"
 
 namespace strata {
 
@@ -36,12 +38,9 @@ std::shared_ptr<const CompiledKernel> KernelCache::find(const Key& key) {
   return it->second->kernel;
 }
 
-std::shared_ptr<const CompiledKernel> KernelCache::get(const LazyOp& kernel, const Device& device,
-                                                       std::vector<int> kept, std::optional<std::vector<Opt>> opts) {
-  const Key key{kernel, &device, flags::DETERMINISTIC.get(), std::move(kept), opts.has_value()};
-  if (auto known = find(key)) return known;
-  auto made =
-      std::make_shared<const CompiledKernel>(compile(kernel, device, std::move(opts), key.deterministic, key.kept));
+std::shared_ptr<const CompiledKernel> KernelCache::add(const Key& key, std::optional<std::vector<Opt>> opts) {
+  auto made = std::make_shared<const CompiledKernel>(
+      compile(key.kernel, *key.device, std::move(opts), key.deterministic, key.kept));
   std::list<Entry> dropped;  // declared before the lock, so destroyed after its release
   const std::lock_guard lock(mutex_);
   if (const auto it = at_.find(key); it != at_.end()) return it->second->kernel;
@@ -54,48 +53,69 @@ std::shared_ptr<const CompiledKernel> KernelCache::get(const LazyOp& kernel, con
   return made;
 }
 
+std::shared_ptr<const CompiledKernel> KernelCache::get(const LazyOp& kernel, const Device& device,
+                                                       std::vector<int> kept) {
+  const Key key{kernel, &device, flags::DETERMINISTIC.get(), std::move(kept)};
+  auto known = find(key);
+  return known ? known : add(key, std::nullopt);
+}
+
+std::shared_ptr<const CompiledKernel> KernelCache::get_form(const LazyOp& form, const LazyOp& kernel,
+                                                            const Device& device, const std::vector<int>& kept) {
+  Key key{form, &device, flags::DETERMINISTIC.get(), kept, true};
+  if (auto known = find(key)) return known;
+  try {
+    return add(key, opts_of_form(key, kernel));
+  } catch (const Error&) {  // a form need not be proven where its kernels are
+    refuse(key);
+    return nullptr;
+  }
+}
+
 bool KernelCache::has(const LazyOp& kernel, const Device& device, const std::vector<int>& kept, bool is_form) const {
   const Key key{kernel, &device, flags::DETERMINISTIC.get(), kept, is_form};
   const std::lock_guard lock(mutex_);
   return at_.contains(key);
 }
 
-std::optional<std::vector<Opt>> KernelCache::opts_of_form(const LazyOp& form, const LazyOp& kernel,
-                                                          const Device& device, const std::vector<int>& kept) {
-  const Key key{form, &device, flags::DETERMINISTIC.get(), kept};
-  std::list<Form> dropped;  // declared before the locks, so destroyed after their release
-  {
-    const std::lock_guard lock(mutex_);
-    const auto it = form_at_.find(key);
-    if (it == form_at_.end()) {
-      forms_.push_front({key});
-      form_at_.emplace(key, forms_.begin());
-      while (forms_.size() > most_kernels()) {
-        form_at_.erase(forms_.back().key);
-        dropped.splice(dropped.begin(), forms_, std::prev(forms_.end()));
-      }
-      return std::nullopt;
-    }
-    forms_.splice(forms_.begin(), forms_, it->second);
-    if (it->second->is_known) return it->second->opts;
-  }
-  std::optional<std::vector<Opt>> opts =
-      compile_kernel(kernel, target_of(device, key.deterministic), std::nullopt, nullptr, kept).opts;
-  // NOTE: the kernels of the parts of a sum choose Opts of their own.
-  const auto chooses_more = [](const Opt& o) { return o.kind == Opt::Kind::SPLITREDUCE || o.kind == Opt::Kind::BLOCK; };
-  if (!opts->empty() && chooses_more(opts->front())) opts.reset();
+bool KernelCache::is_known_form(const LazyOp& form, const Device& device, const std::vector<int>& kept) {
+  const Key key{form, &device, flags::DETERMINISTIC.get(), kept, true};
+  std::list<Form> dropped;  // declared before the lock, so destroyed after its release
   const std::lock_guard lock(mutex_);
   if (const auto it = form_at_.find(key); it != form_at_.end()) {
-    it->second->opts = opts;
-    it->second->is_known = true;
+    forms_.splice(forms_.begin(), forms_, it->second);
+    return !it->second->is_refused;
   }
-  return opts;
+  forms_.push_front({key});
+  form_at_.emplace(key, forms_.begin());
+  while (forms_.size() > most_kernels()) {
+    form_at_.erase(forms_.back().key);
+    dropped.splice(dropped.begin(), forms_, std::prev(forms_.end()));
+  }
+  return false;
 }
 
-void KernelCache::refuse_form(const LazyOp& form, const Device& device, const std::vector<int>& kept) {
-  const Key key{form, &device, flags::DETERMINISTIC.get(), kept};
+/// @throws Error (undefined) where the kernel has no Opts that the form may have; as compile_kernel()
+std::vector<Opt> KernelCache::opts_of_form(const Key& key, const LazyOp& kernel) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = form_at_.find(key); it != form_at_.end() && it->second->opts) return *it->second->opts;
+  }
+  std::vector<Opt> opts = heuristic_opts(absorb_movement(kernel), target_of(*key.device, key.deterministic), key.kept);
+  // NOTE: the kernels of the parts of a sum choose Opts of their own.
+  const bool chooses_more =
+      !opts.empty() && (opts[0].kind == Opt::Kind::SPLITREDUCE || opts[0].kind == Opt::Kind::BLOCK);
+  STRATA_CHECK(!chooses_more, undefined, "[", opts[0].text(), "] its kernels have Opts of their own");
   const std::lock_guard lock(mutex_);
-  if (const auto it = form_at_.find(key); it != form_at_.end()) it->second->opts.reset();
+  const auto it = form_at_.find(key);
+  if (it == form_at_.end()) return opts;
+  if (!it->second->opts) it->second->opts = std::move(opts);
+  return *it->second->opts;
+}
+
+void KernelCache::refuse(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  if (const auto it = form_at_.find(key); it != form_at_.end()) it->second->is_refused = true;
 }
 
 KernelCache::Statistics KernelCache::statistics() const {

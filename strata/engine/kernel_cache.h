@@ -31,24 +31,24 @@ class KernelCache {
   /// is never destroyed.
   static KernelCache& instance();
 
-  /// The kernel of `ast` (a SINK, with plain variables) on `device`, compiled on a miss, with `opts` or those that
-  /// compile() chooses; `kept` is as of compile(). The result stays valid when the cache drops it. Two threads that
-  /// miss the same kernel at the same time both compile it; one result is kept.
+  /// The kernel of `ast` (a SINK, with plain variables) on `device`, compiled on a miss; `kept` is as of compile(). The
+  /// result stays valid when the cache drops it. Two threads that miss the same kernel at the same time both compile
+  /// it; one result is kept.
   /// @throws as compile()
-  std::shared_ptr<const CompiledKernel> get(const LazyOp& kernel, const Device& device, std::vector<int> kept = {},
-                                            std::optional<std::vector<Opt>> opts = std::nullopt);
+  std::shared_ptr<const CompiledKernel> get(const LazyOp& kernel, const Device& device, std::vector<int> kept = {});
 
-  /// Whether get() would find the kernel, or where `is_form` the one that was compiled with given Opts. Counts nothing.
+  /// Whether get(), or where `is_form` get_form(), would find the kernel. Counts nothing.
   bool has(const LazyOp& kernel, const Device& device, const std::vector<int>& kept, bool is_form = false) const;
 
-  /// The Opts with which the form of a kernel (kernel_form.h) computes the same, bit by bit: those of the kernel.
-  /// Nothing for the first kernel of the form, which is noted, and where no such Opts exist. As many forms are known as
-  /// kernels are kept. @throws as compile_kernel()
-  std::optional<std::vector<Opt>> opts_of_form(const LazyOp& form, const LazyOp& kernel, const Device& device,
-                                               const std::vector<int>& kept);
+  /// Whether a kernel of the form (kernel_form.h) came before; notes that one has come. False where get_form() found
+  /// that its kernels cannot be replaced. As many forms are known as kernels are kept.
+  bool is_known_form(const LazyOp& form, const Device& device, const std::vector<int>& kept);
 
-  /// From now on the form has no such Opts: it does not compile with them.
-  void refuse_form(const LazyOp& form, const Device& device, const std::vector<int>& kept);
+  /// As get(), the kernel `form`, with the Opts with which it computes the same as `kernel`, bit by bit: those of
+  /// `kernel`, or of the kernel of the form for which it was compiled first. Null where no such Opts exist, or the form
+  /// does not compile with them. @pre is_known_form() was asked
+  std::shared_ptr<const CompiledKernel> get_form(const LazyOp& form, const LazyOp& kernel, const Device& device,
+                                                 const std::vector<int>& kept);
 
   Statistics statistics() const;
   /// Drops all kernels and forms. The counts of hits and misses stay.
@@ -77,9 +77,12 @@ class KernelCache {
   struct Form {
     Key key;
     std::optional<std::vector<Opt>> opts = {};  // nothing: unknown, or there are none
-    bool is_known = false;
+    bool is_refused = false;                    // there are none
   };
   std::shared_ptr<const CompiledKernel> find(const Key& key);
+  std::shared_ptr<const CompiledKernel> add(const Key& key, std::optional<std::vector<Opt>> opts);
+  std::vector<Opt> opts_of_form(const Key& key, const LazyOp& kernel);
+  void refuse(const Key& key);
 
   mutable std::mutex mutex_;
   // All guarded by mutex_.

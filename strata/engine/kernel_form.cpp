@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "strata/codegen/stream_opts.h"
 #include "strata/graph/rebuild.h"
 
 namespace strata {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMostNumbers = 16, kMostOffsets = 8;  // arguments cost registers
 constexpr std::string_view kOffset = "offset";              // the names of variables begin so
+constexpr std::int64_t kLineBytes = 64;                     // bytes of a cache line
 
 /// Whether the code for `op` is the same for each float among its operands.
 bool takes_any_number(Ops op) {
@@ -73,11 +75,13 @@ bool may_contract_otherwise(std::span<const LazyNode* const> nodes, Contraction 
   });
 }
 
-/// A LOAD whose offset may be an argument: one View of numbers without a mask, and other offsets within the buffer.
+/// A LOAD or STORE whose offset may be an argument: one View of numbers without a mask, and other offsets within the
+/// buffer.
 struct Movable {
-  const LazyNode* load;
+  const LazyNode* access;
   View view;
   std::int64_t least, most;  // offsets
+  std::int64_t step = 1;     // offsets are its multiples
 };
 std::optional<Movable> movable(const LazyNode& n) {
   const auto& arg = std::get<BufferArg>(n.arg);
@@ -97,6 +101,34 @@ std::optional<Movable> movable(const LazyNode& n) {
   return Movable{&n, view, least, most};
 }
 
+/// A Movable STORE. @pre it is the only access to its buffer
+std::optional<Movable> movable_store(const LazyOp& kernel, const LazyNode& n) {
+  std::optional<Movable> out = movable(n);
+  if (!out || stream_opts(kernel, buffers_of(kernel)).empty()) return out;
+  out->step = kLineBytes / static_cast<std::int64_t>(n.src[0].dtype().itemsize());
+  out->least += (out->step - out->least % out->step) % out->step;
+  out->most -= out->most % out->step;
+  return out->view.offset().value() % out->step == 0 && out->least < out->most ? out : std::nullopt;
+}
+
+/// The LOADs and STOREs whose offsets may be arguments.
+std::vector<Movable> movables(const LazyOp& kernel, std::span<const LazyNode* const> nodes) {
+  std::unordered_map<int, int> stores, loads;  // how many, by slot
+  for (const LazyNode* n : nodes)
+    if (n->op == Ops::STORE || n->op == Ops::LOAD)
+      ++(n->op == Ops::STORE ? stores : loads)[std::get<BufferArg>(n->arg).slot];
+  std::vector<Movable> out;
+  for (const LazyNode* n : nodes) {
+    if (n->op != Ops::STORE && n->op != Ops::LOAD) continue;
+    const int slot = std::get<BufferArg>(n->arg).slot;
+    std::optional<Movable> found;
+    if (n->op == Ops::LOAD && !stores.contains(slot)) found = movable(*n);
+    if (n->op == Ops::STORE && stores[slot] == 1 && !loads.contains(slot)) found = movable_store(kernel, *n);
+    if (found) out.push_back(*std::move(found));
+  }
+  return out;
+}
+
 }  // namespace
 
 Contraction contraction_of(const Device& device) {
@@ -105,15 +137,12 @@ Contraction contraction_of(const Device& device) {
   return target.explicit_fma ? Contraction::of_additions : Contraction::by_compilers;
 }
 
-std::optional<KernelForm> form_of(const LazyOp& kernel, const Values& values, const FormLimits& limits) {
+std::optional<KernelForm> form_of(const LazyOp& kernel, const Values& values, Contraction contraction) {
   std::vector<const LazyNode*> numbers;
-  std::vector<Movable> moved;
   std::unordered_set<const LazyNode*> fixed;
-  std::unordered_set<int> written;
   const std::vector<const LazyNode*> nodes = postorder(kernel);
   std::unordered_set<const LazyNode*> closed;  // made of numbers alone
   for (const LazyNode* n : nodes) {
-    if (n->op == Ops::STORE) written.insert(std::get<BufferArg>(n->arg).slot);
     const bool is_closed = is_elementwise(n->op) && std::all_of(n->src.begin(), n->src.end(), [&](const LazyOp& s) {
                              return closed.contains(s.node());
                            });
@@ -123,14 +152,11 @@ std::optional<KernelForm> form_of(const LazyOp& kernel, const Values& values, co
       if (!takes_any_number(n->op) || is_closed) fixed.insert(s.node());
   }
   std::erase_if(numbers, [&](const LazyNode* n) { return fixed.contains(n); });
-  if (may_contract_otherwise(nodes, limits.contraction)) numbers.clear();
+  if (may_contract_otherwise(nodes, contraction)) numbers.clear();
   // NOTE: a user's variable may have the name that an offset would get.
-  const bool may_move = limits.may_move && std::none_of(values.begin(), values.end(), [](const auto& v) {
-                          return v.first.name().starts_with(kOffset);
-                        });
-  for (const LazyNode* n : nodes)
-    if (may_move && n->op == Ops::LOAD && !written.contains(std::get<BufferArg>(n->arg).slot))
-      if (std::optional<Movable> found = movable(*n)) moved.push_back(*std::move(found));
+  const bool may_move =
+      std::none_of(values.begin(), values.end(), [](const auto& v) { return v.first.name().starts_with(kOffset); });
+  std::vector<Movable> moved = may_move ? movables(kernel, nodes) : std::vector<Movable>();
   if (numbers.size() > kMostNumbers) numbers.clear();
   if (moved.size() > kMostOffsets) moved.clear();
   if (numbers.empty() && moved.empty()) return std::nullopt;
@@ -143,18 +169,28 @@ std::optional<KernelForm> form_of(const LazyOp& kernel, const Values& values, co
     arguments.emplace(n, LazyOp::load(slot, n->dtype, *of_one_element(arg.st), 1));
     out.numbers.push_back(arg.value);
   }
+  std::unordered_map<const LazyNode*, ShapeTracker> stored_at;
   for (const Movable& m : moved) {
-    const auto& arg = std::get<BufferArg>(m.load->arg);
-    const Variable offset(detail::message(kOffset, out.offsets.size()), m.least, m.most);
-    const View view = View::create(m.view.shape(), m.view.strides(), Int(offset));
-    arguments.emplace(m.load, LazyOp::load(arg.slot, m.load->dtype, ShapeTracker({view}), arg.size));
-    out.offsets.emplace_back(offset.name(), m.view.offset().value());
+    const auto& arg = std::get<BufferArg>(m.access->arg);
+    const Variable offset(detail::message(kOffset, out.offsets.size()), m.least / m.step, m.most / m.step);
+    const ShapeTracker st({View::create(m.view.shape(), m.view.strides(), Int(offset) * Int(m.step))});
+    if (m.access->op == Ops::STORE)
+      stored_at.emplace(m.access, st);
+    else
+      arguments.emplace(m.access, LazyOp::load(arg.slot, m.access->dtype, st, arg.size));
+    out.offsets.emplace_back(offset.name(), m.view.offset().value() / m.step);
   }
-  detail::Rebuild build([](const LazyOp& n, const std::vector<LazyOp>& sources) { return n.with_sources(sources); },
-                        [&](const LazyOp& n) -> std::optional<LazyOp> {
-                          const auto it = arguments.find(n.node());
-                          return it == arguments.end() ? std::nullopt : std::optional(it->second);
-                        });
+  detail::Rebuild build(
+      [&](const LazyOp& n, const std::vector<LazyOp>& sources) {
+        const auto it = stored_at.find(n.node());
+        if (it == stored_at.end()) return n.with_sources(sources);
+        const auto& arg = std::get<BufferArg>(n.arg());
+        return LazyOp::store(arg.slot, it->second, sources[0], arg.size);
+      },
+      [&](const LazyOp& n) -> std::optional<LazyOp> {
+        const auto it = arguments.find(n.node());
+        return it == arguments.end() ? std::nullopt : std::optional(it->second);
+      });
   out.kernel = build(kernel);
   return out;
 }

@@ -31,18 +31,16 @@ enum class Contraction : std::uint8_t {
 /// That of the device's kernels.
 Contraction contraction_of(const Device& device);
 
-struct FormLimits {
-  bool may_move = true;  ///< whether offsets may be arguments
-  Contraction contraction = Contraction::none;
-};
-
 /// `kernel` with arguments, in an order that does not depend on their values:
 /// - its floats: operands of arithmetic, comparisons and choices, and values that are stored. 0, 1, -1 and 2 stay, and
 ///   integers, on which indices depend; operands of operations on numbers alone; and all floats where a compiler may
 ///   contract a product with a number in the code otherwise than one with an argument;
-/// - the offsets of LOADs through one View of numbers, within the buffer, from buffers that the kernel does not write.
+/// - the offsets of LOADs through one View of numbers, within the buffer, from buffers that the kernel does not write;
+///   and of a STORE, where it is the only access to its buffer. Where stores may bypass the caches, which needs whole
+///   cache lines, it is a multiple of a line or stays.
 /// Nothing where no argument is left, or more than 16 numbers or 8 offsets are. With the Opts of `kernel` the results
 /// are its own, bit by bit. @param values of the kernel's variables
-std::optional<KernelForm> form_of(const LazyOp& kernel, const Values& values = {}, const FormLimits& limits = {});
+std::optional<KernelForm> form_of(const LazyOp& kernel, const Values& values = {},
+                                  Contraction contraction = Contraction::none);
 
 }  // namespace strata

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -82,7 +83,7 @@ class Realizing {
   void compile_all() {
     const std::uint64_t many = plan_.peak >= kLargePlan ? 1 : 4;
     const std::uint64_t before = KernelCache::instance().statistics().misses;
-    for (std::size_t k = 0; k < items_.size(); ++k) chosen_.push_back(chosen(k));
+    choose();
     kernels_.resize(items_.size());
     compile_side_by_side();
     for (std::size_t k = 0; k < items_.size(); ++k) {
@@ -94,25 +95,35 @@ class Realizing {
     if (KernelCache::instance().statistics().misses - before >= many) device_.finish_compiling();
   }
 
-  /// The kernel that computes an item: its own where that is compiled, or is the first one of its form; for other
-  /// numbers than those of the first one, the kernel that loads them.
+  /// The kernel that computes an item: its own where that is compiled, or is the only one of its form so far; else the
+  /// kernel of all of the form, which gets their numbers and offsets.
   struct Chosen {
     KernelForm of;
-    std::optional<std::vector<Opt>> opts;
+    bool is_form = false;
   };
-  Chosen chosen(std::size_t k) const {
+  void choose() {
+    std::map<std::pair<const LazyNode*, std::vector<int>>, std::set<const LazyNode*>> kernels_of;  // by form, kept
+    std::vector<std::optional<KernelForm>> forms;
+    for (std::size_t k = 0; k < items_.size(); ++k)
+      if (forms.push_back(form(k)); forms[k])
+        kernels_of[{forms[k]->kernel.node(), kept_slots_[k]}].insert(items_[k].ast.node());
+    for (std::size_t k = 0; k < items_.size(); ++k) {
+      const bool is_known =
+          forms[k] && KernelCache::instance().is_known_form(forms[k]->kernel, device_, kept_slots_[k]);
+      const bool is_form = is_known || (forms[k] && kernels_of[{forms[k]->kernel.node(), kept_slots_[k]}].size() > 1);
+      chosen_.push_back(is_form ? Chosen{*std::move(forms[k]), true} : own(k));
+    }
+  }
+  Chosen own(std::size_t k) const { return {{items_[k].ast, {}}}; }
+  /// The form of item `k`; nothing where its own kernel is compiled.
+  std::optional<KernelForm> form(std::size_t k) const {
     const ScheduleItem& item = items_[k];
-    Chosen own{{item.ast, {}}, {}};
-    KernelCache& cache = KernelCache::instance();
-    if (!needs_kernel(k) || cache.has(item.ast, device_, kept_slots_[k]) || is_watched()) return own;
+    if (!needs_kernel(k) || KernelCache::instance().has(item.ast, device_, kept_slots_[k]) || is_watched())
+      return std::nullopt;
     try {
-      const FormLimits limits{.may_move = kept_slots_[k].empty(), .contraction = contraction_of(device_)};
-      std::optional<KernelForm> form = form_of(item.ast, item.values, limits);
-      if (!form) return own;
-      auto opts = cache.opts_of_form(form->kernel, item.ast, device_, kept_slots_[k]);
-      return opts ? Chosen{*std::move(form), std::move(opts)} : own;
+      return form_of(item.ast, item.values, contraction_of(device_));
     } catch (const Error&) {
-      return own;  // the error is thrown when it is the kernel's turn
+      return std::nullopt;  // the error is thrown when it is the kernel's turn
     }
   }
 
@@ -130,7 +141,7 @@ class Realizing {
     std::set<std::pair<const LazyNode*, std::vector<int>>> seen;
     for (std::size_t k = 0; k < items_.size(); ++k)
       if (needs_kernel(k) &&
-          !KernelCache::instance().has(chosen_[k].of.kernel, device_, kept_slots_[k], chosen_[k].opts.has_value()) &&
+          !KernelCache::instance().has(chosen_[k].of.kernel, device_, kept_slots_[k], chosen_[k].is_form) &&
           seen.emplace(chosen_[k].of.kernel.node(), kept_slots_[k]).second)
         unknown.push_back(k);
     if (unknown.size() < 2) return;
@@ -158,14 +169,9 @@ class Realizing {
   }
   std::shared_ptr<const CompiledKernel> compile_item(std::size_t k) {
     KernelCache& cache = KernelCache::instance();
-    if (const Chosen& c = chosen_[k]; c.opts) {
-      try {
-        return cache.get(c.of.kernel, device_, kept_slots_[k], c.opts);
-      } catch (const Error&) {  // a form need not be proven where its kernels are
-        cache.refuse_form(c.of.kernel, device_, kept_slots_[k]);
-      }
-    }
-    chosen_[k] = {{items_[k].ast, {}}, {}};
+    if (chosen_[k].is_form)
+      if (auto made = cache.get_form(chosen_[k].of.kernel, items_[k].ast, device_, kept_slots_[k])) return made;
+    chosen_[k] = own(k);
     return cache.get(items_[k].ast, device_, kept_slots_[k]);
   }
 

@@ -74,11 +74,34 @@ TEST(KernelForm, IsOneForAllOffsets) {
   for (const std::int64_t at : {0, 1, 47}) EXPECT_EQ(form_of(kernel(at, 3))->kernel, first->kernel) << at;
   EXPECT_EQ(form_of(kernel(59, -3))->kernel, form_of(kernel(12, -3))->kernel);
   EXPECT_NE(form_of(kernel(7, 2))->kernel, first->kernel);
-  EXPECT_FALSE(form_of(kernel(0, 1, 1, 5)));                     // all of the buffer: there is no other offset
-  EXPECT_FALSE(form_of(kernel(7, 3), {}, {.may_move = false}));  // offsets stay
-  EXPECT_FALSE(form_of(kernel(7, 3, 0)));                        // the buffer is written
+  EXPECT_FALSE(form_of(kernel(0, 1, 1, 5)));  // all of the buffer: there is no other offset
+  EXPECT_FALSE(form_of(kernel(7, 3, 0)));     // the buffer is written
   EXPECT_FALSE(form_of(kernel(7, 3, 1, Variable("n", 60, 70))));
   EXPECT_FALSE(form_of(kernel(7, 3), {{Variable("offset0", 0, 9), 3}}));  // a name of the user's
+}
+
+TEST(KernelForm, IsOneForAllOffsetsOfStores) {
+  const auto kernel = [](std::int64_t at, std::int64_t count, std::int64_t size, int stores = 1, int loaded = 1) {
+    const LazyOp x = LazyOp::load(loaded, dtypes::float32, ShapeTracker::from_shape({count}), size);
+    std::vector<LazyOp> all;
+    for (int k = 0; k < stores; ++k)
+      all.push_back(LazyOp::store(0, ShapeTracker({View::create({count}, Ints{1}, at + k * count)}), x + x, size));
+    return LazyOp::sink(all);
+  };
+  const auto first = form_of(kernel(7, 5, 60));
+  ASSERT_TRUE(first);
+  using Offsets = std::vector<std::pair<std::string, std::int64_t>>;
+  EXPECT_EQ(first->offsets, (Offsets{{"offset0", 0}, {"offset1", 7}}));
+  for (const std::int64_t at : {0, 1, 55}) EXPECT_EQ(form_of(kernel(at, 5, 60))->kernel, first->kernel) << at;
+  EXPECT_EQ(form_of(kernel(7, 5, 60, 2))->offsets.size(), 1U);  // two stores to the buffer
+  EXPECT_FALSE(form_of(kernel(7, 5, 60, 1, 0)));                // the buffer is read
+  // Stores past the caches are of whole lines.
+  constexpr std::int64_t kCount = 1 << 23;
+  const auto large = form_of(kernel(32, kCount, kCount * 2));
+  ASSERT_TRUE(large);
+  EXPECT_EQ(large->offsets, (Offsets{{"offset0", 0}, {"offset1", 2}}));
+  EXPECT_EQ(form_of(kernel(48, kCount, kCount * 2))->kernel, large->kernel);
+  EXPECT_EQ(form_of(kernel(33, kCount, kCount * 2))->offsets.size(), 1U);
 }
 
 Buffer random_buffer(const BufferUse& use, const oracle::KernelValues& values, std::mt19937_64& random) {
@@ -108,7 +131,7 @@ Buffer copy_of(const Buffer& b) {
 /// the kernel.
 bool have_same_bits(const LazyOp& kernel, const Device& device, const std::vector<Buffer>& before,
                     const oracle::KernelValues& values) {
-  const std::optional<KernelForm> found = form_of(kernel, {}, {.contraction = contraction_of(device)});
+  const std::optional<KernelForm> found = form_of(kernel, {}, contraction_of(device));
   if (!found) return false;
   const KernelForm& form = *found;
   std::vector<std::vector<Buffer>> after;
@@ -209,12 +232,32 @@ TEST(KernelForm, ContractionsGiveTheSameBits) {
   EXPECT_GE(compared, STRATA_HAS_LLVM ? 4 : 1);
 }
 
+/// The kernel, whose stores to buffers that it does not read are at an offset in larger memory.
+LazyOp in_larger_memory(const LazyOp& kernel, std::int64_t at) {
+  const std::vector<BufferUse> buffers = buffers_of(kernel);
+  std::vector<LazyOp> stores;
+  for (const LazyOp& s : kernel.src()) {
+    const auto& arg = std::get<BufferArg>(s.arg());
+    const ShapeTracker st = arg.st.simplify();
+    const bool is_moved = st.views().size() == 1 && !buffers[static_cast<std::size_t>(arg.slot)].read &&
+                          arg.size.is_number() && kernel.src().size() == 1;
+    if (!is_moved) {
+      stores.push_back(s);
+      continue;
+    }
+    const View& v = st.views()[0];
+    const View moved = View::create(v.shape(), v.strides(), v.offset() + Int(at), v.mask());
+    stores.push_back(LazyOp::store(arg.slot, ShapeTracker({moved}), s.src(0), arg.size + Int(40)));
+  }
+  return LazyOp::sink(stores);
+}
+
 TEST(KernelForm, RandomKernelsGiveTheSameBits) {
   int compared = 0;
   for (std::uint64_t seed = 1; compared < 100 && seed < 4000; ++seed) {
     oracle::Choices choices(seed);
     const oracle::RandomKernel made = oracle::random_kernel(choices);
-    const LazyOp kernel = absorb_movement(made.sink);
+    const LazyOp kernel = in_larger_memory(absorb_movement(made.sink), static_cast<std::int64_t>(seed % 41));
     if (!form_of(kernel)) continue;
     std::mt19937_64 random(seed);
     std::vector<Buffer> before;
@@ -257,9 +300,38 @@ TEST(KernelForm, IsKeptApart) {
   KernelCache& cache = KernelCache::instance();
   const auto own = cache.get(kernel, plain);
   EXPECT_FALSE(cache.has(kernel, plain, {}, true));
-  const auto form = cache.get(kernel, plain, {}, std::vector<Opt>{});
+  EXPECT_FALSE(cache.is_known_form(kernel, plain, {}));
+  EXPECT_TRUE(cache.is_known_form(kernel, plain, {}));
+  const auto form = cache.get_form(kernel, kernel, plain, {});
+  EXPECT_TRUE(cache.has(kernel, plain, {}, true));
   EXPECT_NE(own, form);
   EXPECT_EQ(cache.get(kernel, plain), own);
+}
+
+// The parts of one memory, which weights lie in and gradients are stored to, as in an optimiser: one kernel computes
+// all.
+TEST(KernelForm, PartsOfMemoryAreOneKernel) {
+  constexpr std::int64_t kParts = 6, kSize = 8;
+  std::vector<float> values;
+  for (int k = 0; k < kParts * kSize * kSize; ++k) values.push_back(static_cast<float>(k % 37) - 9);
+  const LazyOp x = leaf_of(Buffer::fromCPU(values), {kParts, kSize, kSize});
+  for (const Device* device : Device::all()) {
+    if (!device->missing().empty() || device->name() == "NULL") continue;
+    std::vector<LazyOp> parts;
+    for (std::int64_t p = 0; p < kParts; ++p)
+      parts.push_back(LazyOp::reduce(Ops::SUM, x.shrink({{p, p + 1}, {0, kSize}, {0, kSize}}), {1}).reshape({kSize}));
+    const LazyOp all = LazyOp::concatenated(parts);
+    KernelCache::instance().clear();
+    const std::uint64_t before = KernelCache::instance().statistics().misses;
+    realize({&all, 1}, *device);
+    EXPECT_EQ(KernelCache::instance().statistics().misses, before + 1) << device->name();
+    for (std::int64_t k = 0; k < kParts * kSize; ++k) {
+      float sum = 0;
+      for (std::int64_t j = 0; j < kSize; ++j)
+        sum += values[static_cast<std::size_t>((k / kSize * kSize + j) * kSize + k % kSize)];
+      ASSERT_EQ(buffer_of(all).as<float>()[static_cast<std::size_t>(k)], sum) << device->name() << ", " << k;
+    }
+  }
 }
 
 TEST(KernelForm, RowsOfAMatrixAreTwoKernels) {
