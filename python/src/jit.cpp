@@ -1,8 +1,8 @@
 // strata.jit: captures a Python function once and replays it (tensor/jit.h).
 //
-// The tensors among the arguments, also those inside tuples, lists and dictionaries, are the inputs of the capture. The
-// other arguments form a key; each key has its own Jit. A replayed result is rebuilt from its tensors and the key of
-// the captured result.
+// The tensors and the bound variables among the arguments, also those inside tuples, lists and dictionaries, are the
+// arguments of the capture. The others form a key; each key has its own Jit. A replayed result is rebuilt from its
+// tensors and the key of the captured result.
 #include <Python.h>
 #include <structmember.h>
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "python/src/convert.h"
+#include "python/src/expr_casters.h"
 #include "python/src/memory.h"
 #include "python/src/running.h"
 #include "strata/tensor/jit.h"
@@ -26,15 +27,17 @@ bool is_value(PyObject* o) {
          PyBytes_CheckExact(o);
 }
 
-/// The tensors and other objects that taken_apart() found.
+/// The tensors, integers with bound variables, and other objects that taken_apart() found.
 struct Parts {
   std::vector<Tensor> tensors;
+  std::vector<Expr> integers;
   std::vector<py::object> objects;  // objects that the key identifies by their addresses; kept alive
 };
 
 /// The key of arguments or results without their tensors: a hashable tuple, from which put_together() rebuilds them.
-/// Its forms are ("t",) for a tensor, ("v", type, value) for a simple value, ("o", address) for another object, ("l",
-/// parts...) for a list, ("u", parts...) for a tuple, ("d", keys, parts...) for a dictionary.
+/// Its forms are ("t",) for a tensor, ("e", address) for an integer with bound variables, by its node without values,
+/// ("v", type, value) for a simple value, ("o", address) for another object, ("l", parts...) for a list, ("u",
+/// parts...) for a tuple, ("d", keys, parts...) for a dictionary.
 py::object taken_apart(PyObject* o, Parts& parts, int depth = 0) {
   if (depth > kMostNesting) throw py::type_error("jit: arguments and results are nested too deep");
   if (const Tensor* const t = tensor_in(o)) {
@@ -42,6 +45,15 @@ py::object taken_apart(PyObject* o, Parts& parts, int depth = 0) {
     return py::make_tuple("t");
   }
   if (is_value(o)) return py::make_tuple("v", py::handle(reinterpret_cast<PyObject*>(Py_TYPE(o))), py::handle(o));
+  if (py::isinstance<Expr>(o)) {
+    const Expr e = py::cast<Expr>(py::handle(o));
+    const auto [plain, values] = unbind(e);
+    if (!values.empty()) {
+      parts.integers.push_back(e);
+      parts.objects.push_back(object_of_expr(plain));  // keeps the node
+      return py::make_tuple("e", reinterpret_cast<std::uintptr_t>(plain.node()));
+    }
+  }
   py::list out;
   if (PyTuple_Check(o) || PyList_CheckExact(o)) {
     out.append(PyTuple_Check(o) ? "u" : "l");
@@ -62,13 +74,21 @@ py::object taken_apart(PyObject* o, Parts& parts, int depth = 0) {
 
 char kind_of(const py::tuple& shape) { return PyUnicode_AsUTF8(PyTuple_GET_ITEM(shape.ptr(), 0))[0]; }
 
-py::object put_together(const py::tuple& shape, std::span<const Tensor> tensors, std::size_t& next) {
+/// What put_together() takes, in order.
+struct Given {
+  std::span<const Tensor> tensors;
+  std::span<const Expr> integers = {};
+  std::size_t next_tensor = 0, next_integer = 0;
+};
+
+py::object put_together(const py::tuple& shape, Given& given) {
   const auto part = [&](std::size_t k) {
     return put_together(py::reinterpret_borrow<py::tuple>(PyTuple_GET_ITEM(shape.ptr(), static_cast<Py_ssize_t>(k))),
-                        tensors, next);
+                        given);
   };
   switch (kind_of(shape)) {
-    case 't': return object_of(tensors[next++]);
+    case 't': return object_of(given.tensors[given.next_tensor++]);
+    case 'e': return object_of_expr(given.integers[given.next_integer++]);
     case 'v': return shape[2];
     case 'u': {
       py::tuple out(shape.size() - 1);
@@ -111,21 +131,23 @@ class JitCalls {
       : function_(function),
         arguments_(std::move(arguments)),
         argument_objects_(std::move(objects)),
-        jit_([this](std::span<const Tensor> in) { return run(in); }, captures, name_of(function)) {}
+        jit_([this](std::span<const Tensor> tensors, std::span<const Expr> integers) { return run(tensors, integers); },
+             captures, name_of(function)) {}
 
-  py::object operator()(std::span<const Tensor> inputs) {
-    std::vector<Tensor> results = running([&] { return jit_(inputs); });
+  py::object operator()(std::span<const Tensor> inputs, std::span<const Expr> integers = {}) {
+    std::vector<Tensor> results = running([&] { return jit_(inputs, integers); });
     if (is_one_tensor_) return object_of(std::move(results[0]));
-    std::size_t next = 0;
-    return put_together(results_, results, next);
+    const std::vector<Expr> now = bound_as(result_integers_, integers);
+    Given given{results, now};
+    return put_together(results_, given);
   }
   Jit& jit() { return jit_; }
 
  private:
   /// Runs the Python function. The key of its result must be the same at each run.
-  std::vector<Tensor> run(std::span<const Tensor> inputs) {
+  std::vector<Tensor> run(std::span<const Tensor> inputs, std::span<const Expr> integers) {
     const Locked acquire;
-    const py::object result = call(inputs);
+    const py::object result = call(inputs, integers);
     Parts parts;
     const py::tuple shape = taken_apart(result.ptr(), parts);
     if (ran_ && !shape.equal(results_))
@@ -135,17 +157,34 @@ class JitCalls {
     results_ = shape;
     is_one_tensor_ = kind_of(shape) == 't';
     result_objects_ = std::move(parts.objects);
+    result_integers_ = std::move(parts.integers);
     ran_ = true;
     return parts.tensors;
   }
-  py::object call(std::span<const Tensor> inputs) {
+  /// `results` with the values that variables have in `arguments`. Other variables keep those of the captured call.
+  static std::vector<Expr> bound_as(std::span<const Expr> results, std::span<const Expr> arguments) {
+    Values values;
+    if (!results.empty())
+      for (const Expr& argument : arguments)
+        for (const auto& known : unbind(argument).second) values.push_back(known);
+    std::vector<Expr> out;
+    for (const Expr& e : results) {
+      Substitution map;
+      for (const Variable& v : variables(e))
+        for (const auto& [variable, value] : values)
+          if (v.bound_value() && same(v.unbind().first, variable)) map.emplace_back(v, variable.bind(value));
+      out.push_back(substitute(e, map));
+    }
+    return out;
+  }
+  py::object call(std::span<const Tensor> inputs, std::span<const Expr> integers) {
     if (!arguments_) {
       py::tuple args(inputs.size());
       for (std::size_t k = 0; k < inputs.size(); ++k) args[k] = object_of(inputs[k]);
       return called(args, {});
     }
-    std::size_t next = 0;
-    const py::tuple both = put_together(arguments_, inputs, next);
+    Given given{inputs, integers};
+    const py::tuple both = put_together(arguments_, given);
     return called(both[0], both[1]);
   }
   py::object called(const py::handle& args, const py::handle& named) const {
@@ -157,6 +196,7 @@ class JitCalls {
   PyObject* function_;  // borrowed: JitState keeps it alive
   py::object arguments_;
   std::vector<py::object> argument_objects_, result_objects_;
+  std::vector<Expr> result_integers_;
   py::tuple results_;
   bool is_one_tensor_ = false, ran_ = false;
   Jit jit_;
@@ -220,7 +260,8 @@ PyObject* call_jit(PyObject* self, PyObject* const* args, std::size_t flagged, P
       named[py::handle(PyTuple_GET_ITEM(names, k))] = py::handle(args[count + static_cast<std::size_t>(k)]);
     Parts parts;
     const py::object arguments = taken_apart(py::make_tuple(positions, named).ptr(), parts);
-    return state_of(self).for_arguments(arguments, std::move(parts.objects))(parts.tensors).release().ptr();
+    JitCalls& calls = state_of(self).for_arguments(arguments, std::move(parts.objects));
+    return calls(parts.tensors, parts.integers).release().ptr();
   } catch (const std::exception&) {
     raise_current_exception();
     return nullptr;

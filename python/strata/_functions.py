@@ -114,8 +114,9 @@ def jit(function: Optional[Callable[..., Any]] = None, *, captures: int = 8) -> 
     The first call runs the function. The second call runs it, too, and captures its kernels. Each later call runs the captured kernels on
     the new arguments, without calling the function.
 
-    Tensors in the arguments, also inside tuples, lists and dictionaries, are inputs. Calls with other shapes or dtypes, or with other
-    values of arguments that are not tensors, are captured separately; `captures` is the number of captures that are kept for different
+    Tensors in the arguments, also inside tuples, lists and dictionaries, are inputs. So are integers whose variables are bound, e.g. the
+    position in step(x, pos.bind(5)): a replay takes those of this call. Calls with other shapes or dtypes, or with other
+    values of arguments that are neither, are captured separately; `captures` is the number of captures that are kept for different
     shapes and dtypes.
 
     A replay reads the current values of tensors that the function uses from outside, draws new random numbers, and uses the current

@@ -58,13 +58,43 @@ const State& state_of(const Tensor& x) { return TensorAccess::state(x); }
 
 }  // namespace
 
+struct Jit::Arguments {
+  std::span<const Tensor> tensors;
+  std::span<const Expr> integers;
+  Values values = {};  ///< of the variables in the shapes of the tensors, then of those of the integers
+
+  /// @throws Error (domain) where a variable has no value, or two
+  Arguments(std::span<const Tensor> of_tensors, std::span<const Expr> of_integers)
+      : tensors(of_tensors), integers(of_integers) {
+    for (const Tensor& x : tensors)
+      if (!is_known(x.shape())) unbound(x.shape(), values);
+    for (const Expr& e : integers) add_values_of(e);
+    if (integers.empty()) return;
+    for (std::size_t k = 1; k < values.size(); ++k)
+      for (std::size_t j = 0; j < k; ++j)
+        STRATA_CHECK(values[j].first.name() != values[k].first.name() || values[j].second == values[k].second, domain,
+                     "[jit] the variable ", values[k].first.name(), " has two values in one call, ", values[j].second,
+                     " and ", values[k].second);
+  }
+
+ private:
+  void add_values_of(const Expr& e) {
+    for (const Variable& v : variables(e))
+      STRATA_CHECK(v.bound_value(), domain, "[jit] the variable ", v.name(), " of the argument ", e.render(),
+                   " has no value: bind() gives it one");
+    const auto [plain, bound] = unbind(e);
+    values.insert(values.end(), bound.begin(), bound.end());
+  }
+};
+
 class Jit::Capture {
  public:
-  explicit Capture(std::span<const Tensor> inputs) {
-    for (const Tensor& x : inputs) {
+  explicit Capture(const Arguments& arguments) {
+    for (const Tensor& x : arguments.tensors) {
       Values values;
       inputs_.push_back({unbound(x.shape(), values), x.dtype(), &x.device()});
     }
+    for (const Expr& e : arguments.integers) integers_.push_back(unbind(e).first);
   }
 
   bool is_captured() const { return recording_ != nullptr; }
@@ -74,9 +104,12 @@ class Jit::Capture {
     return resolve() ? recording_->times(repeats) : std::vector<RecordedTime>();
   }
 
-  bool matches(std::span<const Tensor> inputs) const {
-    if (inputs.size() != inputs_.size()) return false;
+  bool matches(const Arguments& arguments) const {
+    const std::span<const Tensor> inputs = arguments.tensors;
+    if (inputs.size() != inputs_.size() || arguments.integers.size() != integers_.size()) return false;
     Values values;
+    for (std::size_t k = 0; k < integers_.size(); ++k)
+      if (!same(unbind(arguments.integers[k]).first, integers_[k])) return false;
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const Tensor& x = inputs[k];
       if (x.dtype() != inputs_[k].dtype || &x.device() != inputs_[k].device) return false;
@@ -85,15 +118,17 @@ class Jit::Capture {
       if (!is_same) return false;
     }
     if (!is_captured()) return true;
-    return are_same_tensors(inputs) && (!writes_symbolic_ || are_same(values, values_));
+    return are_same_tensors(inputs) && (!writes_symbolic_ || are_same(arguments.values, values_));
   }
 
   /// Captures a call of the function on copies of the inputs, whose memory is not shared with anything. Assignments to
   /// the copies are passed on to the inputs.
-  std::vector<Tensor> capture(const Function& function, std::span<const Tensor> inputs, const std::string& name) {
+  std::vector<Tensor> capture(const Function& function, const Arguments& arguments, const std::string& name) {
+    const std::span<const Tensor> inputs = arguments.tensors;
     std::vector<Tensor> own;
     std::vector<Buffer> memory;
-    values_.clear(), read_.clear(), written_.clear(), outputs_.clear();  // of an earlier call that threw
+    values_ = arguments.values;
+    read_.clear(), written_.clear(), outputs_.clear();  // of an earlier call that threw
     // What has changed since it was read has to be memory, so that replays find it.
     for (const std::weak_ptr<TensorState>& known : known_)
       if (const State state = known.lock(); state != nullptr && !chain_of(state->node))
@@ -146,21 +181,21 @@ class Jit::Capture {
   }
 
   /// @pre resolve()
-  std::vector<Tensor> replay(std::span<const Tensor> inputs) {
-    const Values values = take(inputs);
+  std::vector<Tensor> replay(const Arguments& arguments) {
+    take(arguments);
     std::vector<Tensor> results;
-    for (Output& o : outputs_) results.push_back(fresh(o, values));
-    run(inputs);
+    for (Output& o : outputs_) results.push_back(fresh(o, arguments.values));
+    run(arguments.tensors);
     return results;
   }
   /// @pre resolve()
-  void replay_into(std::span<const Tensor> outputs, std::span<const Tensor> inputs, const std::string& name) {
-    const Values values = take(inputs);
-    check(outputs, values, name);
+  void replay_into(std::span<const Tensor> outputs, const Arguments& arguments, const std::string& name) {
+    take(arguments);
+    check(outputs, arguments.values, name);
     for (std::size_t k = 0; k < outputs.size(); ++k)
       if (outputs_[k].place) recording_->set_memory(*outputs_[k].place, outputs[k].buffer().data());
     for (const Tensor& y : outputs) y.buffer().memory().note_write();
-    run(inputs);
+    run(arguments.tensors);
   }
 
   /// Finds the current memory of all tensors that are read from outside, for the next replay. False if one of them has
@@ -224,7 +259,6 @@ class Jit::Capture {
   void copy_input(std::span<const Tensor> inputs, std::size_t k, std::vector<Tensor>& own,
                   std::vector<Buffer>& memory) {
     const Tensor& x = inputs[k];
-    unbound(x.shape(), values_);
     for (std::size_t j = 0; j < k; ++j) {
       if (state_of(inputs[j]) != state_of(x)) continue;
       inputs_[k].same_as = j;
@@ -378,15 +412,11 @@ class Jit::Capture {
     r.memory = of_buffer != nullptr ? &of_buffer->buffer().memory() : nullptr;
   }
 
-  /// Makes the next run read `inputs`; returns the values of their variables.
-  Values take(std::span<const Tensor> inputs) {
-    Values values;
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      if (inputs_[k].place) recording_->set_memory(*inputs_[k].place, inputs[k].buffer().data());
-      if (!is_known(inputs[k].shape())) unbound(inputs[k].shape(), values);
-    }
-    for (const auto& [variable, value] : values) recording_->set_value(std::string(variable.name()), value);
-    return values;
+  /// Makes the next run read these arguments.
+  void take(const Arguments& arguments) {
+    for (std::size_t k = 0; k < arguments.tensors.size(); ++k)
+      if (inputs_[k].place) recording_->set_memory(*inputs_[k].place, arguments.tensors[k].buffer().data());
+    for (const auto& [variable, value] : arguments.values) recording_->set_value(std::string(variable.name()), value);
   }
   void run(std::span<const Tensor> inputs) {
     next_.clear();  // of an interrupted run
@@ -406,7 +436,7 @@ class Jit::Capture {
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       const Output& o = outputs_[k];
       Values before;
-      const Ints& shape = values.empty() ? o.shape : bound(unbound(o.shape, before), values);
+      const Ints& shape = is_known(o.shape) ? o.shape : bound(unbound(o.shape, before), values);
       jit_outputs::check_output(name, k, outputs[k], shape, o.last);
       for (std::size_t j = 0; j < read_.size(); ++j)
         jit_outputs::check_apart(name, k, outputs[k], "tensor that the function reads from outside", j,
@@ -443,10 +473,10 @@ class Jit::Capture {
     recording_->set_memory(*w.place, r.at);
   }
   Tensor fresh(Output& o, const Values& values) {
-    const bool is_reused = values.empty() && TensorAccess::state(o.last).use_count() == 1 && is_free(o.last.node());
+    const bool is_reused = is_known(o.shape) && TensorAccess::state(o.last).use_count() == 1 && is_free(o.last.node());
     if (!is_reused) {
       Values before;
-      const Ints shape = values.empty() ? o.shape : bound(unbound(o.shape, before), values);
+      const Ints shape = is_known(o.shape) ? o.shape : bound(unbound(o.shape, before), values);
       const LazyOp& node = o.last.node();
       o.last = TensorAccess::of(leaf_of(Buffer::allocate(buffer_of(node).size(), node.dtype()), shape), o.last);
     }
@@ -465,6 +495,7 @@ class Jit::Capture {
   }
 
   std::vector<Input> inputs_;
+  std::vector<Expr> integers_;                     ///< without values
   std::vector<std::weak_ptr<TensorState>> known_;  ///< what calls read from outside, until one is captured
   std::unique_ptr<Recording> recording_;
   std::vector<Read> read_;
@@ -484,6 +515,9 @@ class Jit::Turn : private JitTurn {
 };
 
 Jit::Jit(Function function, std::size_t most_captures, std::string name)
+    : Jit([f = std::move(function)](std::span<const Tensor> tensors, std::span<const Expr>) { return f(tensors); },
+          most_captures, std::move(name)) {}
+Jit::Jit(FunctionOfIntegers function, std::size_t most_captures, std::string name)
     : function_(std::move(function)), name_(std::move(name)), most_captures_(std::max<std::size_t>(most_captures, 1)) {}
 Jit::~Jit() = default;
 
@@ -493,11 +527,11 @@ std::vector<RecordedTime> Jit::times(int repeats) {
   return captures_.front()->times(repeats);
 }
 
-/// The capture for such inputs, which moves to the front of the list. Null if there is none, or if it can no longer be
-/// replayed and is dropped.
-Jit::Capture* Jit::find(std::span<const Tensor> inputs) {
+/// The capture for such arguments, which moves to the front of the list. Null if there is none, or if it can no longer
+/// be replayed and is dropped.
+Jit::Capture* Jit::find(const Arguments& arguments) {
   for (auto it = captures_.begin(); it != captures_.end(); ++it) {
-    if (!(*it)->matches(inputs)) continue;
+    if (!(*it)->matches(arguments)) continue;
     captures_.splice(captures_.begin(), captures_, it);
     if (!(*it)->is_captured() || (*it)->resolve()) return it->get();
     captures_.pop_front();
@@ -507,51 +541,54 @@ Jit::Capture* Jit::find(std::span<const Tensor> inputs) {
 }
 
 /// The capture to replay; null where the function has to run.
-Jit::Capture* Jit::replayable(std::span<const Tensor> inputs) {
-  for (const Tensor& x : inputs) x.realize();
+Jit::Capture* Jit::replayable(const Arguments& arguments) {
+  for (const Tensor& x : arguments.tensors) x.realize();
   if (flags::CHECK_INDEX.get()) return nullptr;  // each call checks its indices
-  Capture* const known = find(inputs);
+  Capture* const known = find(arguments);
   return known != nullptr && known->is_captured() ? known : nullptr;
 }
 
-/// Runs the function; the second call with such inputs is captured. @pre replayable(inputs) returned null
-std::vector<Tensor> Jit::run(std::span<const Tensor> inputs) {
+/// Runs the function; the second call with such arguments is captured. @pre replayable(arguments) returned null
+std::vector<Tensor> Jit::run(const Arguments& arguments) {
   ++runs_;
-  if (flags::CHECK_INDEX.get()) return first_run(function_, inputs);
-  if (Capture* const known = find(inputs)) return known->capture(function_, inputs, name_);
+  const auto function = [&](std::span<const Tensor> tensors) { return function_(tensors, arguments.integers); };
+  if (flags::CHECK_INDEX.get()) return first_run(function, arguments.tensors);
+  if (Capture* const known = find(arguments)) return known->capture(function, arguments, name_);
   std::vector<std::weak_ptr<TensorState>> read;
-  std::vector<Tensor> results = first_run(function_, inputs, &read);
-  captures_.push_front(std::make_unique<Capture>(inputs));
+  std::vector<Tensor> results = first_run(function, arguments.tensors, &read);
+  captures_.push_front(std::make_unique<Capture>(arguments));
   captures_.front()->set_known(std::move(read));
   if (captures_.size() > most_captures_) captures_.pop_back();
   return results;
 }
 
-std::vector<Tensor> Jit::operator()(std::span<const Tensor> inputs) {
+std::vector<Tensor> Jit::operator()(std::span<const Tensor> inputs, std::span<const Expr> integers) {
   const Turn turn(*this);
   if (Watching::is_active()) {
     ++runs_;
-    return function_(inputs);
+    return function_(inputs, integers);
   }
-  Capture* const known = replayable(inputs);
-  if (known == nullptr) return run(inputs);
-  std::vector<Tensor> results = known->replay(inputs);
+  const Arguments arguments(inputs, integers);
+  Capture* const known = replayable(arguments);
+  if (known == nullptr) return run(arguments);
+  std::vector<Tensor> results = known->replay(arguments);
   ++replays_;
   return results;
 }
 
-void Jit::into(std::span<const Tensor> outputs, std::span<const Tensor> inputs) {
+void Jit::into(std::span<const Tensor> outputs, std::span<const Tensor> inputs, std::span<const Expr> integers) {
   const Turn turn(*this);
   STRATA_CHECK(
       !Watching::is_active(), domain, "[jit] into() of ", name_,
       " is called in a captured function, whose replays would not write the outputs again: return the results");
   jit_outputs::check_apart(name_, outputs, inputs);
-  if (Capture* const known = replayable(inputs)) {
-    known->replay_into(outputs, inputs, name_);
+  const Arguments arguments(inputs, integers);
+  if (Capture* const known = replayable(arguments)) {
+    known->replay_into(outputs, arguments, name_);
     ++replays_;
     return;
   }
-  const std::vector<Tensor> results = run(inputs);
+  const std::vector<Tensor> results = run(arguments);
   jit_outputs::check_outputs(name_, outputs, results);
   for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k].buffer().copy_from(results[k].buffer());
 }

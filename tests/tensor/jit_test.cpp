@@ -125,6 +125,32 @@ TEST(Jit, OneCaptureForAllValuesOfAVariable) {
   EXPECT_EQ(f.jit()->runs(), 2U);
 }
 
+TEST(Jit, BoundVariablesAreArguments) {
+  const Variable n("n", 1, 7), m("m", 0, 3);
+  const Tensor x = f32({1, 2, 3, 4, 5, 6, 7, 8}), y = f32({10, 20});
+  auto f = jit([](const Expr& end, const Tensor& a, const Expr& begin, const Tensor& b) {
+    return a.shrink({{0, end}}).sum() + a.shrink({{begin, begin + 1}}).sum() * 100 + b.sum();
+  });
+  auto g = jit([](const Expr& end) { return Tensor::arange(8).shrink({{0, end}}).sum(); });
+  for (std::int64_t k = 1; k < 8; ++k) {
+    const std::int64_t terms = k * (k + 1) / 2, at = k * 5 % 4;
+    const auto sum = static_cast<double>(terms);
+    EXPECT_EQ(f(n.bind(k), x, m.bind(at), y).item(), sum + static_cast<double>(at + 1) * 100 + 30) << k;
+    EXPECT_EQ(f(n.bind(k) + 1, x, m.bind(at), y).item(), sum + static_cast<double>(k + 1 + (at + 1) * 100 + 30)) << k;
+    EXPECT_EQ(g(n.bind(k)).item(), sum - static_cast<double>(k)) << k;
+  }
+  EXPECT_EQ(f.jit()->runs(), 4U);  // another expression is another capture
+  EXPECT_EQ(f.jit()->replays(), 10U);
+  EXPECT_EQ(g.jit()->runs(), 2U);
+  const Tensor out = f32({0}).sum().realize();
+  f.into(out, n.bind(3), x, m.bind(2), y);
+  EXPECT_EQ(out.item(), 6 + 300 + 30);
+  EXPECT_EQ(f.jit()->runs(), 4U);
+  EXPECT_THROW(f(n, x, m.bind(1), y), Error);          // no value
+  EXPECT_THROW(f(n.bind(2), x, n.bind(1), y), Error);  // two values
+  EXPECT_EQ(f(n.bind(2), x, m.bind(1), y).item(), 3 + 200 + 30);
+}
+
 TEST(Jit, AFunctionThatThrowsLeavesNothingBehind) {
   int calls = 0;
   auto f = jit([&](const Tensor& a) {
