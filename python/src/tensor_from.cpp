@@ -221,6 +221,10 @@ Tensor tensor_from_object(PyObject* object, const char* owner) {
 
 Tensor tensor_from_object(PyObject* object, const char* owner, std::optional<DType> dtype) {
   if (const Tensor* const t = tensor_in(object)) return *t;
+  if (py::isinstance<Expr>(object)) {
+    const Tensor t(py::cast<const Expr&>(py::handle(object)));
+    return dtype ? t.cast(*dtype) : t;
+  }
   if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object)) {
     const Number n = *try_number(object);
     return dtype ? Tensor::full({}, n, *dtype)

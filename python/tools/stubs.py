@@ -29,7 +29,7 @@ class _HasName(Protocol):
 
 Number = Union[bool, int, float]
 Size = Union[int, "Expr"]
-TensorLike = Union["Tensor", Number, Sequence[Any], _HasArray]
+TensorLike = Union["Tensor", Number, "Expr", Sequence[Any], _HasArray]
 DTypeLike = Union["DType", str, builtins.type, Any]
 DeviceLike = Union[str, _HasName]
 Index = Any

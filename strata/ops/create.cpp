@@ -74,6 +74,13 @@ Value Value::arange(Number begin, Number end, Number step) {
   return count_up(-floor_div(-way, by), dtypes::int64) * by + from;
 }
 
+Value Value::of(const Expr& integer) {
+  if (integer.is_constant()) return full({}, integer.value());
+  const std::int64_t least = integer.vmin();
+  const View at = View::create({}, Ints{}, Int(integer - least));
+  return Value(LazyOp::iota(dtypes::int64, ShapeTracker({at}))) + least;
+}
+
 Value Value::linspace(double begin, double end, std::int64_t steps, DType dtype) {
   STRATA_CHECK(steps >= 0, domain, "[linspace] ", steps, " steps");
   if (steps < 2) return full({steps}, begin, dtypes::float64).cast(dtype);

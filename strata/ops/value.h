@@ -71,6 +71,8 @@ class Value {
   /// A constant table in host memory, row-major, copied from `elements`.
   static Value from(std::span<const std::int64_t> elements, const Ints& shape);
   static Value from(std::span<const double> elements, const Ints& shape);
+  /// An integer as an i64 scalar of shape ().
+  static Value of(const Expr& integer);
 
 #define STRATA_UNARY(name, ...) Value name() const;
 #define STRATA_BINARY(name, ...) \

@@ -13,6 +13,8 @@ Tensor Tensor::number(const Number& value) {
   return TensorAccess::of(ops::Value::full({}, value).node(), Device::default_device());
 }
 
+Tensor::Tensor(const Expr& value) : Tensor(TensorAccess::of(ops::Value::of(value).node(), Device::default_device())) {}
+
 Tensor Tensor::from_elements(const Buffer& elements, const Ints& shape, At at) {
   const OriginScope scope("from", at);
   STRATA_CHECK(product(shape) == Int(elements.size()), shape, "[from] ", elements.size(),

@@ -51,6 +51,9 @@ class Tensor {
   template <class T>
     requires std::is_arithmetic_v<T>
   explicit Tensor(T value) : Tensor(number(Number(value))) {}
+  /// An integer as an i64 scalar of shape (), on the default device. Its variables have values (bind()) when it is
+  /// computed; a captured function that gets them as arguments computes with those of each call (jit.h).
+  explicit Tensor(const Expr& value);
   /// Copies `elements`, in row-major order. @throws Error (shape) unless elements.size() == product(shape)
   template <class T>
   static Tensor from(std::span<const T> elements, const Ints& shape, At at = At::current()) {

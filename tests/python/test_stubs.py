@@ -78,6 +78,7 @@ with strata.no_grad():
 slope = strata.grad(lambda t: t.sum())(x)
 norms: Tensor = linalg.vector_norm(x) + linalg.norm(x)
 i = strata.Variable("i", 0, 3)
+moved: Tensor = x + i.bind(2)
 url: str = strata.View.create((2, 2)).viz(open=False) + strata.Layout(4, 1).viz() + i.viz(False)
 shown: str = strata.ShapeTracker.from_shape((2, 2))._repr_html_()
 largest = expr.select(i < 2, i, i + 1).vmax

@@ -131,13 +131,15 @@ TEST(Jit, BoundVariablesAreArguments) {
   auto f = jit([](const Expr& end, const Tensor& a, const Expr& begin, const Tensor& b) {
     return a.shrink({{0, end}}).sum() + a.shrink({{begin, begin + 1}}).sum() * 100 + b.sum();
   });
-  auto g = jit([](const Expr& end) { return Tensor::arange(8).shrink({{0, end}}).sum(); });
+  auto g = jit([](const Expr& end) {
+    return Tensor::arange(8).shrink({{0, end}}).sum() + (Tensor(end) - Tensor(end * 2 - 20)).abs();
+  });
   for (std::int64_t k = 1; k < 8; ++k) {
     const std::int64_t terms = k * (k + 1) / 2, at = k * 5 % 4;
     const auto sum = static_cast<double>(terms);
     EXPECT_EQ(f(n.bind(k), x, m.bind(at), y).item(), sum + static_cast<double>(at + 1) * 100 + 30) << k;
     EXPECT_EQ(f(n.bind(k) + 1, x, m.bind(at), y).item(), sum + static_cast<double>(k + 1 + (at + 1) * 100 + 30)) << k;
-    EXPECT_EQ(g(n.bind(k)).item(), sum - static_cast<double>(k)) << k;
+    EXPECT_EQ(g(n.bind(k)).item(), sum - static_cast<double>(k) + static_cast<double>(20 - k)) << k;
   }
   EXPECT_EQ(f.jit()->runs(), 4U);  // another expression is another capture
   EXPECT_EQ(f.jit()->replays(), 10U);
