@@ -14,6 +14,7 @@ namespace strata {
 namespace {
 
 constexpr double kExposed = 0.25;        // the share of the shorter times that the longest one does not hide
+constexpr double kInsert = 1.5;          // simple operations that putting a scalar into a lane takes as long as
 constexpr std::size_t kMostPoints = 32;  // loops around an access whose strides are known
 
 /// An integer or bool at the base point and, for each loop, one iteration further.
@@ -213,15 +214,17 @@ class Prediction {
       body.simple += 1, body.issued += 1;
       return;
     }
-    double each = static_cast<double>(u.src().size());
+    double each = static_cast<double>(u.src().size()), inserts = 1;
     if (lanes_of_vectors == u.src().size()) {  // a shuffle, whose GEPs are no instructions
       std::sort(vectors.begin(), vectors.end());
       vectors.erase(std::unique(vectors.begin(), vectors.end()), vectors.end());
       body.simple -= static_cast<double>(lanes_of_vectors);
       body.issued -= static_cast<double>(lanes_of_vectors);
       each = 2 * static_cast<double>(vectors.size());
+    } else if (lanes_of_vectors == 0) {
+      inserts = kInsert;
     }
-    body.simple += each * (pieces(u.dtype()) > 1 ? 1.5 : 1);
+    body.simple += each * inserts * (pieces(u.dtype()) > 1 ? 1.5 : 1);
     body.issued += each;
   }
 

@@ -22,6 +22,7 @@ constexpr double kShorter = 0.93;           // of the best list's time, from whi
 constexpr std::size_t kMostRounds = 3;      // of copies
 constexpr std::int64_t kMostUnrolled = 32;  // of the body, with all UPCASTs and UNROLLs
 constexpr std::size_t kMostAxes = 4;        // innermost axes of the outputs that get lanes or copies
+constexpr std::int64_t kFewestLanes = 4;
 
 bool is_parallel(const std::vector<Opt>& opts) {
   return std::any_of(opts.begin(), opts.end(), [](const Opt& o) { return o.kind == Opt::Kind::PARALLEL; });
@@ -45,9 +46,14 @@ class ListSearch {
       : kernel_(kernel), target_(target), limits_(limits), default_(std::move(opts)) {}
 
   std::vector<Opt> run() {
-    const std::optional<double> now = cycles_of(default_);
+    std::optional<double> now = cycles_of(default_);
     if (!now || *now < limits_.least_cycles || *now < limits_.far_from_limit * limit()) return default_;
     budget_ = uops_ + static_cast<std::size_t>(std::min(limits_.most_uops, *now / limits_.cycles_of_uop));
+    if (std::vector<Opt> tails = with_tails(); tails.size() > default_.size())
+      if (const auto cycles = cycles_of(tails); cycles && *cycles < *now && is_proven(tails)) {
+        default_ = std::move(tails);
+        now = cycles;
+      }
     const auto end =
         std::find_if(default_.begin(), default_.end(), [](const Opt& o) { return o.kind != Opt::Kind::MERGE; });
     const std::vector<Opt> merges(default_.begin(), end);
@@ -111,6 +117,37 @@ class ListSearch {
     for (std::size_t a = axes.outputs(), tried = 0; a-- > 0 && tried < kMostAxes; ++tried) add(a);
     for (const ReduceGroup& group : axes.groups())
       if (group.count > 0) add(group.first + group.count - 1);
+    return out;
+  }
+  /// The default list, with shorter vectors for what vectors leave over of an axis.
+  std::vector<Opt> with_tails() const {
+    KernelAxes axes(kernel_);
+    axes.apply(default_);
+    std::vector<Opt> tails;
+    for (std::size_t a = 0; a < axes.axes().size(); ++a) {
+      const bool has_lanes = std::any_of(default_.begin(), default_.end(), [&](const Opt& o) {
+        return o.kind == Opt::Kind::LANES && o.axis == a && o.segment == 0;
+      });
+      if (!has_lanes || (a >= axes.outputs() && !target_.reassociate)) continue;
+      for (std::size_t s = 1; s < axes.axes()[a].segments.size(); ++s) {
+        const Segment& tail = axes.axes()[a].segments[s];
+        const std::int64_t size = tail.size().is_number() ? tail.size().value() : 0;
+        if (tail.parts.size() != 1 || tail.parts[0].kind != PartKind::loop || size < kFewestLanes) continue;
+        tails.push_back(
+            {Opt::Kind::LANES, a, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size))), s, {}});
+        try {
+          axes.apply(tails.back());
+        } catch (const Error&) {
+          return default_;
+        }
+      }
+    }
+    const auto at = std::find_if(default_.begin(), default_.end(), [](const Opt& o) {
+      return o.kind == Opt::Kind::STREAM || o.kind == Opt::Kind::PARALLEL || o.kind == Opt::Kind::GUARD;
+    });
+    std::vector<Opt> out(default_.begin(), at);
+    out.insert(out.end(), tails.begin(), tails.end());
+    out.insert(out.end(), at, default_.end());
     return out;
   }
   /// UPCASTs and UNROLLs of the loops of a candidate.

@@ -403,6 +403,22 @@ TEST(Heuristic, RowsThatUseTheirOwnSum) {
   }
 }
 
+// What whole vectors leave over of a row are shorter vectors, not single elements; rows are not gathered instead.
+TEST(Heuristic, RowsThatAreNoWholeVectorsEndInShorterOnes) {
+  const auto opts = [](std::int64_t size, const Target& target) {
+    const std::string text = detail::message("a: f32[2000,", size, "]; b = a.softmax(1)");
+    return text_of(heuristic_opts(absorb_movement(parse_kernel(text).kernel), target));
+  };
+  const auto has = [](const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; };
+  for (const std::int64_t size : {200, 264, 520}) {
+    const std::string text = opts(size, wide());
+    EXPECT_TRUE(has(text, "LANES 1 8 @1") && has(text, "LANES 2 8 @1")) << size << ": " << text;
+    EXPECT_FALSE(has(text, "LANES 0 ")) << size << ": " << text;
+    const std::string in_order = opts(size, wide().deterministic());
+    EXPECT_FALSE(has(in_order, "LANES 3 8 @1")) << size << ": " << in_order;
+  }
+}
+
 // Register tiles and packed operands, also where a size is symbolic: what the copies leave over is copied half as
 // often.
 TEST(Heuristic, SymbolicSizesHaveTiles) {
