@@ -35,7 +35,7 @@ struct Parts {
 };
 
 /// The key of arguments or results without their tensors: a hashable tuple, from which put_together() rebuilds them.
-/// Its forms are ("t",) for a tensor, ("e", address) for an integer with bound variables, by its node without values,
+/// Its forms are ("t",) for a tensor, ("e", address) for an expression of bound variables, by its node without values,
 /// ("v", type, value) for a simple value, ("o", address) for another object, ("l", parts...) for a list, ("u",
 /// parts...) for a tuple, ("d", keys, parts...) for a dictionary.
 py::object taken_apart(PyObject* o, Parts& parts, int depth = 0) {
@@ -48,7 +48,7 @@ py::object taken_apart(PyObject* o, Parts& parts, int depth = 0) {
   if (py::isinstance<Expr>(o)) {
     const Expr e = py::cast<Expr>(py::handle(o));
     const auto [plain, values] = unbind(e);
-    if (!values.empty()) {
+    if (!values.empty() || e.is_constant()) {
       parts.integers.push_back(e);
       parts.objects.push_back(object_of_expr(plain));  // keeps the node
       return py::make_tuple("e", reinterpret_cast<std::uintptr_t>(plain.node()));

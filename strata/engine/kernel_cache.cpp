@@ -64,6 +64,7 @@ std::shared_ptr<const CompiledKernel> KernelCache::get_form(const LazyOp& form, 
                                                             const Device& device, const std::vector<int>& kept) {
   Key key{form, &device, flags::DETERMINISTIC.get(), kept, true};
   if (auto known = find(key)) return known;
+  if (is_refused(key)) return nullptr;
   try {
     return add(key, opts_of_form(key, kernel));
   } catch (const Error&) {  // a form need not be proven where its kernels are
@@ -111,6 +112,12 @@ std::vector<Opt> KernelCache::opts_of_form(const Key& key, const LazyOp& kernel)
   if (it == form_at_.end()) return opts;
   if (!it->second->opts) it->second->opts = std::move(opts);
   return *it->second->opts;
+}
+
+bool KernelCache::is_refused(const Key& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = form_at_.find(key);
+  return it != form_at_.end() && it->second->is_refused;
 }
 
 void KernelCache::refuse(const Key& key) {

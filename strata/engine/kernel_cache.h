@@ -82,6 +82,7 @@ class KernelCache {
   std::shared_ptr<const CompiledKernel> find(const Key& key);
   std::shared_ptr<const CompiledKernel> add(const Key& key, std::optional<std::vector<Opt>> opts);
   std::vector<Opt> opts_of_form(const Key& key, const LazyOp& kernel);
+  bool is_refused(const Key& key) const;
   void refuse(const Key& key);
 
   mutable std::mutex mutex_;

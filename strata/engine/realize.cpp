@@ -305,6 +305,14 @@ void check_ranges(std::span<const LazyOp> roots, const Device& device) {
 
 }  // namespace
 
+bool RanKernel::had(const Values& known) const {
+  return std::all_of(values.begin(), values.end(), [&](const auto& of) {
+    const bool is_own = std::find(own.begin(), own.end(), of.first) != own.end();
+    return is_own || std::none_of(known.begin(), known.end(),
+                                  [&](const auto& k) { return k.first.name() == of.first && k.second != of.second; });
+  });
+}
+
 RunListener::RunListener() : outer_(listener) { listener = this; }
 RunListener::~RunListener() { listener = outer_; }
 RunListener* RunListener::current() { return listener; }

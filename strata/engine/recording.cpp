@@ -278,6 +278,17 @@ bool Recording::wrote(const Buffer& buffer) const {
   return place && recorded_[*place].is_written;
 }
 
+bool Recording::had(const Values& known) const {
+  return std::all_of(launches_.begin(), launches_.end(), [&](const Launch& launch) {
+    const std::vector<Variable>& variables = launch.kernel->kernel().variables;
+    RanKernel ran;
+    ran.own = launch.own;
+    for (std::size_t k = 0; k < variables.size(); ++k)
+      ran.values.emplace_back(variables[k].name(), launch.recorded_values[k]);
+    return ran.had(known);
+  });
+}
+
 void Recording::set_value(const std::string& name, std::int64_t value) {
   for (Launch& launch : launches_) {
     if (std::find(launch.own.begin(), launch.own.end(), name) != launch.own.end()) continue;

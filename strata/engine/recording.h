@@ -83,6 +83,8 @@ class Recording {
   /// Lets go of the recorded memory of a place. @pre set_memory() names the place before each later replay, and no
   /// packed elements are kept of it
   void release(std::size_t place) { recorded_[place].held.reset(); }
+  /// Whether the variables that are in `known` had these values in each kernel.
+  bool had(const Values& known) const;
   /// Sets the value of a variable for later replays, in every kernel that has the variable. @pre within its bounds
   void set_value(const std::string& name, std::int64_t value);
 

@@ -24,33 +24,6 @@ namespace {
 
 constexpr std::int64_t kInPlace = std::int64_t{1} << 16;  // bytes of the smallest memory that is written in place
 
-bool is_known(const Ints& shape) {
-  return std::all_of(shape.begin(), shape.end(), [](const Int& n) { return n.is_number(); });
-}
-
-/// `shape` with plain variables in place of bound ones, whose values are appended to `values`.
-Ints unbound(const Ints& shape, Values& values) {
-  Ints out;
-  for (const Int& size : shape) {
-    if (size.is_number()) {
-      out.push_back(size);
-      continue;
-    }
-    auto [plain, bound] = unbind(size.expr());
-    values.insert(values.end(), bound.begin(), bound.end());
-    out.push_back(plain);
-  }
-  return out;
-}
-/// The inverse of unbound().
-Ints bound(const Ints& shape, const Values& values) {
-  Substitution map;
-  for (const auto& [variable, value] : values) map.emplace_back(variable, variable.bind(value));
-  Ints out;
-  for (const Int& size : shape) out.push_back(size.is_number() ? size : Int(substitute(size.expr(), map)));
-  return out;
-}
-
 /// True iff only `leaf` holds its memory, so that the memory can be reused.
 bool is_free(const LazyOp& leaf) { return leaf.is_sole_owner() && buffer_of(leaf).is_held_by(2); }
 
@@ -89,7 +62,7 @@ struct Jit::Arguments {
 
 class Jit::Capture {
  public:
-  explicit Capture(const Arguments& arguments) {
+  Capture(const Arguments& arguments, SeenRun first) : known_(std::move(first.read)), first_(std::move(first)) {
     for (const Tensor& x : arguments.tensors) {
       Values values;
       inputs_.push_back({unbound(x.shape(), values), x.dtype(), &x.device()});
@@ -98,8 +71,6 @@ class Jit::Capture {
   }
 
   bool is_captured() const { return recording_ != nullptr; }
-  /// What the first run read from outside.
-  void set_known(std::vector<std::weak_ptr<TensorState>> read) { known_ = std::move(read); }
   std::vector<RecordedTime> times(int repeats) {
     return resolve() ? recording_->times(repeats) : std::vector<RecordedTime>();
   }
@@ -118,7 +89,7 @@ class Jit::Capture {
       if (!is_same) return false;
     }
     if (!is_captured()) return true;
-    return are_same_tensors(inputs) && (!writes_symbolic_ || are_same(arguments.values, values_));
+    return are_same_tensors(inputs) && (!keeps_values_ || are_same(arguments.values, values_));
   }
 
   /// Captures a call of the function on copies of the inputs, whose memory is not shared with anything. Assignments to
@@ -171,6 +142,7 @@ class Jit::Capture {
     for (const auto& [state, before] : watching.assigned_) note_assigned(state, stands_for(state), *recording);
     hand_back(watching, own, inputs);
     for (const Tensor& y : results) outputs_.push_back({recording->place_of(y.buffer()), y, y.shape()});
+    keeps_values_ = keeps_values_ || !follows_values(*recording);
     std::vector<RecordedUpdate> updates = find_updates();
     recording->stop(name, updates);
     recording_ = std::move(recording);
@@ -307,6 +279,13 @@ class Jit::Capture {
     }
     return true;
   }
+  /// Whether the variables of the arguments have the values of the call wherever the function uses them. A value of its
+  /// own shows in one of two calls with different values; after two with the same one nothing is known.
+  bool follows_values(const Recording& recording) const {
+    for (std::size_t k = 0; k < values_.size(); ++k)
+      if (values_[k].second == first_.values[k].second) return false;
+    return first_.had_values && recording.had(values_);
+  }
   static bool are_same(const Values& a, const Values& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](const auto& x, const auto& y) { return x.second == y.second; });
@@ -329,7 +308,7 @@ class Jit::Capture {
     Written& w = it != written_.end() ? *it : add_written(chain[0], recording);
     w.by.push_back({input ? State() : state, view_of(chain), input});
     const auto is_symbolic = [](const Int& size) { return !size.is_number(); };
-    writes_symbolic_ = writes_symbolic_ || std::any_of(chain[0].shape().begin(), chain[0].shape().end(), is_symbolic);
+    keeps_values_ = keeps_values_ || std::any_of(chain[0].shape().begin(), chain[0].shape().end(), is_symbolic);
   }
 
   Written& add_written(const LazyOp& leaf, const Recording& recording) {
@@ -416,6 +395,7 @@ class Jit::Capture {
   void take(const Arguments& arguments) {
     for (std::size_t k = 0; k < arguments.tensors.size(); ++k)
       if (inputs_[k].place) recording_->set_memory(*inputs_[k].place, arguments.tensors[k].buffer().data());
+    if (keeps_values_) return;
     for (const auto& [variable, value] : arguments.values) recording_->set_value(std::string(variable.name()), value);
   }
   void run(std::span<const Tensor> inputs) {
@@ -435,8 +415,7 @@ class Jit::Capture {
     jit_outputs::check_count(name, outputs.size(), outputs_.size());
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       const Output& o = outputs_[k];
-      Values before;
-      const Ints& shape = is_known(o.shape) ? o.shape : bound(unbound(o.shape, before), values);
+      const Ints shape = shape_of(o, values);
       jit_outputs::check_output(name, k, outputs[k], shape, o.last);
       for (std::size_t j = 0; j < read_.size(); ++j)
         jit_outputs::check_apart(name, k, outputs[k], "tensor that the function reads from outside", j,
@@ -472,11 +451,14 @@ class Jit::Capture {
     r.memory->note_write();
     recording_->set_memory(*w.place, r.at);
   }
+  /// The shape of a result of a call with such values.
+  Ints shape_of(const Output& o, const Values& values) const {
+    return is_known(o.shape) || keeps_values_ ? o.shape : bound(o.shape, values);
+  }
   Tensor fresh(Output& o, const Values& values) {
     const bool is_reused = is_known(o.shape) && TensorAccess::state(o.last).use_count() == 1 && is_free(o.last.node());
     if (!is_reused) {
-      Values before;
-      const Ints shape = is_known(o.shape) ? o.shape : bound(unbound(o.shape, before), values);
+      const Ints shape = shape_of(o, values);
       const LazyOp& node = o.last.node();
       o.last = TensorAccess::of(leaf_of(Buffer::allocate(buffer_of(node).size(), node.dtype()), shape), o.last);
     }
@@ -501,8 +483,10 @@ class Jit::Capture {
   std::vector<Read> read_;
   std::vector<Written> written_;
   std::vector<Output> outputs_;
-  Values values_;                            ///< the values of variables in the captured call
-  bool writes_symbolic_ = false;             ///< assigned memory has a symbolic size: replays only for equal values_
+  Values values_;  ///< the values of variables in the captured call
+  SeenRun first_;
+  /// Replays only for equal values_: assigned memory has a symbolic size, or the function has values of its own.
+  bool keeps_values_ = false;
   std::vector<std::optional<LazyOp>> next_;  ///< during a run: the memory that is written, unless in place
 };
 
@@ -552,12 +536,11 @@ Jit::Capture* Jit::replayable(const Arguments& arguments) {
 std::vector<Tensor> Jit::run(const Arguments& arguments) {
   ++runs_;
   const auto function = [&](std::span<const Tensor> tensors) { return function_(tensors, arguments.integers); };
-  if (flags::CHECK_INDEX.get()) return first_run(function, arguments.tensors);
+  SeenRun seen{arguments.values};
+  if (flags::CHECK_INDEX.get()) return first_run(function, arguments.tensors, seen);
   if (Capture* const known = find(arguments)) return known->capture(function, arguments, name_);
-  std::vector<std::weak_ptr<TensorState>> read;
-  std::vector<Tensor> results = first_run(function, arguments.tensors, &read);
-  captures_.push_front(std::make_unique<Capture>(arguments));
-  captures_.front()->set_known(std::move(read));
+  std::vector<Tensor> results = first_run(function, arguments.tensors, seen);
+  captures_.push_front(std::make_unique<Capture>(arguments, std::move(seen)));
   if (captures_.size() > most_captures_) captures_.pop_back();
   return results;
 }

@@ -16,7 +16,8 @@
 // - inputs may have other elements, and bound variables other values: those in the shapes of inputs, and those that are
 // arguments themselves,
 //   e.g. the position of a token. Other shapes, dtypes, devices or expressions need a capture of their own, whose first
-//   call runs f again;
+//   call runs f again. Where f binds such a variable itself, or got one value in the first two calls, a capture is for
+//   these values alone;
 // - tensors that f reads from outside its arguments are read with their current elements, also after assign(); tensors
 // that f assigns
 //   to are assigned to in each replay;

@@ -1,9 +1,43 @@
 #include "strata/tensor/jit_run.h"
 
+#include <algorithm>
+
 #include "strata/engine/buffer_storage.h"
 #include "strata/runtime/allocator.h"
 
 namespace strata::jit_watching {
+
+bool is_known(const Ints& shape) {
+  return std::all_of(shape.begin(), shape.end(), [](const Int& n) { return n.is_number(); });
+}
+
+Ints unbound(const Ints& shape, Values& values) {
+  Ints out;
+  for (const Int& size : shape) {
+    if (size.is_number()) {
+      out.push_back(size);
+      continue;
+    }
+    auto [plain, bound] = unbind(size.expr());
+    values.insert(values.end(), bound.begin(), bound.end());
+    out.push_back(plain);
+  }
+  return out;
+}
+
+Ints bound(const Ints& shape, const Values& values) {
+  Values own;
+  Substitution map;
+  unbound(shape, own);
+  for (const auto& [variable, value] : own) {
+    const auto given =
+        std::find_if(values.begin(), values.end(), [&](const auto& v) { return same(v.first, variable); });
+    map.emplace_back(variable.bind(value), variable.bind(given == values.end() ? value : given->second));
+  }
+  Ints out;
+  for (const Int& size : shape) out.push_back(size.is_number() ? size : Int(substitute(size.expr(), map)));
+  return out;
+}
 
 std::uint64_t birth_now() { return TensorAccess::state(Tensor(0))->born; }
 
@@ -43,10 +77,9 @@ Tensor without_history(const Tensor& y) {
 
 }  // namespace
 
-std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Tensor> inputs,
-                              std::vector<std::weak_ptr<TensorState>>* read) {
+std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Tensor> inputs, SeenRun& seen) {
   Watching watching(birth_now());
-  const FirstRun listener(inputs, watching);
+  const FirstRun listener(inputs, watching, seen.values);
   std::vector<Tensor> results = function(inputs);
   watching.stop(results);
   for (Tensor& y : results) y = without_history(y);
@@ -56,8 +89,8 @@ std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Ten
   // The captured call compiles once more; what this one has freed would lie beside that.
   if (!results.empty()) results[0].device().finish_compiling();
   Allocator::host().release_large();
-  if (read != nullptr)
-    for (const auto& [state, before] : watching.read_) read->push_back(state);
+  for (const auto& [state, before] : watching.read_) seen.read.push_back(state);
+  seen.had_values = listener.had_values();
   return results;
 }
 

@@ -86,16 +86,23 @@ class Watching final : public TensorListener {
 Recording::Changes changes_of(std::span<const Tensor> inputs, const Watching& watching);
 
 /// In the first run of a function: kernels pack what they will keep in the capture, so that both use the same kernels.
+/// @pre `values`, those of the variables of the arguments, lives as long as the object
 class FirstRun final : public RunListener {
  public:
-  FirstRun(std::span<const Tensor> inputs, const Watching& watching) : changes_(changes_of(inputs, watching)) {}
+  FirstRun(std::span<const Tensor> inputs, const Watching& watching, const Values& values)
+      : changes_(changes_of(inputs, watching)), values_(values) {}
   void ran(RanKernel kernel) override {
+    had_values_ = had_values_ && kernel.had(values_);
     if (outer() != nullptr) outer()->ran(std::move(kernel));
   }
   bool keeps(const Buffer& memory) const override { return !changes_(memory); }
+  /// Whether the variables of the arguments had the values of the arguments in each kernel.
+  bool had_values() const { return had_values_; }
 
  private:
   Recording::Changes changes_;
+  const Values& values_;
+  bool had_values_ = true;
 };
 
 }  // namespace strata::jit_watching

@@ -119,3 +119,47 @@ def test_arguments_in_containers_and_captured_callers():
     for k in (4, 2, 9, 6):
         np.testing.assert_allclose(outer(x, (POS.bind(k), 3.0)).numpy(), (X[k] + X[k - 1]) * 3, rtol=1e-6)
     assert (outer.runs, outer.replays) == (2, 2)
+
+
+# --- values that are not the arguments' ---
+
+
+def same_at(function, positions, expected):
+    captured = strata.jit(function)
+    x = Tensor(X).realize()
+    for k in positions:
+        np.testing.assert_allclose(captured(x, POS.bind(k)).numpy(), expected(k), rtol=1e-6, err_msg=str(k))
+    return captured
+
+
+@pytest.mark.parametrize("positions", [(3, 5, 4, 2, 3), (3, 3, 5, 3, 4, 6), (2, 3, 5, 2, 4), (3, 2, 5, 2, 4), (2, 2, 2, 5, 4, 3)])
+def test_a_function_that_binds_the_variable_itself(positions):
+    own = same_at(lambda x, k: (x[k] * 10).contiguous() + x[POS.bind(2)].contiguous(), positions, lambda k: X[k] * 10 + X[2])
+    assert own.runs > 2  # a capture for each value
+    y = (Tensor(X) * 1)[: POS.bind(3)].realize()
+    same_at(lambda x, k: x[k] + y.sum(0).contiguous(), positions, lambda k: X[k] + X[:3].sum(0))
+
+
+def test_the_same_value_twice_is_no_proof():
+    plain = same_at(lambda x, k: x[k] * 10, (3, 3, 3, 5, 6, 7, 3, 2), lambda k: X[k] * 10)
+    assert (plain.runs, plain.replays) == (4, 4)
+
+
+def test_results_whose_shapes_have_other_variables():
+    x, other = Tensor(X).realize(), Variable("q", 0, 15)
+    captured = strata.jit(lambda x, k: (x[: other.bind(3)] * k, x[: k + 1], other.bind(7)))
+    for k in (2, 5, 4, 9, 1):
+        a, b, seven = captured(x, POS.bind(k))
+        np.testing.assert_allclose(a.numpy(), X[:3] * k, rtol=1e-6)
+        np.testing.assert_allclose(b.numpy(), X[: k + 1], rtol=1e-6)
+        assert seven.evaluate() == 7
+    assert captured.runs == 2
+    alone = strata.jit(lambda x: x[: other.bind(3)] * 2)
+    assert [alone(x).numpy().shape for _ in range(4)] == [(3, COLUMNS)] * 4
+
+
+def test_constant_expressions_are_numbers():
+    x, captured = Tensor(X).realize(), strata.jit(lambda x, k: (x[0] + 1, k * 2))
+    for k in range(1, 9):
+        assert captured(x, POS.bind(k) - POS.bind(k))[1] == 0
+    assert (captured.runs, captured.replays) == (2, 6)
