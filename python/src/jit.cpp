@@ -137,7 +137,7 @@ class JitCalls {
   py::object operator()(std::span<const Tensor> inputs, std::span<const Expr> integers = {}) {
     std::vector<Tensor> results = running([&] { return jit_(inputs, integers); });
     if (is_one_tensor_) return object_of(std::move(results[0]));
-    const std::vector<Expr> now = bound_as(result_integers_, integers);
+    const std::vector<Expr> now = results_for(integers);
     Given given{results, now};
     return put_together(results_, given);
   }
@@ -158,22 +158,33 @@ class JitCalls {
     is_one_tensor_ = kind_of(shape) == 't';
     result_objects_ = std::move(parts.objects);
     result_integers_ = std::move(parts.integers);
+    is_own_.resize(result_integers_.size(), false);
+    for (std::size_t k = 0; k < result_integers_.size(); ++k)
+      for (const auto& [variable, value] : unbind(result_integers_[k]).second)
+        for (const auto& [of_argument, given] : values_of(integers))
+          if (same(variable, of_argument) && value != given) is_own_[k] = true;
     ran_ = true;
     return parts.tensors;
   }
-  /// `results` with the values that variables have in `arguments`. Other variables keep those of the captured call.
-  static std::vector<Expr> bound_as(std::span<const Expr> results, std::span<const Expr> arguments) {
-    Values values;
-    if (!results.empty())
-      for (const Expr& argument : arguments)
-        for (const auto& known : unbind(argument).second) values.push_back(known);
-    std::vector<Expr> out;
-    for (const Expr& e : results) {
+  static Values values_of(std::span<const Expr> arguments) {
+    Values out;
+    for (const Expr& argument : arguments)
+      for (const auto& known : unbind(argument).second) out.push_back(known);
+    return out;
+  }
+  /// The integers of the result with the values that variables have in `arguments`. Other variables, and those to which
+  /// the function gave another value, keep that of the captured call.
+  std::vector<Expr> results_for(std::span<const Expr> arguments) const {
+    std::vector<Expr> out = result_integers_;
+    if (out.empty()) return out;
+    const Values values = values_of(arguments);
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      if (is_own_[k]) continue;
       Substitution map;
-      for (const Variable& v : variables(e))
+      for (const Variable& v : variables(out[k]))
         for (const auto& [variable, value] : values)
           if (v.bound_value() && same(v.unbind().first, variable)) map.emplace_back(v, variable.bind(value));
-      out.push_back(substitute(e, map));
+      out[k] = substitute(out[k], map);
     }
     return out;
   }
@@ -197,6 +208,7 @@ class JitCalls {
   py::object arguments_;
   std::vector<py::object> argument_objects_, result_objects_;
   std::vector<Expr> result_integers_;
+  std::vector<bool> is_own_;  // by integer of the result: the function gave a variable another value than the arguments
   py::tuple results_;
   bool is_one_tensor_ = false, ran_ = false;
   Jit jit_;

@@ -158,6 +158,14 @@ def test_results_whose_shapes_have_other_variables():
     assert [alone(x).numpy().shape for _ in range(4)] == [(3, COLUMNS)] * 4
 
 
+def test_results_keep_values_of_the_functions_own():
+    captured = strata.jit(lambda x, k: (x[k], k + 1, POS.bind(2)))
+    for k in (2, 5, 4, 9):
+        row, following, own = captured(Tensor(X).realize(), POS.bind(k))
+        np.testing.assert_array_equal(row.numpy(), X[k])
+        assert (following.evaluate(), own.evaluate()) == (k + 1, 2)
+
+
 def test_constant_expressions_are_numbers():
     x, captured = Tensor(X).realize(), strata.jit(lambda x, k: (x[0] + 1, k * 2))
     for k in range(1, 9):
