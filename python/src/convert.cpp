@@ -102,6 +102,15 @@ std::string text_of(const Given& g) {
   return py::cast<std::string>(py::handle(g.object));
 }
 
+const Expr* integer_in(PyObject* object) {
+  if (!py::isinstance<Expr>(object)) return nullptr;
+  const Expr& e = py::cast<const Expr&>(py::handle(object));
+  const std::vector<Variable> all = variables(e);
+  const bool has_value =
+      std::all_of(all.begin(), all.end(), [](const Variable& v) { return v.bound_value().has_value(); });
+  return has_value ? &e : nullptr;
+}
+
 std::optional<Number> try_number(PyObject* object) {
   if (PyFloat_Check(object)) return Number(PyFloat_AS_DOUBLE(object));
   if (PyBool_Check(object)) return Number(object == Py_True);

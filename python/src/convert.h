@@ -45,6 +45,8 @@ bool truth_of(const Given& g);            ///< of a bool, also NumPy's, or of th
 std::string text_of(const Given& g);
 /// The value of a Python or NumPy number; nothing for other objects.
 std::optional<Number> try_number(PyObject* object);
+/// The expression that is the object, if all its variables are bound; else null.
+const Expr* integer_in(PyObject* object);
 Number number_of(const Given& g);
 std::vector<std::int64_t> integers_of(const Given& g);  ///< of an integer, or a sequence of them
 Int size_of(const Given& g);                            ///< of an integer, an expression, or a tensor with one integer

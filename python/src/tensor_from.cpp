@@ -221,8 +221,8 @@ Tensor tensor_from_object(PyObject* object, const char* owner) {
 
 Tensor tensor_from_object(PyObject* object, const char* owner, std::optional<DType> dtype) {
   if (const Tensor* const t = tensor_in(object)) return *t;
-  if (py::isinstance<Expr>(object)) {
-    const Tensor t(py::cast<const Expr&>(py::handle(object)));
+  if (const Expr* const e = integer_in(object)) {
+    const Tensor t(*e);
     return dtype ? t.cast(*dtype) : t;
   }
   if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object)) {

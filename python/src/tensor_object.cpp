@@ -44,7 +44,7 @@ class Side {
     } else if (const auto number = try_number(o)) {
       operand_ = Operand(*number);
     } else if (o != Py_None && !PyUnicode_Check(o) &&
-               (PyList_Check(o) || PyTuple_Check(o) || PyObject_CheckBuffer(o) || py::isinstance<Expr>(o) ||
+               (PyList_Check(o) || PyTuple_Check(o) || PyObject_CheckBuffer(o) || integer_in(o) != nullptr ||
                 PyObject_HasAttrString(o, "__dlpack__") != 0)) {
       operand_ = Operand(made_.emplace(tensor_from_object(o, "operator")));
     } else {

@@ -166,6 +166,14 @@ def test_results_keep_values_of_the_functions_own():
         assert (following.evaluate(), own.evaluate()) == (k + 1, 2)
 
 
+def test_a_variable_without_a_value_is_no_operand():
+    x = Tensor(X)
+    for call in (lambda: x + POS, lambda: POS < x, lambda: Tensor(POS), lambda: x * (POS.bind(3) + Variable("q", 0, 3)), lambda: x.add(POS)):
+        with pytest.raises(TypeError):
+            call()
+    assert Tensor(POS.bind(3) * 2).item() == 6
+
+
 def test_constant_expressions_are_numbers():
     x, captured = Tensor(X).realize(), strata.jit(lambda x, k: (x[0] + 1, k * 2))
     for k in range(1, 9):
