@@ -8,6 +8,7 @@
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
+#include <unordered_set>
 
 #include "strata/base/sort_few.h"
 #include "strata/base/walk.h"
@@ -384,10 +385,15 @@ class Linearizing {
   }
 
   void close(std::size_t loop) {
+    // All next values are computed before the first accumulator gets its own.
+    for (const std::size_t k : ends_[loop])
+      if (nodes_[k].op() == UOps::CARRIED) emit_waiting(nodes_[k].src(1));
+    std::unordered_set<UOp> assigned;
     for (const std::size_t k : ends_[loop]) {
       const UOp u = nodes_[k];
       if (u.op() == UOps::CARRIED) {
-        emit_waiting(u.src(1));
+        STRATA_ASSERT(!assigned.contains(u.src(1)), "[linearize] a CARRIED of an accumulator with its next value");
+        assigned.insert(u.src(0));
         list_.add(UOps::PHI, u.dtype(), {in_list(u.src(0)), in_list(u.src(1))}, {}, false);
         listed_[u] = in_list(u.src(0));
         continue;

@@ -6,8 +6,6 @@ namespace strata {
 
 namespace {
 
-using Along = TileAccess::Along;
-
 class Search {
  public:
   explicit Search(const TileProblem& problem) : p_(problem) {}
@@ -33,7 +31,7 @@ class Search {
   /// True iff no load is scattered along the axis.
   bool is_row(std::size_t axis) const {
     return std::none_of(p_.loads.begin(), p_.loads.end(),
-                        [&](const TileAccess& a) { return a.along[axis] == Along::scattered; });
+                        [&](const TileAccess& a) { return a.along[axis] == TileAccess::Along::scattered; });
   }
 
   /// Tries all numbers of copies along up to two axes.
@@ -74,10 +72,10 @@ class Search {
     for (const std::int64_t n : tile.copies) made *= static_cast<double>(n);
     for (const TileAccess& a : p_.loads) {
       double each = 1;
-      if (tile.lane_axis >= 0 && a.along[static_cast<std::size_t>(tile.lane_axis)] == Along::scattered)
+      if (tile.lane_axis >= 0 && a.along[static_cast<std::size_t>(tile.lane_axis)] == TileAccess::Along::scattered)
         each = static_cast<double>(tile.lanes);
       for (std::size_t axis = 0; axis < tile.copies.size(); ++axis)
-        if (a.along[axis] != Along::stays) each *= static_cast<double>(tile.copies[axis]);
+        if (a.along[axis] != TileAccess::Along::stays) each *= static_cast<double>(tile.copies[axis]);
       loads += each;
     }
     const double arithmetic = made / static_cast<double>(tile.lanes);  // one vector instruction per copy

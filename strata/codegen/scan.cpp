@@ -1,6 +1,7 @@
 #include "strata/codegen/scan.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "strata/ir/scan_order.h"
@@ -77,8 +78,9 @@ UOp ScanUOps::carried(UOp carry, UOp next, UOp loop) {
 
 ScanUOps::Totals ScanUOps::first(const LazyNode& scan) {
   const Ops op = std::get<AxisArg>(scan.arg).op;
-  const UOp identity = out_.graph.constant(identity_of(op == Ops::MULACC ? Ops::SUM : op, scan.dtype));
-  return {identity, identity, identity};
+  const bool is_recurrence = op == Ops::MULACC;
+  const UOp identity = out_.graph.constant(identity_of(is_recurrence ? Ops::SUM : op, scan.dtype));
+  return Totals(is_recurrence ? scan.src.size() - 1 : kScanLengths.size(), identity);
 }
 
 /// The prefixes of a group, in vectors or one by one; see ir/scan_order.h.
@@ -128,47 +130,94 @@ std::vector<UOp> ScanUOps::grouped(Ops op, std::span<const UOp> loops, std::vect
   return out;
 }
 
-std::vector<UOp> ScanUOps::in_sequence(const LazyNode& scan, std::span<const UOp> loops, std::span<const UOp> values,
+std::vector<UOp> ScanUOps::in_sequence(Ops op, std::span<const UOp> loops, std::span<const UOp> values,
                                        Totals& totals) {
-  const Ops op = std::get<AxisArg>(scan.arg).op;
   const UOp loop = loops.empty() ? UOp() : loops[0];
   const int lanes = std::max(LaneOps::most_lanes(values), totals[0].dtype().lanes());
   const UOp before = carry(ops_.widened(totals[0], lanes), loop);
-  const std::size_t count = values.size() / scan.src.size();
   std::vector<UOp> out;
-  out.reserve(count);
-  for (std::size_t k = 0; k < count; ++k) {
-    const UOp last = out.empty() ? before : out.back();
-    if (op != Ops::MULACC) {
-      out.push_back(ops_.alu(combining_op(op), {last, values[k]}));
-    } else if (target_.contract && scan.dtype.is_float()) {
-      out.push_back(ops_.alu(Ops::MULACC, {values[k], last, values[count + k]}));
-    } else {
-      out.push_back(ops_.alu(Ops::ADD, {ops_.alu(Ops::MUL, {values[k], last}), values[count + k]}));
-    }
-  }
+  out.reserve(values.size());
+  for (const UOp value : values) out.push_back(ops_.alu(combining_op(op), {out.empty() ? before : out.back(), value}));
   totals[0] = carried(before, out.back(), loop);
+  return out;
+}
+
+/// The elements of a recurrence behind those of `before`, which become the last ones of the result.
+std::vector<UOp> ScanUOps::one_after_another(std::span<const UOp> values, std::size_t factors,
+                                             std::vector<UOp>& before) {
+  const std::size_t count = values.size() / (factors + 1);
+  std::vector<UOp> out, a(factors);
+  out.reserve(count);
+  for (std::size_t j = 0; j < count; ++j) {
+    for (std::size_t k = 0; k < factors; ++k) a[k] = values[k * count + j];
+    out.push_back(recurrences_.next(a, before, values[factors * count + j]));
+    before.pop_back();
+    before.insert(before.begin(), out.back());
+  }
+  return out;
+}
+
+/// one_after_another() of the lanes of vectors, or of scalars, which all lanes have.
+std::vector<UOp> ScanUOps::in_places(std::span<const UOp> vectors, std::size_t factors, std::vector<UOp>& before) {
+  constexpr int lanes = static_cast<int>(kScanLanes);
+  std::vector<UOp> places, out;
+  for (const UOp value : vectors)
+    for (int k = 0; k < lanes; ++k) places.push_back(value.dtype().is_vector() ? out_.graph.lane(value, k) : value);
+  const std::vector<UOp> results = one_after_another(places, factors, before);
+  for (std::size_t k = 0; k < results.size(); k += lanes)
+    out.push_back(out_.graph.add(UOps::VECTORIZE, results[k].dtype().vec(lanes), std::span(results).subspan(k, lanes)));
+  return out;
+}
+
+std::vector<UOp> ScanUOps::recurrence(const LazyNode& scan, std::span<const UOp> loops, std::span<const UOp> values,
+                                      bool in_lanes, Totals& totals) {
+  const std::size_t factors = scan.src.size() - 1, count = values.size() / scan.src.size();
+  const UOp loop = loops.empty() ? UOp() : loops[0];
+  std::optional<RecurrenceUOps::Group> group;
+  if (in_lanes && target_.reassociate && scan.dtype.is_float()) {
+    std::vector<std::vector<UOp>> of;
+    for (std::size_t k = 0; k < factors; ++k)
+      of.emplace_back(values.begin() + static_cast<std::ptrdiff_t>(k * count),
+                      values.begin() + static_cast<std::ptrdiff_t>((k + 1) * count));
+    std::vector<UOp> terms;
+    for (const UOp term : values.subspan(factors * count))
+      terms.push_back(ops_.widened(term, static_cast<int>(kScanLanes)));
+    group = recurrences_.group(of, terms);
+  }
+  const int lanes = group      ? static_cast<int>(kScanLanes)
+                    : in_lanes ? 1
+                               : std::max(LaneOps::most_lanes(values), totals[0].dtype().lanes());
+  std::vector<UOp> before;
+  for (const UOp total : totals) before.push_back(carry(ops_.widened(total, lanes), loop));
+  std::vector<UOp> last = before, out;
+  if (group) {
+    std::vector<UOp> scalars;
+    for (const UOp total : before) scalars.push_back(out_.graph.lane(total, 0));
+    out = recurrences_.behind(*group, before, in_places(values, factors, scalars));
+    for (std::size_t k = 0; k < factors; ++k)
+      last[k] = ops_.widened(out_.graph.lane(out.back(), lanes - 1 - static_cast<int>(k)), lanes);
+  } else if (in_lanes) {
+    out = in_places(values, factors, last);
+  } else {
+    std::vector<UOp> all(values.begin(), values.end());
+    for (UOp& value : all) value = ops_.widened(value, lanes);
+    out = one_after_another(all, factors, last);
+  }
+  // An iteration of fewer elements than factors moves totals: each is read before the loop gives it its next value.
+  for (std::size_t k = factors; k-- > 0;) totals[k] = carried(before[k], last[k], loop);
   return out;
 }
 
 std::vector<UOp> ScanUOps::results(const LazyNode& scan, std::span<const UOp> loops, std::span<const UOp> values,
                                    bool in_lanes, Totals& totals) {
   identity_ = first(scan)[0];
+  const Ops op = std::get<AxisArg>(scan.arg).op;
+  if (op == Ops::MULACC) return recurrence(scan, loops, values, in_lanes, totals);
   std::vector<UOp> all(values.begin(), values.end());
   const int lanes = in_lanes ? static_cast<int>(kScanLanes) : LaneOps::most_lanes(values);
   for (UOp& value : all) value = ops_.widened(value, lanes);
-  const Ops op = std::get<AxisArg>(scan.arg).op;
-  const bool is_recurrence = op == Ops::MULACC;
-  if ((in_lanes && !is_recurrence) || is_grouped(scan)) return grouped(op, loops, std::move(all), in_lanes, totals);
-  if (!in_lanes) return in_sequence(scan, loops, all, totals);
-  std::vector<UOp> places, out;
-  for (const UOp value : all)
-    for (int k = 0; k < lanes; ++k) places.push_back(out_.graph.lane(value, k));
-  const std::vector<UOp> results = in_sequence(scan, loops, places, totals);
-  for (std::size_t k = 0; k < results.size(); k += static_cast<std::size_t>(lanes))
-    out.push_back(out_.graph.add(UOps::VECTORIZE, scan.dtype.vec(lanes),
-                                 std::span(results).subspan(k, static_cast<std::size_t>(lanes))));
-  return out;
+  if (in_lanes || is_grouped(scan)) return grouped(op, loops, std::move(all), in_lanes, totals);
+  return in_sequence(op, loops, all, totals);
 }
 
 }  // namespace strata

@@ -88,11 +88,12 @@ std::vector<Opt> scan_opts(const LazyOp& kernel, const Target& target) {
     const std::int64_t lanes = has_own_indices(axes, axis) ? 1 : lanes_along(kernel, axes, axis, target);
     if (lanes > 1) add({Opt::Kind::LANES, axis, lanes, 0, {}});
   }
-  for (std::size_t a = 0; a < axes.outputs() && axes.scatter(); ++a) {
+  for (std::size_t a = axes.scatter() ? axes.outputs() : 0; a-- > 0;) {
     const LoopAxis& axis = axes.axes()[a];
     const bool is_row = static_cast<int>(a) != axes.scatter_axis() && axis.segments[0].parts.size() == 1;
-    if (is_row && axis.size.is_number() && axis.size.value() > 1 && axis.size.value() <= kMostTables)
-      add({Opt::Kind::UPCAST, a, axis.size.value(), 0, {}});
+    if (!is_row || !axis.size.is_number() || axis.size.value() <= 1 || axis.size.value() > kMostTables) continue;
+    add({Opt::Kind::UPCAST, a, axis.size.value(), 0, {}});
+    break;
   }
   for (const Opt& opt : stream_opts(kernel, buffers_of(kernel))) add(opt);
   if (const int shared = shared_axis(axes); shared >= 0) {

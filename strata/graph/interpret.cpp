@@ -151,16 +151,16 @@ class OrderedSum {
   std::int64_t first_ = 0;  // the element of x with all reduced indices 0
 };
 
-/// One row of an ASSOCIATIVE_SCAN, in the order of ir/scan_order.h: from the operands `a` (of a recurrence) and `b` to
-/// `out`, at the places begin, begin + stride, ...
+/// One row of an ASSOCIATIVE_SCAN, in the order of ir/scan_order.h: from the operands, of a recurrence the factors and
+/// the term, to `out`, at the places begin, begin + stride, ...
 class ScannedRow {
  public:
-  ScannedRow(const LazyNode& n, const Elements* a, const Elements& b, Elements& out)
-      : op_(std::get<AxisArg>(n.arg).op), dtype_(n.dtype), a_(a), b_(b), out_(out) {}
+  ScannedRow(const LazyNode& n, std::vector<const Elements*> operands, Elements& out)
+      : op_(std::get<AxisArg>(n.arg).op), dtype_(n.dtype), operands_(std::move(operands)), out_(out) {}
 
   void run(std::size_t begin, std::size_t stride, std::int64_t size) {
     begin_ = begin, stride_ = stride;
-    if (a_ != nullptr) return recur(size);
+    if (op_ == Ops::MULACC) return recur(size);
     const Scalar identity = identity_of(op_, dtype_);
     std::array<Scalar, 3> totals = {identity, identity, identity};  // of the groups, runs and blocks in front
     for (std::int64_t group = 0; group < size; group += kScanGroup) {
@@ -185,7 +185,7 @@ class ScannedRow {
   }
   std::vector<Scalar> prefixes_of(std::int64_t group, int count) const {
     std::vector<Scalar> out;
-    for (int k = 0; k < count; ++k) out.push_back(b_.at(place(group + k)));
+    for (int k = 0; k < count; ++k) out.push_back(operands_[0]->at(place(group + k)));
     for (int half = 1; half < kScanGroup; half *= 2)
       for (int k = 0; k < count; ++k)
         if (const int partner = scan_partner(k, half); partner >= 0) {
@@ -196,20 +196,25 @@ class ScannedRow {
     return out;
   }
   void recur(std::int64_t size) {
-    Scalar y = Scalar::of(dtype_, std::int64_t{0});
+    const std::size_t factors = operands_.size() - 1;
+    std::vector<Scalar> before(factors, Scalar::of(dtype_, std::int64_t{0}));  // y[k-1], y[k-2], ...
     for (std::int64_t k = 0; k < size; ++k) {
-      step();
-      const std::array factors{a_->at(place(k)), y};
-      const std::array terms{evaluate(Ops::MUL, factors), b_.at(place(k))};
-      y = evaluate(Ops::ADD, terms);
+      Scalar y = operands_.back()->at(place(k));
+      for (std::size_t j = factors; j-- > 0;) {
+        step();
+        const std::array product{operands_[j]->at(place(k)), before[j]};
+        const std::array sum{evaluate(Ops::MUL, product), y};
+        y = evaluate(Ops::ADD, sum);
+      }
+      before.pop_back();
+      before.insert(before.begin(), y);
       out_.put(place(k), y);
     }
   }
 
   Ops op_;
   DType dtype_;
-  const Elements* a_;
-  const Elements& b_;
+  std::vector<const Elements*> operands_;
   Elements& out_;
   std::size_t begin_ = 0, stride_ = 1;
 };
@@ -371,8 +376,9 @@ class Run {
 
   Elements scanned(const LazyNode& n) {
     Elements out(n.dtype, numbers_of(n.shape));
-    const Elements* const a = n.src.size() == 2 ? &done_.at(n.src[0].node()) : nullptr;
-    ScannedRow row(n, a, done_.at(n.src.back().node()), out);
+    std::vector<const Elements*> operands;
+    for (const LazyOp& s : n.src) operands.push_back(&done_.at(s.node()));
+    ScannedRow row(n, std::move(operands), out);
     const auto axis = static_cast<std::size_t>(std::get<AxisArg>(n.arg).axis);
     const std::int64_t size = out.shape[axis], stride = contiguous_box(out.shape).stride[axis];
     if (out.size() == 0) return out;

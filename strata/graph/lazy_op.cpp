@@ -285,13 +285,19 @@ LazyOp LazyOp::scan(Ops op, const LazyOp& x, std::int64_t axis) {
   return make(Ops::ASSOCIATIVE_SCAN, {&x, 1}, AxisArg{op, axis}, x.dtype(), x.shape());
 }
 
-LazyOp LazyOp::recurrence(const LazyOp& a, const LazyOp& b, std::int64_t axis) {
-  STRATA_CHECK(a.shape() == b.shape(), shape, "[recurrence] operands have shapes ", render(a.shape()), " and ",
-               render(b.shape()));
+LazyOp LazyOp::recurrence(std::span<const LazyOp> a, const LazyOp& b, std::int64_t axis) {
+  STRATA_CHECK(!a.empty() && a.size() <= kMostFactors, domain, "[recurrence] has 1 to ", kMostFactors, " factors, not ",
+               a.size());
   check_along("recurrence", Ops::MULACC, b, axis);
-  const std::array dtypes{a.dtype(), b.dtype(), b.dtype()};
-  const DType dtype = result_dtype(Ops::MULACC, dtypes);
-  return make(Ops::ASSOCIATIVE_SCAN, std::array{a, b}, AxisArg{Ops::MULACC, axis}, dtype, b.shape());
+  for (const LazyOp& factor : a) {
+    STRATA_CHECK(factor.shape() == b.shape(), shape, "[recurrence] operands have shapes ", render(factor.shape()),
+                 " and ", render(b.shape()));
+    const std::array dtypes{factor.dtype(), b.dtype(), b.dtype()};
+    result_dtype(Ops::MULACC, dtypes);
+  }
+  std::vector<LazyOp> sources(a.begin(), a.end());
+  sources.push_back(b);
+  return make(Ops::ASSOCIATIVE_SCAN, sources, AxisArg{Ops::MULACC, axis}, b.dtype(), b.shape());
 }
 
 // --- gather ---
@@ -427,7 +433,8 @@ KernelCost cost_of(const LazyOp& kernel) {
     if (is_elementwise(n->op) && !converts) out.operations += count(n->shape) * each;
     if (is_reduce(n->op)) out.operations += count(n->src[0].shape());
     if (n->op == Ops::SCATTER) out.operations += count(n->src[2].shape());
-    if (is_scan(n->op)) out.operations += count(n->shape) * static_cast<double>(n->src.size());
+    if (is_scan(n->op))
+      out.operations += count(n->shape) * (n->src.size() == 1 ? 1 : 2 * static_cast<double>(n->src.size() - 1));
   }
   for (const BufferUse& use : buffers_of(kernel))
     if (!use.dtype.is_none())

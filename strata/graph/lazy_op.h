@@ -45,7 +45,7 @@ struct ConstArg {
   bool operator==(const ConstArg&) const = default;
 };
 /// The argument of ASSOCIATIVE_SCAN and SCATTER. `op`: SUM, PROD, REDUCE_MAX or REDUCE_MIN; of scans also MULACC, for
-/// linear recurrences; of scatters also NOOP, the value itself.
+/// linear recurrences, whose sources are the factors and the term; of scatters also NOOP, the value itself.
 struct AxisArg {
   Ops op = Ops::SUM;
   std::int64_t axis = 0;
@@ -123,9 +123,15 @@ class LazyOp {
   /// @throws Error (shape) for an axis out of range, (domain) where `op` is no reduction, and for sums and products of
   /// 16-bit floats, whose running totals would be rounded at each element: cast to f32
   static LazyOp scan(Ops op, const LazyOp& x, std::int64_t axis);
-  /// The linear recurrence y[t] = a[t]*y[t-1] + b[t] along `axis`, with 0 in front of the first element.
-  /// @throws Error as scan(), and (shape) where the shapes of a and b differ, (domain) where the dtypes do
-  static LazyOp recurrence(const LazyOp& a, const LazyOp& b, std::int64_t axis);
+  /// The linear recurrence y[t] = b[t] + a[0][t]*y[t-1] + a[1][t]*y[t-2] + ... along `axis`, with 0 in front of the
+  /// first element. In the order of ir/scan_order.h.
+  /// @throws Error as scan(), and (shape) where the shapes of a and b differ, (domain) where the dtypes do, and where
+  ///   `a` has no or more than kMostFactors elements
+  static LazyOp recurrence(std::span<const LazyOp> a, const LazyOp& b, std::int64_t axis);
+  /// The recurrence of one factor: y[t] = b[t] + a[t]*y[t-1].
+  static LazyOp recurrence(const LazyOp& a, const LazyOp& b, std::int64_t axis) { return recurrence({&a, 1}, b, axis); }
+  /// The most factors of a recurrence.
+  static constexpr std::size_t kMostFactors = 16;
 
   // --- gather ---
   /// result[i...] = values[i..., index[i...]], and 0 where the index is outside of the last axis. Shape of `index`,

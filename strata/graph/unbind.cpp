@@ -88,8 +88,9 @@ class Unbinding {
       return LazyOp::scatter(op, sources[0], sources[1], sources[2], axis);
     }
     if (const auto* scan = std::get_if<AxisArg>(&n.arg()))
-      return sources.size() == 2 ? LazyOp::recurrence(sources[0], sources[1], scan->axis)
-                                 : LazyOp::scan(scan->op, sources[0], scan->axis);
+      return scan->op == Ops::MULACC
+                 ? LazyOp::recurrence(std::span(sources).first(sources.size() - 1), sources.back(), scan->axis)
+                 : LazyOp::scan(scan->op, sources[0], scan->axis);
     if (is_reduce(n.op())) return LazyOp::reduce(n.op(), sources[0], std::get<Axes>(n.arg()));
     return LazyOp::alu(n.op(), sources);
   }

@@ -1,4 +1,4 @@
-// Running totals along an axis, and linear recurrences: ASSOCIATIVE_SCANs and their gradients.
+// Running totals along an axis, linear recurrences and digital filters: ASSOCIATIVE_SCANs and their gradients.
 
 #include <array>
 #include <limits>
@@ -36,13 +36,36 @@ Value advanced(const Value& x, std::int64_t axis, const Number& filler) {
   padding[static_cast<std::size_t>(axis)] = {-1, 1};
   return x.pad(padding, PadMode::constant, filler);
 }
+/// delayed() and advanced() by several elements.
+Value shifted(Value x, std::int64_t axis, std::int64_t by) {
+  for (; by > 0; --by) x = delayed(x, axis, 0);
+  for (; by < 0; ++by) x = advanced(x, axis, 0);
+  return x;
+}
 
 /// The suffix sums: result i is the sum of elements i, i + 1, ...
 Value sums_from_each(const Value& x, std::int64_t axis) { return scan(Ops::SUM, x.flip(axis), axis).flip(axis); }
 
-/// The recurrence from the end of the axis: result i is x[i] + a[i]*result[i + 1].
-Value recurrence_from_each(const Value& a, const Value& x, std::int64_t axis) {
-  return recurrence(a.flip(axis), x.flip(axis), axis).flip(axis);
+/// The recurrence from the end of the axis: result i is x[i] + a[0][i]*result[i + 1] + a[1][i]*result[i + 2] + ...
+Value recurrence_from_each(const std::vector<Value>& a, const Value& x, std::int64_t axis) {
+  std::vector<LazyOp> factors;
+  for (const Value& factor : a) factors.push_back(factor.flip(axis).node());
+  return Value(LazyOp::recurrence(factors, x.flip(axis).node(), axis)).flip(axis);
+}
+
+/// Of a recurrence: y[t-1-k] has gone into y[t] by a[k][t], so that the gradient of the term is a recurrence from the
+/// end, by the factors of the elements behind.
+std::vector<std::optional<LazyOp>> recurrence_gradients(const LazyOp& y, const Value& dy, std::int64_t axis) {
+  const std::size_t factors = y.src().size() - 1;
+  std::vector<Value> behind;
+  for (std::size_t k = 0; k < factors; ++k)
+    behind.push_back(shifted(Value(y.src(k)), axis, -1 - static_cast<std::int64_t>(k)));
+  const Value by_term = recurrence_from_each(behind, dy, axis);
+  std::vector<std::optional<LazyOp>> out;
+  for (std::size_t k = 0; k < factors; ++k)
+    out.emplace_back((by_term * shifted(Value(y), axis, 1 + static_cast<std::int64_t>(k))).node());
+  out.emplace_back(by_term.node());
+  return out;
 }
 
 /// Whether an element is the largest (smallest) up to its place, or NaN: one from which a running extreme comes. Of
@@ -89,7 +112,7 @@ Value product_gradient(const Value& x, const Value& dy, std::int64_t axis) {
 Value extreme_gradient(const Value& x, const Value& y, const Value& dy, std::int64_t axis) {
   const Value records = are_records(x.detach(), y.detach());
   const Value goes_on = advanced(records, axis, true).where(0, 1).cast(dy.dtype());
-  return records.where(recurrence_from_each(goes_on, dy, axis), 0);
+  return records.where(recurrence_from_each({goes_on}, dy, axis), 0);
 }
 
 /// cummax and cummin: the values, and their indices (the last of equal elements).
@@ -115,6 +138,43 @@ Value log_of_sums(const Value& x, std::int64_t axis) {
   return recurrence(scale, (x - shift).exp(), a).log() + shift;
 }
 
+// --- digital filters ---
+
+/// The coefficients of a filter: of one dimension, whose size is a number.
+std::int64_t count_of(const char* operation, const char* name, const Value& coefficients) {
+  const Ints& shape = coefficients.shape();
+  STRATA_CHECK(shape.size() == 1 && shape[0].is_number() && shape[0].value() > 0, shape, "[", operation, "] `", name,
+               "` has shape ", render(shape), ": it is a row of one coefficient or more");
+  return shape[0].value();
+}
+
+/// lfilter() in one dtype of at least 32 bits.
+Value filtered(const Value& x, const Value& b, const Value& a, std::int64_t axis) {
+  const auto coefficient = [&](const Value& of, std::int64_t k) {
+    return LazyOp(Value(of.select(0, k) / a.select(0, 0)).node());
+  };
+  const auto wide = [&](const Value& scalar) { return Value(broadcast(scalar.node(), x.shape())); };
+  Value term = wide(coefficient(b, 0)) * x;
+  for (std::int64_t k = 1; k < b.size(0).value(); ++k) term = term + wide(coefficient(b, k)) * shifted(x, axis, k);
+  std::vector<LazyOp> factors;
+  for (std::int64_t k = 1; k < a.size(0).value(); ++k) factors.push_back((-wide(coefficient(a, k))).node());
+  return factors.empty() ? term : Value(LazyOp::recurrence(factors, term.node(), axis));
+}
+
+Value filtered_along(const char* operation, const Value& x, const Value& b, const Value& a, std::int64_t axis) {
+  const std::int64_t along = axis_of(axis, x.ndim(), operation);
+  STRATA_CHECK(x.ndim() > 0, shape, "[", operation, "] x has no axis");
+  count_of(operation, "b", b);
+  const auto most = static_cast<std::int64_t>(LazyOp::kMostFactors) + 1;
+  STRATA_CHECK(count_of(operation, "a", a) <= most, shape, "[", operation, "] `a` has ", a.size(0).value(),
+               " coefficients, more than ", most, ": filters of a higher order are cascades (sosfilt)");
+  const Value real = as_real(x);
+  const Operand operands[] = {real, as_real(b, real), as_real(a, real)};
+  const DType dtype = promoted_dtype(std::array{&operands[0], &operands[1], &operands[2]});
+  const DType wide = dtype.itemsize() == 2 ? dtypes::float32 : dtype;
+  return filtered(real.cast(wide), b.cast(wide), a.cast(wide), along).cast(dtype);
+}
+
 }  // namespace
 
 std::vector<std::optional<LazyOp>> scan_gradients(const LazyOp& y, const LazyOp& dy) {
@@ -123,10 +183,7 @@ std::vector<std::optional<LazyOp>> scan_gradients(const LazyOp& y, const LazyOp&
   switch (op) {
     case Ops::SUM: return {sums_from_each(by_y, axis).node()};
     case Ops::PROD: return {product_gradient(first, by_y, axis).node()};
-    case Ops::MULACC: {
-      const Value by_b = recurrence_from_each(advanced(first, axis, 0), by_y, axis);
-      return {(by_b * delayed(Value(y), axis, 0)).node(), by_b.node()};
-    }
+    case Ops::MULACC: return recurrence_gradients(y, by_y, axis);
     default: return {extreme_gradient(first, Value(y), by_y, axis).node()};
   }
 }
@@ -156,6 +213,22 @@ Value Value::linear_recurrence(const Operand& factor, std::int64_t axis) const {
   const bool is_narrow = dtype.is_float() && dtype.itemsize() == 2;
   const DType wide = is_narrow ? dtypes::float32 : dtype;
   return recurrence(Value(scale.cast(wide)), Value(term.cast(wide)), along).cast(dtype);
+}
+
+Value Value::lfilter(const Value& b, const Value& a, std::int64_t axis) const {
+  return filtered_along("lfilter", *this, b, a, axis);
+}
+
+Value Value::sosfilt(const Value& sections, std::int64_t axis) const {
+  const Ints& shape = sections.shape();
+  STRATA_CHECK(shape.size() == 2 && shape[0].is_number() && shape[1] == Int(6), shape, "[sosfilt] sections of shape ",
+               render(shape), ": each is a row of six coefficients, b0 b1 b2 a0 a1 a2");
+  Value y = as_real(*this);
+  for (std::int64_t k = 0; k < shape[0].value(); ++k) {
+    const Value row = sections.select(0, k);
+    y = filtered_along("sosfilt", y, row.shrink({{0, 3}}), row.shrink({{3, 6}}), axis);
+  }
+  return y;
 }
 
 }  // namespace strata::ops

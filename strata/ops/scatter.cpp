@@ -1,6 +1,7 @@
 // Scattering: values combined into places that index tensors name. A SCATTER goes along the values one after another:
 // the time is linear, and the order of sums that of the values.
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -13,6 +14,8 @@ namespace strata::ops {
 namespace {
 
 constexpr std::int64_t kTables = 8, kMostInTables = 2048, kFewestForTables = 4096;
+// Parts of a row that threads share, each with tables of its own; a part has many more values than its tables places.
+constexpr std::int64_t kMostParts = 8, kFewestForParts = 1 << 17, kValuesOfAPlace = 128;
 
 /// A reduction over the last axis, which is removed.
 Value reduced(Ops op, const Value& x) { return Value(LazyOp::reduce(op, x.node(), {x.ndim() - 1})).squeeze(-1); }
@@ -57,19 +60,26 @@ struct Puts {
   }
 };
 
+/// The parts of a row of `count` values that are summed into `places` places.
+std::int64_t parts_of(std::int64_t count, std::int64_t places) {
+  if (count < kFewestForParts) return 1;
+  return std::clamp<std::int64_t>(count / kValuesOfAPlace / std::max<std::int64_t>(places, 1), 1, kMostParts);
+}
+
 /// A long row of sums into few places goes to several tables in turn, and these are added up: an element that is hot
-/// waits for itself otherwise.
+/// waits for itself otherwise. The parts of a very long row have tables of their own, so that threads share the row.
 Value summed(const Puts& p, const Value& before) {
   const Int& count = p.index.size(p.axis);
-  const bool is_row = p.target.ndim() == 1 && p.target.dtype().is_float() && count.is_number() &&
-                      p.target.numel().value() <= kMostInTables && count.value() >= kFewestForTables;
-  if (!is_row) return p.put(Ops::SUM, before, p.source);
-  const std::int64_t each = (count.value() + kTables - 1) / kTables;
-  const Padding rest = {{0, kTables * each - count}};
-  const Ints rows = {kTables, each};
+  const bool is_row = p.target.ndim() == 1 && count.is_number() && p.target.numel().value() <= kMostInTables &&
+                      count.value() >= kFewestForTables;
+  const std::int64_t parts = is_row ? parts_of(count.value(), p.target.numel().value()) : 1;
+  if (!is_row || (parts == 1 && !p.target.dtype().is_float())) return p.put(Ops::SUM, before, p.source);
+  const std::int64_t each = (count.value() + parts * kTables - 1) / (parts * kTables);
+  const Padding rest = {{0, parts * kTables * each - count}};
+  const Ints rows = {parts, kTables, each}, tables = {parts, kTables, before.size(0)};
   const Value index = p.index.pad(rest, PadMode::constant, -1).reshape(rows), values = p.source.pad(rest).reshape(rows);
-  const Value zeros = Value(LazyOp::constant(Scalar::of(before.dtype(), std::int64_t{0}), {kTables, before.size(0)}));
-  return before + scatter(Ops::SUM, zeros, index, values, 1).sum(0);
+  const Value zeros = Value(LazyOp::constant(Scalar::of(before.dtype(), std::int64_t{0}), tables));
+  return before + scatter(Ops::SUM, zeros, index, values, 2).sum(Axes{0, 1}).cast(before.dtype());
 }
 
 Value averaged(const Puts& p, const Combine& combine) {

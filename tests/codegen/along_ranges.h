@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "strata/graph/lazy_op.h"
@@ -18,19 +19,14 @@ class AlongRanges {
   /// `is_exact`: products that are added are rounded. `ops` outlives this.
   AlongRanges(const RangeOps& ops, bool is_exact) : ops_(ops), is_exact_(is_exact) {}
 
-  /// Of `x`, and of `a` for recurrences.
-  Ranges scanned(const LazyNode& n, const Index& shape, const Ranges& a, const Ranges& x) const {
+  /// `operands`: of a recurrence the factors and the term.
+  Ranges scanned(const LazyNode& n, const Index& shape, const std::vector<const Ranges*>& operands) const {
     const auto& [op, axis] = std::get<AxisArg>(n.arg);
+    const Ranges& x = *operands.back();
     Ranges out = x;
     for (const std::vector<std::size_t>& row : rows_along(shape, static_cast<std::size_t>(axis))) {
       if (op == Ops::MULACC) {
-        ValueRange y = exactly(Scalar::of(n.dtype, std::int64_t{0}));
-        for (const std::size_t k : row) {
-          const std::array operands{a[k], y, x[k]};
-          y = is_exact_ || !n.dtype.is_float() ? combined(Ops::ADD, combined(Ops::MUL, a[k], y), x[k])
-                                               : ops_(Ops::MULACC, operands, n.dtype);
-          out[k] = y;
-        }
+        recur(n, row, operands, out);
         continue;
       }
       const Ops combining = combining_op(op);
@@ -67,6 +63,39 @@ class AlongRanges {
   }
 
  private:
+  static constexpr double kRegrouped = 64;  // roundings of an element of a group in vectors (codegen/recurrence.h)
+
+  void recur(const LazyNode& n, const std::vector<std::size_t>& row, const std::vector<const Ranges*>& operands,
+             Ranges& out) const {
+    const std::size_t factors = operands.size() - 1;
+    const bool keeps_order = is_exact_ || !n.dtype.is_float();
+    const bool is_regrouped = !keeps_order && row.size() >= static_cast<std::size_t>(kScanGroup);
+    const double unit = n.dtype.itemsize() == 8 ? 0x1p-53 : 0x1p-24;
+    std::vector<ValueRange> before(factors, exactly(Scalar::of(n.dtype, std::int64_t{0})));
+    std::vector<double> sizes(factors, 0);  // of sums of absolute values
+    for (const std::size_t k : row) {
+      ValueRange y = (*operands.back())[k];
+      double size = size_of(y);
+      for (std::size_t j = factors; j-- > 0;) {
+        const ValueRange& a = (*operands[j])[k];
+        const std::array product{a, before[j], y};
+        y = keeps_order ? combined(Ops::ADD, combined(Ops::MUL, a, before[j]), y) : ops_(Ops::MULACC, product, n.dtype);
+        size += size_of(a) * sizes[j];
+      }
+      const double slack = kRegrouped * unit * size;
+      if (is_regrouped && size > 0 && !y.is_nan())
+        y = std::isfinite(slack) ? between(n.dtype, Scalar::of(n.dtype, y.low - slack).as_double(),
+                                           Scalar::of(n.dtype, y.high + slack).as_double(), y.nan)
+                                 : anything(n.dtype);
+      before.pop_back(), sizes.pop_back();
+      before.insert(before.begin(), y);
+      sizes.insert(sizes.begin(), size);
+      out[k] = y;
+    }
+  }
+  static double size_of(const ValueRange& v) {
+    return v.dtype().is_float() ? std::max(std::abs(v.low), std::abs(v.high)) : 0;
+  }
   ValueRange combined(Ops op, const ValueRange& a, const ValueRange& b) const {
     const std::array operands{a, b};
     return ops_(op, operands, a.dtype());

@@ -178,7 +178,9 @@ class KernelRanges {
     if (n.op == Ops::SCATTER || is_scan(n.op)) {
       const auto done = [&](std::size_t k) -> const Ranges& { return done_.at(n.src[k].node()); };
       const AlongRanges along(ops_, is_exact_);
-      if (is_scan(n.op)) return along.scanned(n, numbers_of(n.shape), done(0), done(n.src.size() - 1));
+      std::vector<const Ranges*> operands;
+      for (std::size_t k = 0; k < n.src.size(); ++k) operands.push_back(&done(k));
+      if (is_scan(n.op)) return along.scanned(n, numbers_of(n.shape), operands);
       return along.scattered(n, numbers_of(n.shape), numbers_of(n.src[2].shape()), done(0), done(1), done(2));
     }
     return leaf(n, std::get<ShapeTracker>(n.arg), [&](std::int64_t at) { return exactly(Scalar::of(n.dtype, at)); });

@@ -276,25 +276,25 @@ class KernelMaker {
   }
 
   // --- scans and scatters ---
-
   /// The store of a value without reductions, or of running totals of the value, or the value scattered into.
   LazyOp along(const LazyOp& store) {
     const LazyOp& x = store.src(0);
     const auto nodes = postorder(x);
-    const auto reduces = [](const LazyNode* n) { return is_reduce(n->op); };
-    if (x.shape().empty() || has_parts_ || std::any_of(nodes.begin(), nodes.end(), reduces) || !c_.chance(40))
-      return store;
+    const bool reduces = std::any_of(nodes.begin(), nodes.end(), [](const auto* n) { return is_reduce(n->op); });
+    if (x.shape().empty() || has_parts_ || reduces || !c_.chance(40)) return store;
     const auto axis = static_cast<std::int64_t>(c_.below(static_cast<std::uint32_t>(x.shape().size())));
     const bool is_narrow = x.dtype().is_float() && x.dtype().itemsize() == 2;
     const auto op = c_.of<Ops>({Ops::SUM, Ops::REDUCE_MAX, Ops::PROD, Ops::REDUCE_MIN});
     const bool rounds = op == Ops::SUM || op == Ops::PROD;
     const auto& arg = std::get<BufferArg>(store.arg());
     const auto stored = [&](const LazyOp& value) { return LazyOp::store(arg.slot, arg.st, value, arg.size); };
-    const Int& size = x.shape()[static_cast<std::size_t>(axis)];
+    const Int size = x.shape()[static_cast<std::size_t>(axis)];
     if (c_.chance(60) || !size.is_number()) {
       if (is_narrow && rounds) return stored(LazyOp::scan(Ops::REDUCE_MAX, x, axis));
+      std::vector<LazyOp> factors;
       const bool recurs = !x.dtype().is_bool() && !is_narrow && c_.chance(30);
-      const LazyOp out = recurs ? LazyOp::recurrence(leaf(x.shape(), x.dtype()), x, axis) : LazyOp::scan(op, x, axis);
+      for (std::uint32_t k = recurs ? 1 + c_.below(3) : 0; k > 0; --k) factors.push_back(leaf(x.shape(), x.dtype()));
+      const LazyOp out = recurs ? LazyOp::recurrence(factors, x, axis) : LazyOp::scan(op, x, axis);
       return stored(c_.chance(30) ? LazyOp::alu(Ops::MAX, {out, leaf(x.shape(), x.dtype())}) : out);
     }
     Ints values = x.shape();

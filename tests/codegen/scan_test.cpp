@@ -108,6 +108,14 @@ TEST(Scan, LengthsAroundGroupsRunsAndBlocks) {
       for (const bool is_row : {true, false})
         check_exactly(scanned(op, is_row ? Ints{2, n} : Ints{n, 9}, is_row ? 1 : 0, dtypes::float32), {}, {}, ++seed,
                       n % 16 < 2);
+  for (const std::int64_t n : {1, 2, 3, 5, 15, 16, 17, 33, 100})
+    for (const std::int64_t factors : {2, 3, 6, 16})
+      for (const bool is_row : {true, false}) {
+        const Ints shape = is_row ? Ints{2, n} : Ints{n, 9};
+        std::vector<LazyOp> a;
+        for (std::int64_t k = 0; k < factors; ++k) a.push_back(input(static_cast<int>(2 + k), shape));
+        check_exactly(kernel(LazyOp::recurrence(a, input(1, shape), is_row ? 1 : 0)), {}, {}, ++seed, n == 17);
+      }
   check_exactly(scanned(Ops::SUM, {65536 * 2 + 1024 * 3 + 16 * 5 + 3}, 0, dtypes::float32), {}, {}, ++seed, true);
   check_exactly(scanned(Ops::SUM, {65536 + 1024}, 0, dtypes::float32), {}, {}, ++seed, true);
 }

@@ -73,8 +73,7 @@ class GraphRanges {
       case Ops::CONTIGUOUS: return source(n);
       case Ops::CONCAT: return concatenated(n);
       case Ops::GATHER: return gathered(n);
-      case Ops::ASSOCIATIVE_SCAN:
-        return along_.scanned(n, numbers_of(n.shape), source(n), done_.at(n.src.back().node()));
+      case Ops::ASSOCIATIVE_SCAN: return along_.scanned(n, numbers_of(n.shape), operands(n));
       case Ops::SCATTER:
         return along_.scattered(n, numbers_of(n.shape), numbers_of(n.src[2].shape()), source(n),
                                 done_.at(n.src[1].node()), done_.at(n.src[2].node()));
@@ -84,6 +83,11 @@ class GraphRanges {
     return is_movement(n.op) ? moved(n) : elements(n);
   }
   const Ranges& source(const LazyNode& n) const { return done_.at(n.src[0].node()); }
+  std::vector<const Ranges*> operands(const LazyNode& n) const {
+    std::vector<const Ranges*> out;
+    for (const LazyOp& s : n.src) out.push_back(&done_.at(s.node()));
+    return out;
+  }
 
   static Ranges memory(const LazyNode& n) {
     STRATA_ASSERT(n.storage != nullptr, "a leaf that is not realized");

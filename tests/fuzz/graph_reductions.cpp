@@ -79,6 +79,11 @@ GraphFamily reductions_of_an_axis() {
                    return (x.dtype().is_bool() ? x.cast(dtypes::int32) : x)
                        .linear_recurrence(f ? (x * 0.1).tanh() : Tensor(0.5), axis);
                  }),
+           along("lfilter",
+                 [](const Tensor& x, auto axis, bool f, auto) {
+                   const Tensor a = f ? Tensor({2.0, 0.5}) : Tensor({1.0, -0.4, 0.2, 0.1});
+                   return x.lfilter(Tensor({0.5, 0.25}), a, axis);
+                 }),
            along("logcumsumexp", [](const Tensor& x, auto axis, bool, auto) { return x.logcumsumexp(axis); })}};
 }
 GraphFamily orders() {
