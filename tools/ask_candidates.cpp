@@ -46,6 +46,7 @@ class Menu {
     out_.push_back({Opt::Kind::MERGE, a, 0, 0, {}});
     if (axis.group < 0 && has_parts())
       for (const std::int64_t n : {16, 64}) out_.push_back({Opt::Kind::BLOCK, a, n, 0, {}});
+    if (static_cast<int>(a) == axes_.scan_axis()) out_.push_back({Opt::Kind::SPLITSCAN, a, 0, 0, {}});
     if (axis.group >= 0)
       for (const std::int64_t n : {4, 16}) out_.push_back({Opt::Kind::SPLITREDUCE, a, n, 0, {}});
     for (std::size_t slot = 0; slot < kernel_.buffers.size() && axis.group >= 0; ++slot)

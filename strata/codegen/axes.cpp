@@ -14,15 +14,17 @@ namespace strata {
 
 namespace {
 
-constexpr std::string_view kOptNames[] = {"SPLIT", "UPCAST", "UNROLL", "LANES",  "PARALLEL",    "REORDER",
-                                          "CUT",   "STAGE",  "PADTO",  "MERGE",  "SPLITREDUCE", "PACK",
-                                          "DOT",   "TRIM",   "BLOCK",  "STREAM", "GUARD"};
+constexpr std::string_view kOptNames[] = {"SPLIT", "UPCAST", "UNROLL", "LANES", "PARALLEL",    "REORDER",
+                                          "CUT",   "STAGE",  "PADTO",  "MERGE", "SPLITREDUCE", "SPLITSCAN",
+                                          "PACK",  "DOT",    "TRIM",   "BLOCK", "STREAM",      "GUARD"};
 
 constexpr std::int64_t kMostAmount = std::int64_t{1} << 30;
 constexpr std::int64_t kMostCopies = 1024;  // unrolled copies of a loop body
 
 bool has_axis(Opt::Kind kind) { return kind != Opt::Kind::STREAM && kind != Opt::Kind::GUARD; }
-bool has_amount(Opt::Kind kind) { return kind != Opt::Kind::PARALLEL && kind != Opt::Kind::MERGE; }
+bool has_amount(Opt::Kind kind) {
+  return kind != Opt::Kind::PARALLEL && kind != Opt::Kind::MERGE && kind != Opt::Kind::SPLITSCAN;
+}
 
 bool is_one(const Int& v) { return v == Int(1); }
 
@@ -142,6 +144,11 @@ void KernelAxes::find_scan() {
   order_.push_back(scan_->dim);
 }
 
+bool KernelAxes::has_shared_blocks() const {
+  return scan_ && std::get<AxisArg>(scan_->node->arg).op != Ops::MULACC && scan_->node->src.size() == 2 &&
+         axes_[static_cast<std::size_t>(scan_axis())].size.vmin() >= kScanLengths.back();
+}
+
 int KernelAxes::axis_of_dim(std::size_t dim) const {
   for (std::size_t a = 0; a < outputs_; ++a)
     if (std::find(axes_[a].dims.begin(), axes_[a].dims.end(), dim) != axes_[a].dims.end()) return static_cast<int>(a);
@@ -167,8 +174,8 @@ void KernelAxes::check_scan(const Opt& opt) const {
     case Opt::Kind::UPCAST:
     case Opt::Kind::UNROLL:
     case Opt::Kind::CUT:
-    case Opt::Kind::PADTO:
-    case Opt::Kind::PARALLEL: return refuse(opt.axis == axis, "the axis of a scan is one loop");
+    case Opt::Kind::PADTO: return refuse(opt.axis == axis, "the axis of a scan is one loop");
+    case Opt::Kind::PARALLEL: return refuse(opt.axis == axis && !has_shared_blocks(), "the axis of a scan is one loop");
     default: return;
   }
 }
@@ -274,9 +281,10 @@ void KernelAxes::apply(const Opt& opt) {
     case Opt::Kind::PADTO: return pad_to(opt);
     case Opt::Kind::MERGE: return merge({&opt, 1});
     case Opt::Kind::SPLITREDUCE:
-      throw Error(
-          ErrorKind::domain,
-          detail::message("[", opt.text(), "] splits the kernel into two kernels: it must come before all other Opts"));
+    case Opt::Kind::SPLITSCAN:
+      throw Error(ErrorKind::domain, detail::message("[", opt.text(), "] splits the kernel into ",
+                                                     opt.kind == Opt::Kind::SPLITSCAN ? "three" : "two",
+                                                     " kernels: it must come before all other Opts"));
     case Opt::Kind::DOT:
       throw Error(ErrorKind::domain, detail::message("[", opt.text(),
                                                      "] has kernels of its own: it must come first, and "

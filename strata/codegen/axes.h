@@ -136,6 +136,8 @@ struct Opt {
             ///< axes decrease by 1
     SPLITREDUCE,  ///< axis, n: splits a reduction into n partial reductions for threads (split_reduce.h): two kernels
                   ///< of one. First in a list; KernelAxes::apply() refuses it
+    SPLITSCAN,    ///< axis: computes the totals in front of the blocks of a long scan first, so that threads can share
+                  ///< the blocks (split_scan.h): three kernels of one. First in a list; KernelAxes::apply() refuses it
     PACK,   ///< axis, n, buffer: copies the elements that are loaded from the buffer to memory of their own, in blocks
             ///< of n along the output axis (pack.h): two kernels of one. In front of all others in a list;
             ///< KernelAxes::apply() refuses it
@@ -162,7 +164,8 @@ struct Opt {
 std::string_view to_string(Opt::Kind kind);
 /// Whether an Opt of this kind makes kernels that run first. Such Opts are in front of all others in a list.
 constexpr bool makes_kernels(Opt::Kind kind) {
-  return kind == Opt::Kind::SPLITREDUCE || kind == Opt::Kind::PACK || kind == Opt::Kind::DOT || kind == Opt::Kind::TRIM;
+  return kind == Opt::Kind::SPLITREDUCE || kind == Opt::Kind::SPLITSCAN || kind == Opt::Kind::PACK ||
+         kind == Opt::Kind::DOT || kind == Opt::Kind::TRIM;
 }
 /// Parses Opts separated by commas, e.g. "LANES 0 8, PARALLEL 0". KernelAxes::apply() checks whether they are legal.
 /// @throws Error (parse) with the column
@@ -211,6 +214,8 @@ class KernelAxes {
   /// The scan of the kernel, if it has one, and its axis; -1 for none.
   const std::optional<Along>& scan() const { return scan_; }
   int scan_axis() const { return scan_ ? axis_of_dim(scan_->dim) : -1; }
+  /// Whether the scan is a LazyOp::scan_behind() of a block or more: threads can share the blocks.
+  bool has_shared_blocks() const;
   /// The SCATTER of the kernel, if it has one; the output axis of its dimension.
   const std::optional<Along>& scatter() const { return scatter_; }
   int scatter_axis() const { return scatter_ ? axis_of_dim(scatter_->dim) : -1; }

@@ -8,6 +8,7 @@
 #include "strata/codegen/heuristic.h"
 #include "strata/codegen/search.h"
 #include "strata/codegen/split_reduce.h"
+#include "strata/codegen/split_scan.h"
 
 namespace strata {
 
@@ -38,7 +39,13 @@ std::vector<Opt> with_dot(const LazyOp& kernel, const Opt& dot, const Target& ta
 
 std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target, std::span<const int> kept) {
   if (const std::optional<Opt> block = worthwhile_block(kernel, target)) return {*block};
-  if (const KernelAxes axes(kernel); axes.scan() || axes.scatter()) return loop_opts(kernel, target);
+  if (const KernelAxes axes(kernel); axes.scan() || axes.scatter()) {
+    const std::optional<Opt> split = worthwhile_scan_split(kernel, target);
+    if (!split) return loop_opts(kernel, target);
+    std::vector<Opt> out = loop_opts(split_scan(kernel, *split, target).rest, target);
+    out.insert(out.begin(), *split);
+    return out;
+  }
   // Not split: sums of many outputs, each of a loop of its own, have enough work for threads.
   if (const std::optional<Opt> dot = worthwhile_dot(kernel, target, kept)) return with_dot(kernel, *dot, target, kept);
   if (const std::optional<Opt> split = worthwhile_split(kernel, target)) return with_split(kernel, *split, target);

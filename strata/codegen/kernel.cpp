@@ -17,6 +17,7 @@
 #include "strata/codegen/linearize.h"
 #include "strata/codegen/pack.h"
 #include "strata/codegen/split_reduce.h"
+#include "strata/codegen/split_scan.h"
 #include "strata/codegen/trim.h"
 #include "strata/codegen/variables.h"
 #include "strata/graph/absorb.h"
@@ -73,7 +74,8 @@ class Parts {
   /// Kernel::least; empty where no kernel of normal numbers may run.
   const std::vector<int>& least() const { return least_; }
   const std::vector<Trim>& trims() const { return trims_; }
-  /// Applies the SPLITREDUCE, or the DOT, the PACKs and the TRIMs, at the front of `opts` and removes them.
+  /// Applies the SPLITREDUCE or SPLITSCAN, or the DOT, the PACKs and the TRIMs, at the front of `opts` and removes
+  /// them.
   LazyOp split(LazyOp ast, std::vector<Opt>& opts) {
     std::vector<LazyOp> least;
     const LazyOp whole = ast;
@@ -100,6 +102,14 @@ class Parts {
     }
     for (const Opt& opt : trims) add_trim(whole, opt);
     for (const LazyOp& each : least) add_least(each);
+    if (!opts.empty() && opts[0].kind == Opt::Kind::SPLITSCAN) {
+      SplitScan parts = split_scan(ast, opts[0], target_);
+      opts.erase(opts.begin());
+      add_first(parts.totals, target_, parts.opts);
+      add_first(parts.fronts, target_.deterministic(), {});
+      kernel_.temporaries = std::move(parts.temporaries);
+      return parts.rest;
+    }
     if (kernel_.before.empty() && !opts.empty() && opts[0].kind == Opt::Kind::SPLITREDUCE) {
       SplitReduction parts = split_reduction(ast, opts[0], target_);
       opts.erase(opts.begin());
@@ -129,10 +139,10 @@ class Parts {
     kernel_.temporaries.push_back(next);
     add_first(finite_kernel(whole, opt, next));
   }
-  void add_first(const LazyOp& first) {
+  void add_first(const LazyOp& first) { add_first(first, target_, loop_opts(first, target_)); }
+  void add_first(const LazyOp& first, const Target& target, const std::vector<Opt>& opts) {
     KernelRecord* const own = record_ == nullptr ? nullptr : &record_->before.emplace_back();
-    kernel_.before.push_back(
-        std::make_shared<const Kernel>(compile_kernel(first, target_, loop_opts(first, target_), own)));
+    kernel_.before.push_back(std::make_shared<const Kernel>(compile_kernel(first, target, opts, own)));
   }
 
   Kernel& kernel_;

@@ -29,9 +29,9 @@ struct Kernel {
   /// the size of the launch, which has at least 1 instance.
   std::optional<Int> parallel;
   BoundsProof proof;
-  /// SPLITREDUCE, PACK and DOT: the kernels to run first. They work on the same buffers, and pass partial results or
-  /// packed elements to this kernel through temporaries: the last slots of `buffers`, which the code that runs the
-  /// kernel allocates.
+  /// SPLITREDUCE, SPLITSCAN, PACK and DOT: the kernels to run first. They work on the same buffers, and pass partial
+  /// results or packed elements to this kernel through temporaries: the last slots of `buffers`, which the code that
+  /// runs the kernel allocates.
   std::vector<std::shared_ptr<const Kernel>> before{};
   std::vector<int> temporaries{};  ///< their slots
   /// BLOCK: the temporaries of which each thread needs one of its own: a call of the Program writes them before it

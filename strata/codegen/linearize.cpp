@@ -8,7 +8,6 @@
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
-#include <unordered_set>
 
 #include "strata/base/sort_few.h"
 #include "strata/base/walk.h"

@@ -43,6 +43,8 @@ struct Target {
   std::int64_t scratch_bytes = std::int64_t{3} << 18;
   /// The numbers of this machine, where they were measured; null: those of the table.
   std::shared_ptr<const Machine> measured = nullptr;
+  /// The threads that share a parallel loop. Only what costs one thread more asks for them (SPLITSCAN).
+  int threads = 1;
   bool instances = false;  ///< the iterations of the parallel loop are instances of a launch (SPECIAL)
   /// For predicted times.
   const Machine& machine() const { return measured ? *measured : machine_of(vector_bytes); }

@@ -154,7 +154,11 @@ void Lowering::store_at(const LazyNode& n, const LazyOp& stored, const std::vect
   const BufferArg& arg = std::get<BufferArg>(n.arg);
   IndexExprs at = merged_.index(simplified(n, arg.st), idxs);
   at.valid = at.valid && guard && kept_inside(arg, {at.index, at.valid && guard}, nest.coordinates());
-  if (at.valid.constant() == 0) return;
+  if (at.valid.constant() == 0) {
+    // Where nothing is stored, a scan goes on.
+    if (axes_.scan()) lower({axes_.scan()->node, {idxs, guard, false}});
+    return;
+  }
   UOp value = lower({stored.node(), {idxs, at.valid, false}});
   const UOp pointer = global(arg.slot, n.src[0].dtype());
   const Lanes* lanes = nest.lanes;

@@ -235,7 +235,7 @@ std::size_t Nests::order_of(std::size_t axis, std::size_t at, Role role) const {
 
 UOp Nests::leftover(std::size_t axis, std::size_t segment, UOp around, Nest& out) {
   if (static_cast<int>(axis) != axes_.parallel_axis()) return around;
-  const auto& segments = axes_.axes()[axis].segments;
+  const std::vector<Segment>& segments = segments_of(axis);
   if (segments[segment].parts[0].kind == PartKind::parallel) return around;
   for (const Segment& s : segments)
     if (s.parts[0].kind == PartKind::parallel) around = last_call(s.parts[0].size);

@@ -12,7 +12,10 @@ namespace {
 
 constexpr std::int64_t kSequence = 4;  // elements of one iteration of a scan that is computed one after another
 
-bool is_grouped(const LazyNode& scan) { return is_grouped_scan(std::get<AxisArg>(scan.arg).op, scan.dtype); }
+bool has_fronts(const LazyNode& scan) { return std::get<AxisArg>(scan.arg).op != Ops::MULACC && scan.src.size() == 2; }
+bool is_grouped(const LazyNode& scan) {
+  return has_fronts(scan) || is_grouped_scan(std::get<AxisArg>(scan.arg).op, scan.dtype);
+}
 
 Int quotient(const Int& a, std::int64_t b) { return a.is_number() ? Int(a.value() / b) : Int(a.expr() / b); }
 
@@ -36,7 +39,8 @@ std::vector<Segment> scan_segments(const LoopAxis& axis, const LazyNode& scan) {
     const std::int64_t length = loops == 1 ? group : kScanLengths[loops - 1];
     const Int count = quotient(axis.size - done, length);
     if (count == Int(0)) return;
-    Segment segment{done, {{PartKind::loop, count}}};
+    const bool is_shared = loops == kScanLengths.size() && axis.segments[0].parts[0].kind == PartKind::parallel;
+    Segment segment{done, {{is_shared ? PartKind::parallel : PartKind::loop, count}}};
     for (std::size_t k = 1; k < loops; ++k) segment.parts.push_back({PartKind::loop, kScanRun, true});
     const std::vector<Part> parts = unit(group);
     segment.parts.insert(segment.parts.end(), parts.begin(), parts.end());
@@ -112,14 +116,16 @@ UOp ScanUOps::doubled(Ops op, UOp value, int half) {
   return ops_.alu(Ops::WHERE, {mask, ops_.alu(combining_op(op), {value, shuffled}), value});
 }
 
+/// `front`: the total in front of the block, where it is known.
 std::vector<UOp> ScanUOps::grouped(Ops op, std::span<const UOp> loops, std::vector<UOp> values, bool in_lanes,
-                                   Totals& totals) {
+                                   UOp front, Totals& totals) {
   std::vector<UOp> out = prefixes(op, std::move(values), in_lanes ? static_cast<int>(kScanLanes) : 1);
   // In lanes each lane has the totals: a sum of vectors takes less than the way to a scalar and back.
   const int lanes = out.back().dtype().lanes();
   UOp total = in_lanes ? ops_.widened(out_.graph.lane(out.back(), lanes - 1), lanes) : out.back();
   Totals in_front = totals;
-  for (std::size_t k = 0; k < loops.size(); ++k) {
+  if (front) in_front[2] = ops_.widened(front, lanes);
+  for (std::size_t k = 0; k < std::min(loops.size(), front ? totals.size() - 1 : totals.size()); ++k) {
     const UOp first = ops_.widened(k + 1 == loops.size() ? totals[k] : identity_, lanes);
     in_front[k] = carry(first, loops[k]);
     total = carried(in_front[k], ops_.alu(combining_op(op), {in_front[k], total}), loops[k]);
@@ -213,10 +219,12 @@ std::vector<UOp> ScanUOps::results(const LazyNode& scan, std::span<const UOp> lo
   identity_ = first(scan)[0];
   const Ops op = std::get<AxisArg>(scan.arg).op;
   if (op == Ops::MULACC) return recurrence(scan, loops, values, in_lanes, totals);
+  const UOp front = has_fronts(scan) ? values[0] : UOp();
+  if (front) values = values.subspan(values.size() / 2);
   std::vector<UOp> all(values.begin(), values.end());
   const int lanes = in_lanes ? static_cast<int>(kScanLanes) : LaneOps::most_lanes(values);
   for (UOp& value : all) value = ops_.widened(value, lanes);
-  if (in_lanes || is_grouped(scan)) return grouped(op, loops, std::move(all), in_lanes, totals);
+  if (in_lanes || is_grouped(scan)) return grouped(op, loops, std::move(all), in_lanes, front, totals);
   return in_sequence(op, loops, all, totals);
 }
 

@@ -34,15 +34,16 @@ class ScanUOps {
   /// The totals in front of the first element.
   Totals first(const LazyNode& scan);
   /// The results at the places of a group, one by one, or in lanes as vectors. `values` has the operands at these
-  /// places, of a recurrence those of each factor, then those of the term. `loops`: loops_along() of the scan's axis.
-  /// `totals` in front of the nest become those behind it.
+  /// places, of a recurrence those of each factor, then those of the term, of scan_behind() first the totals in front
+  /// of blocks. `loops`: loops_along() of the scan's axis. `totals` in front of the nest become those behind it.
   std::vector<UOp> results(const LazyNode& scan, std::span<const UOp> loops, std::span<const UOp> values, bool in_lanes,
                            Totals& totals);
 
  private:
   std::vector<UOp> prefixes(Ops op, std::vector<UOp> values, int lanes);
   UOp doubled(Ops op, UOp value, int half);
-  std::vector<UOp> grouped(Ops op, std::span<const UOp> loops, std::vector<UOp> values, bool in_lanes, Totals& totals);
+  std::vector<UOp> grouped(Ops op, std::span<const UOp> loops, std::vector<UOp> values, bool in_lanes, UOp front,
+                           Totals& totals);
   std::vector<UOp> in_sequence(Ops op, std::span<const UOp> loops, std::span<const UOp> values, Totals& totals);
   std::vector<UOp> recurrence(const LazyNode& scan, std::span<const UOp> loops, std::span<const UOp> values,
                               bool in_lanes, Totals& totals);

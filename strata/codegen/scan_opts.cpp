@@ -96,7 +96,8 @@ std::vector<Opt> scan_opts(const LazyOp& kernel, const Target& target) {
     break;
   }
   for (const Opt& opt : stream_opts(kernel, buffers_of(kernel))) add(opt);
-  if (const int shared = shared_axis(axes); shared >= 0) {
+  const int shared = axes.has_shared_blocks() ? axes.scan_axis() : shared_axis(axes);
+  if (shared >= 0) {
     const auto axis = static_cast<std::size_t>(shared);
     if (axes.order()[0] != axis) {
       Opt order{Opt::Kind::REORDER, 0, 0, 0, {axis}};

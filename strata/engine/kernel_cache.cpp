@@ -104,8 +104,8 @@ std::vector<Opt> KernelCache::opts_of_form(const Key& key, const LazyOp& kernel)
   }
   std::vector<Opt> opts = heuristic_opts(absorb_movement(kernel), target_of(*key.device, key.deterministic), key.kept);
   // NOTE: the kernels of the parts of a sum choose Opts of their own.
-  const bool chooses_more =
-      !opts.empty() && (opts[0].kind == Opt::Kind::SPLITREDUCE || opts[0].kind == Opt::Kind::BLOCK);
+  const bool chooses_more = !opts.empty() && (opts[0].kind == Opt::Kind::SPLITREDUCE ||
+                                              opts[0].kind == Opt::Kind::SPLITSCAN || opts[0].kind == Opt::Kind::BLOCK);
   STRATA_CHECK(!chooses_more, undefined, "[", opts[0].text(), "] its kernels have Opts of their own");
   const std::lock_guard lock(mutex_);
   const auto it = form_at_.find(key);

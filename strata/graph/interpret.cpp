@@ -152,7 +152,8 @@ class OrderedSum {
 };
 
 /// One row of an ASSOCIATIVE_SCAN, in the order of ir/scan_order.h: from the operands, of a recurrence the factors and
-/// the term, to `out`, at the places begin, begin + stride, ...
+/// the term, of scan_behind() the totals in front of blocks and the elements, to `out`, at the places begin, begin +
+/// stride, ...
 class ScannedRow {
  public:
   ScannedRow(const LazyNode& n, std::vector<const Elements*> operands, Elements& out)
@@ -165,6 +166,7 @@ class ScannedRow {
     std::array<Scalar, 3> totals = {identity, identity, identity};  // of the groups, runs and blocks in front
     for (std::int64_t group = 0; group < size; group += kScanGroup) {
       const int count = static_cast<int>(std::min(kScanGroup, size - group));
+      if (operands_.size() == 2 && group % kScanLengths[2] == 0) totals[2] = operands_[0]->at(place(group));
       const std::vector<Scalar> prefixes = prefixes_of(group, count);
       const Scalar in_front = with(with(totals[2], totals[1]), totals[0]);
       for (int k = 0; k < count; ++k) out_.put(place(group + k), with(prefixes[static_cast<std::size_t>(k)], in_front));
@@ -185,7 +187,7 @@ class ScannedRow {
   }
   std::vector<Scalar> prefixes_of(std::int64_t group, int count) const {
     std::vector<Scalar> out;
-    for (int k = 0; k < count; ++k) out.push_back(operands_[0]->at(place(group + k)));
+    for (int k = 0; k < count; ++k) out.push_back(operands_.back()->at(place(group + k)));
     for (int half = 1; half < kScanGroup; half *= 2)
       for (int k = 0; k < count; ++k)
         if (const int partner = scan_partner(k, half); partner >= 0) {

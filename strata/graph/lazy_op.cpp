@@ -285,6 +285,15 @@ LazyOp LazyOp::scan(Ops op, const LazyOp& x, std::int64_t axis) {
   return make(Ops::ASSOCIATIVE_SCAN, {&x, 1}, AxisArg{op, axis}, x.dtype(), x.shape());
 }
 
+LazyOp LazyOp::scan_behind(Ops op, const LazyOp& fronts, const LazyOp& x, std::int64_t axis) {
+  const LazyOp whole = scan(op, x, axis);
+  STRATA_CHECK(fronts.shape() == x.shape(), shape, "[scan_behind] operands have shapes ", render(fronts.shape()),
+               " and ", render(x.shape()));
+  STRATA_CHECK(fronts.dtype() == x.dtype(), domain, "[scan_behind] operands have dtypes ", fronts.dtype().name(),
+               " and ", x.dtype().name());
+  return make(Ops::ASSOCIATIVE_SCAN, std::array{fronts, x}, AxisArg{op, axis}, x.dtype(), x.shape());
+}
+
 LazyOp LazyOp::recurrence(std::span<const LazyOp> a, const LazyOp& b, std::int64_t axis) {
   STRATA_CHECK(!a.empty() && a.size() <= kMostFactors, domain, "[recurrence] has 1 to ", kMostFactors, " factors, not ",
                a.size());
@@ -434,7 +443,8 @@ KernelCost cost_of(const LazyOp& kernel) {
     if (is_reduce(n->op)) out.operations += count(n->src[0].shape());
     if (n->op == Ops::SCATTER) out.operations += count(n->src[2].shape());
     if (is_scan(n->op))
-      out.operations += count(n->shape) * (n->src.size() == 1 ? 1 : 2 * static_cast<double>(n->src.size() - 1));
+      out.operations += count(n->shape) *
+                        (std::get<AxisArg>(n->arg).op == Ops::MULACC ? 2 * static_cast<double>(n->src.size() - 1) : 1);
   }
   for (const BufferUse& use : buffers_of(kernel))
     if (!use.dtype.is_none())

@@ -123,6 +123,10 @@ class LazyOp {
   /// @throws Error (shape) for an axis out of range, (domain) where `op` is no reduction, and for sums and products of
   /// 16-bit floats, whose running totals would be rounded at each element: cast to f32
   static LazyOp scan(Ops op, const LazyOp& x, std::int64_t axis);
+  /// scan(), where the totals in front of the blocks of ir/scan_order.h are known: `fronts`, of the shape of `x`, has
+  /// the total in front of a block at the first place of the block. Kernels have it whose blocks threads share.
+  /// @throws Error as scan(), and (shape) where the shapes differ, (domain) where the dtypes do
+  static LazyOp scan_behind(Ops op, const LazyOp& fronts, const LazyOp& x, std::int64_t axis);
   /// The linear recurrence y[t] = b[t] + a[0][t]*y[t-1] + a[1][t]*y[t-2] + ... along `axis`, with 0 in front of the
   /// first element. In the order of ir/scan_order.h.
   /// @throws Error as scan(), and (shape) where the shapes of a and b differ, (domain) where the dtypes do, and where

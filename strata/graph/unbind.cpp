@@ -90,7 +90,8 @@ class Unbinding {
     if (const auto* scan = std::get_if<AxisArg>(&n.arg()))
       return scan->op == Ops::MULACC
                  ? LazyOp::recurrence(std::span(sources).first(sources.size() - 1), sources.back(), scan->axis)
-                 : LazyOp::scan(scan->op, sources[0], scan->axis);
+             : sources.size() == 2 ? LazyOp::scan_behind(scan->op, sources[0], sources[1], scan->axis)
+                                   : LazyOp::scan(scan->op, sources[0], scan->axis);
     if (is_reduce(n.op())) return LazyOp::reduce(n.op(), sources[0], std::get<Axes>(n.arg()));
     return LazyOp::alu(n.op(), sources);
   }

@@ -49,7 +49,9 @@ void say_compiled(const Kernel& kernel, const Device& device) {
 }  // namespace
 
 Target target_of(const Device& device, bool deterministic) {
-  return deterministic ? device.target().deterministic() : device.target();
+  Target out = deterministic ? device.target().deterministic() : device.target();
+  out.threads = default_executor().concurrency();
+  return out;
 }
 
 CompiledKernel compile(const LazyOp& ast, const Device& device, std::optional<std::vector<Opt>> opts,

@@ -153,6 +153,55 @@ TEST(Scan, OptsThatKeepTheOrder) {
       check_exactly(scanned(op, {6, 53, 10}, 1, dtypes::float32), {}, parse_opts(opts), ++seed, true);
 }
 
+/// SPLITSCAN: the totals in front of blocks are computed first, in the same order.
+TEST(Scan, BlocksThatThreadsShare) {
+  const std::vector<Opt> opts = parse_opts("SPLITSCAN 0, LANES 0 8, PARALLEL 0");
+  const std::int64_t block = kScanLengths[2], n = 2 * block + 3 * kScanLengths[1] + 5 * kScanGroup + 3;
+  check_exactly(scanned(Ops::SUM, {n}, 0, dtypes::float32), {}, opts, 1, true);
+  check_exactly(scanned(Ops::REDUCE_MAX, {n}, 0, dtypes::float32), {}, parse_opts("SPLITSCAN 0, PARALLEL 0"), 2, true);
+  check_exactly(scanned(Ops::PROD, {2 * block}, 0, dtypes::uint8), {}, opts, 4, true);
+  check_exactly(scanned(Ops::SUM, {2 * block + 1}, 0, dtypes::float64), {}, parse_opts("SPLITSCAN 0"), 3, true);
+  const LazyOp x = input(1, {1, n, 1}), sum = LazyOp::scan(Ops::SUM, x * x - input(2, {1, n, 1}), 1);
+  check_exactly(LazyOp::sink({output(sum + x)}), {}, parse_opts("SPLITSCAN 1, LANES 1 8, PARALLEL 1"), 6, true);
+}
+
+TEST(Scan, LongRowsAreSplitWhereThreadsShareThem) {
+  Target target;
+  target.shuffles = true;
+  const LazyOp one = scanned(Ops::SUM, {1 << 21}, 0, dtypes::float32),
+               rows = scanned(Ops::SUM, {2, 1 << 21}, 1, dtypes::float32);
+  const LazyOp heavy = kernel(LazyOp::scan(Ops::SUM, LazyOp::alu(Ops::EXP, {input(1, {1 << 21})}), 0));
+  EXPECT_EQ(text_of(heuristic_opts(one, target)), "LANES 0 8");
+  target.threads = 2;
+  EXPECT_EQ(text_of(heuristic_opts(one, target)), "SPLITSCAN 0, LANES 0 8, PARALLEL 0");
+  EXPECT_EQ(text_of(heuristic_opts(rows, target)), "LANES 1 8, PARALLEL 0");
+  EXPECT_EQ(text_of(heuristic_opts(heavy, target)), "LANES 0 8");
+  target.threads = 8;
+  EXPECT_EQ(text_of(heuristic_opts(heavy, target)), "SPLITSCAN 0, LANES 0 8, PARALLEL 0");
+}
+
+TEST(Scan, RefusesToSplit) {
+  const auto refusal = [](const LazyOp& ast, const char* opts) {
+    return complaint([&] { compile_kernel(ast, Target(), parse_opts(opts)); });
+  };
+  const LazyOp row = scanned(Ops::SUM, {1 << 18}, 0, dtypes::float32);
+  EXPECT_EQ(refusal(row, "SPLITSCAN 1"), "[SPLITSCAN 1] axis 1 is not that of a scan");
+  EXPECT_EQ(refusal(row, "LANES 0 8, SPLITSCAN 0"),
+            "[SPLITSCAN 0] splits the kernel into three kernels: it must come before all other Opts");
+  EXPECT_EQ(refusal(scanned(Ops::MULACC, {1 << 18}, 0, dtypes::float32), "SPLITSCAN 0"),
+            "[SPLITSCAN 0] a recurrence goes on from element to element");
+  EXPECT_EQ(refusal(scanned(Ops::PROD, {1 << 18}, 0, dtypes::float32), "SPLITSCAN 0"),
+            "[SPLITSCAN 0] products of floats are not totals of blocks");
+  EXPECT_EQ(refusal(scanned(Ops::SUM, {2, 1 << 18}, 1, dtypes::float32), "SPLITSCAN 1"),
+            "[SPLITSCAN 1] the scan has several rows");
+  EXPECT_EQ(refusal(scanned(Ops::SUM, {131071}, 0, dtypes::float32), "SPLITSCAN 0"),
+            "[SPLITSCAN 0] the axis has 131071 elements, fewer than two blocks of 65536");
+  EXPECT_EQ(refusal(scanned(Ops::SUM, {Variable("n", 1, 1 << 20)}, 0, dtypes::float32), "SPLITSCAN 0"),
+            "[SPLITSCAN 0] the axis has the symbolic size n");
+  EXPECT_EQ(refusal(kernel(LazyOp::reduce(Ops::SUM, input(1, {64}), {0})), "SPLITSCAN 0"),
+            "[SPLITSCAN 0] axis 0 is not that of a scan");
+}
+
 TEST(Scan, RefusesWhatWouldChangeTheOrder) {
   const LazyOp ast = scanned(Ops::SUM, {6, 64, 10}, 1, dtypes::float32);
   const auto refusal = [&](const char* opt) {

@@ -73,7 +73,7 @@ export interface KernelAnswer extends KernelParts {
   readonly vector_bytes: number;
   readonly buffers: readonly KernelBuffer[];
   readonly opts: readonly string[];
-  /** Kernels that run before it (SPLITREDUCE, PACK, DOT, TRIM). */
+  /** Kernels that run before it (SPLITREDUCE, SPLITSCAN, PACK, DOT, TRIM). */
   readonly first: readonly KernelParts[];
 }
 /** Variables of sizes, with their bounds. */

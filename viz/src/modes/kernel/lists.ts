@@ -13,7 +13,7 @@ export const textOfOpts = (opts: readonly string[]): string => (opts.length === 
 
 export const without = (opts: readonly string[], place: number): string => textOfOpts(opts.filter((_, i) => i !== place));
 /** Opts that make a kernel of their own are in front of the others. */
-const isFirst = (opt: string): boolean => ['SPLITREDUCE', 'PACK', 'DOT', 'TRIM'].includes(kindOf(opt));
+const isFirst = (opt: string): boolean => ['SPLITREDUCE', 'SPLITSCAN', 'PACK', 'DOT', 'TRIM'].includes(kindOf(opt));
 /** A BLOCK stands alone. */
 export const withMore = (opts: readonly string[], opt: string): string =>
   textOfOpts(kindOf(opt) === 'BLOCK' ? [opt] : isFirst(opt) ? [opt, ...opts] : [...opts, opt]);
@@ -31,6 +31,7 @@ export const ABOUT_OPTS: Readonly<Record<string, string>> = {
   PADTO: 'the loop gets iterations that do nothing, to a multiple of N',
   MERGE: 'two axes become one',
   SPLITREDUCE: 'a reduction in N parts, each by a thread of its own',
+  SPLITSCAN: 'the totals in front of blocks come first, so that threads share a long scan',
   PACK: 'a kernel of its own copies a buffer into blocks of N, in the order of their use',
   DOT: 'products of bytes or bf16, several at a time, on words that kernels of their own make',
   TRIM: 'iterations that padding makes 0 are left out',
