@@ -16,6 +16,7 @@ enum class ForkOrder {
   disk_cache,      ///< the folder of compiled kernels, and its contents
   kernel_cache,    ///< compiled kernels
   schedule_cache,  ///< schedules by the structure of their graphs
+  formulas,        ///< formulas by their functions
   graph,           ///< the memory of nodes, then the table of nodes
   memory,          ///< free blocks
   trace,           ///< the trace file of the flag VIZ

@@ -67,6 +67,7 @@ struct HashArg {
   std::uint64_t operator()(const AxisArg& a) const {
     return mix(static_cast<std::uint64_t>(a.op), static_cast<std::uint64_t>(a.axis));
   }
+  std::uint64_t operator()(const FormulaArg& a) const { return reinterpret_cast<std::uintptr_t>(a.formula); }
   std::uint64_t operator()(const Mask& mask) const {
     std::uint64_t h = mask.size();
     for (const Extent& e : mask) h = mix(mix(h, hash_of(e.begin)), hash_of(e.end));
@@ -309,6 +310,17 @@ LazyOp LazyOp::recurrence(std::span<const LazyOp> a, const LazyOp& b, std::int64
   return make(Ops::ASSOCIATIVE_SCAN, sources, AxisArg{Ops::MULACC, axis}, b.dtype(), b.shape());
 }
 
+// --- formulas ---
+
+LazyOp LazyOp::formula(const Formula& formula) const {
+  return make(Ops::FORMULA, {this, 1}, FormulaArg{&formula}, formula.result, shape());
+}
+
+LazyOp LazyOp::formula_of(const LazyOp& x) const {
+  const Formula& formula = *std::get<FormulaArg>(arg()).formula;
+  return formula.expand(formula, x);
+}
+
 // --- gather ---
 
 LazyOp LazyOp::gather(const LazyOp& values, const LazyOp& index) {
@@ -496,6 +508,9 @@ struct TextOfArg {
     return detail::message("(", out, ")");
   }
   std::string operator()(const AxisArg& a) const { return detail::message("(", spec_name(a.op), ", ", a.axis, ")"); }
+  std::string operator()(const FormulaArg& a) const {
+    return a.formula->operation == nullptr ? std::string("of ops") : a.formula->operation;
+  }
   std::string operator()(const IdentityArg& a) const { return detail::message("#", a.id); }
   std::string operator()(const IndexRange& range) const { return range.text(); }
   std::string operator()(const Mask& mask) const {

@@ -51,6 +51,21 @@ struct AxisArg {
   std::int64_t axis = 0;
   bool operator==(const AxisArg&) const = default;
 };
+class LazyOp;
+/// An elementwise function of one operand, which is one node (FORMULA) in graphs of tensors.
+struct Formula {
+  const char* operation = nullptr;  ///< of the user; null where it is not known
+  /// The nodes of the function of `x`, as kernels have them.
+  LazyOp (*expand)(const Formula& formula, const LazyOp& x) = nullptr;
+  DType result;
+  std::size_t nodes = 0;  ///< of expand()
+  int cost = 0;           ///< of an element: the sum of their op_cost()
+};
+/// The argument of FORMULA. The Formula lives as long as the program.
+struct FormulaArg {
+  const Formula* formula = nullptr;
+  bool operator==(const FormulaArg&) const = default;
+};
 class GradientFunction;
 /// The argument of nodes that are equal to no other node: memory (EMPTY), tracked() values (REQUIRES_GRAD), and
 /// with_gradient() values (CUSTOM_GRAD).
@@ -63,12 +78,11 @@ struct IdentityArg {
 /// The argument of a node, by op. LOAD and STORE: BufferArg. CONST: ConstArg. IOTA: ShapeTracker. CAST and BITCAST:
 /// DType. RESHAPE and EXPAND: the new shape. STRIDE: the steps. PERMUTE and reductions: Axes. PAD: Padding. SHRINK:
 /// Mask. EMPTY, REQUIRES_GRAD and CUSTOM_GRAD: IdentityArg. IN_RANGE: IndexRange. ASSOCIATIVE_SCAN and SCATTER:
-/// AxisArg. Others: nothing.
+/// AxisArg. FORMULA: FormulaArg. Others: nothing.
 using LazyArg = std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes, Padding, Mask,
-                             IdentityArg, IndexRange, AxisArg>;
+                             IdentityArg, IndexRange, AxisArg, FormulaArg>;
 
 struct LazyNode;
-class LazyOp;
 
 /// A custom gradient: the `backward` of with_gradient().
 class GradientFunction {
@@ -136,6 +150,12 @@ class LazyOp {
   static LazyOp recurrence(const LazyOp& a, const LazyOp& b, std::int64_t axis) { return recurrence({&a, 1}, b, axis); }
   /// The most factors of a recurrence.
   static constexpr std::size_t kMostFactors = 16;
+
+  // --- formulas ---
+  /// The elements of `formula` of this node's elements. @pre `formula` lives as long as the program
+  LazyOp formula(const Formula& formula) const;
+  /// What kernels have in place of the FORMULA: its nodes, of `x`. @pre op() is FORMULA
+  LazyOp formula_of(const LazyOp& x) const;
 
   // --- gather ---
   /// result[i...] = values[i..., index[i...]], and 0 where the index is outside of the last axis. Shape of `index`,

@@ -92,6 +92,7 @@ class Unbinding {
                  ? LazyOp::recurrence(std::span(sources).first(sources.size() - 1), sources.back(), scan->axis)
              : sources.size() == 2 ? LazyOp::scan_behind(scan->op, sources[0], sources[1], scan->axis)
                                    : LazyOp::scan(scan->op, sources[0], scan->axis);
+    if (n.op() == Ops::FORMULA) return sources[0].formula(*std::get<FormulaArg>(n.arg()).formula);
     if (is_reduce(n.op())) return LazyOp::reduce(n.op(), sources[0], std::get<Axes>(n.arg()));
     return LazyOp::alu(n.op(), sources);
   }

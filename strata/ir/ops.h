@@ -48,7 +48,7 @@ inline bool is_elementwise(Ops op) { return row(op).typing != OpTyping::none && 
 /// check.
 inline bool is_annotation(Ops op) { return row(op).group == OpGroup::Unary && row(op).typing == OpTyping::none; }
 /// True iff each element of the result depends only on the sources' elements at the same index.
-inline bool is_pointwise(Ops op) { return is_elementwise(op) || is_annotation(op); }
+inline bool is_pointwise(Ops op) { return is_elementwise(op) || is_annotation(op) || op == Ops::FORMULA; }
 inline bool is_reduce(Ops op) { return row(op).group == OpGroup::Reduce; }
 inline bool is_scan(Ops op) { return row(op).group == OpGroup::Scan; }
 inline bool is_movement(Ops op) { return row(op).group == OpGroup::Movement; }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "strata/ops/backward.h"
+#include "strata/ops/formula_node.h"
 
 namespace strata::ops {
 
@@ -94,7 +95,7 @@ inline Number number_for(double value, DType dtype) {
 template <class Slope>
 Value differentiated(const Value& x, Value (*f)(const Value& x), Slope slope) {
   const Value real = as_real(x), wide = real.itemsize() == 2 ? real.cast(dtypes::float32) : real;
-  return with_slope_by_both(f(wide.detach()), wide, slope).cast(real.dtype());
+  return with_slope_by_both(formula(f, wide.detach()), wide, slope).cast(real.dtype());
 }
 /// `number` converted to `dtype`: integers wrap, floats are truncated towards zero for integers.
 Scalar scalar_of(const Number& number, DType dtype);

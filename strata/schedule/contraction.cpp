@@ -80,7 +80,7 @@ CastFactor cast_factor(const LazyOp& factor) {
   if (narrow != dtypes::int8 && narrow != dtypes::uint8 && narrow != dtypes::bfloat16) return {};
   const LazyNode* const n = below_movement(cast->src[0].node(), moves);
   // What is computed becomes memory, because the products repeat it.
-  const bool is_computed = is_elementwise(n->op) && op_cost(n->op) > 0;
+  const bool is_computed = node_cost(*n) > 0;
   const bool is_memory = is_realized(*n) || n->op == Ops::EMPTY || n->op == Ops::LOAD || n->op == Ops::CONTIGUOUS;
   if (!is_computed && !is_memory) return {};
   ShapeTracker st = ShapeTracker::from_shape(n->shape);

@@ -189,7 +189,7 @@ class Fusing {
     const bool is_memory = is_forced(n) || recomputed_.contains(&n);
     reads_.note(n, is_memory);
     if (is_reduce(n.op) || is_scan(n.op) || is_memory) return;
-    double cost = is_pointwise(n.op) && !dot_casts_.contains(&n) ? op_cost(n.op) : 0;
+    double cost = dot_casts_.contains(&n) ? 0 : node_cost(n);
     for (const LazyOp& s : needed(n))
       if (const auto it = info_.find(s.node()); it != info_.end()) cost += passed_cost(*s.node(), n, it->second.cost);
     info_.at(&n).cost = std::min(cost, kMostCost);
@@ -215,7 +215,7 @@ class Fusing {
     std::vector<Use> uses = std::move(info.uses);
     if (is_reduce(n.op) && uses.size() > 1) uses.resize(1);  // all read the same elements: computed once
     for (Use& at : uses) {
-      ++groups_[at.group].nodes;
+      groups_[at.group].nodes += nodes_of(n);
       pass_on(n, at);
     }
   }

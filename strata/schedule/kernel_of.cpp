@@ -58,6 +58,7 @@ class KernelOf {
   }
   LazyOp computed(const LazyOp& n, const std::vector<LazyOp>& sources) const {
     if (n.op() == Ops::CONTIGUOUS || is_annotation(n.op())) return sources[0];
+    if (n.op() == Ops::FORMULA) return n.formula_of(sources[0]);
     const bool is_one = !sources.empty() && is_absorbed(n, sources[0]);
     return is_one ? absorbed(n, sources[0]) : n.with_sources(sources);
   }

@@ -59,6 +59,9 @@ class Recomputation {
   }
 
  private:
+  /// Whether an element of the node is computed from those at its place.
+  static bool computes_each(Ops op) { return is_pointwise(op) && !is_annotation(op); }
+
   using Cost = std::array<double, 2>;  ///< operations by two measures: each op counts 1, and each op counts op_cost()
 
   static Cost cost_of(const LazyNode& n) {
@@ -66,7 +69,8 @@ class Recomputation {
     if (is_scan(n.op)) return {elements(n), elements(n)};
     if (n.op == Ops::SCATTER) return {elements(*n.src[2].node()), elements(*n.src[2].node())};
     if (!is_pointwise(n.op)) return {0, 0};
-    return {elements(n) * (op_cost(n.op) == 0 ? 0 : 1), elements(n) * op_cost(n.op)};
+    const double nodes = node_cost(n) == 0 ? 0 : static_cast<double>(nodes_of(n));
+    return {elements(n) * nodes, elements(n) * node_cost(n)};
   }
   /// By how much `load` exceeds the limit by either measure; <= 0: within it.
   static double excess(const Cost& cost, const Cost& once) {
@@ -99,14 +103,14 @@ class Recomputation {
 
   double own_cost(const PlacedNode& placed, const std::vector<double>& cost) const {
     const LazyNode& n = *placed.node;
-    double out = is_pointwise(n.op) && !placed.is_dot_cast ? op_cost(n.op) : 0;
+    double out = placed.is_dot_cast ? 0 : node_cost(n);
     for (const LazyOp& s : needed(n))
       if (const auto it = at_.find(s.node()); it != at_.end()) out += passed_cost(*s.node(), n, cost[it->second]);
     return out;
   }
   bool is_expensive(std::size_t k, double cost) const {
     const LazyNode& n = *placed_[k].node;
-    return is_elementwise(n.op) && up_[k].top == k && !placed_[k].is_dot_cast && !is_cheap_constant(n, cost) &&
+    return computes_each(n.op) && up_[k].top == k && !placed_[k].is_dot_cast && !is_cheap_constant(n, cost) &&
            cost * (placed_[k].times - 1) > kMemoryCost;
   }
   /// True iff the top of the chain should be materialized in place of reduction k: its memory is not larger, and the
@@ -140,7 +144,7 @@ class Recomputation {
   bool passes(std::size_t source, std::size_t user) const {
     const PlacedNode& u = placed_[user];
     if (u.is_materialized || u.is_dot_cast || u.times < kAsOften * placed_[source].times) return false;
-    if (is_elementwise(u.node->op)) return true;
+    if (computes_each(u.node->op)) return true;
     const bool leads_on = is_movement(u.node->op) || is_annotation(u.node->op);
     return leads_on && u.node->op != Ops::EXPAND && up_[user].top != user;
   }
@@ -163,36 +167,6 @@ class Recomputation {
 };
 
 }  // namespace
-
-int op_cost(Ops op) {
-  if (is_annotation(op)) return 0;
-  switch (op) {
-    case Ops::NOOP:
-    case Ops::BITCAST: return 0;
-    case Ops::DIV:
-    case Ops::RECIP:
-    case Ops::SQRT:
-    case Ops::IDIV:
-    case Ops::MOD:
-    case Ops::FLOORDIV:
-    case Ops::FLOORMOD: return 4;
-    case Ops::EXP:
-    case Ops::EXP2:
-    case Ops::LOG:
-    case Ops::LOG2:
-    case Ops::EXPM1:
-    case Ops::LOG1P:
-    case Ops::SIN:
-    case Ops::COS:
-    case Ops::TAN:
-    case Ops::ATAN:
-    case Ops::TANH:
-    case Ops::ERF:
-    case Ops::POW:
-    case Ops::ATAN2: return 16;
-    default: return 1;
-  }
-}
 
 double passed_cost(const LazyNode& from, const LazyNode& to, double cost) {
   if (is_cheap_constant(from, cost)) cost = std::min(cost, 1.0);

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "strata/graph/lazy_op.h"
+#include "strata/graph/node_cost.h"
 
 namespace strata {
 
@@ -20,8 +20,6 @@ constexpr double kMemoryCost = 24;  ///< the cost of writing an element and read
 /// A constant expression (no memory below) of at most this many operations is cheaper to compute than to read.
 constexpr double kConstantCost = 12;
 
-/// The cost of `op` for one element, in operations: 1 for an addition, 4 for a division, 16 for a function such as EXP.
-int op_cost(Ops op);
 /// True iff `n`, of `cost` operations per element, is a constant expression that is always recomputed where it is used.
 inline bool is_cheap_constant(const LazyNode& n, double cost) {
   return n.is_closed && !is_reduce(n.op) && !is_scan(n.op) && cost <= kConstantCost;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "strata/ops/formula_node.h"
 #include "strata/ops/functional.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/functional.h"
@@ -115,6 +116,7 @@ inline std::vector<Tensor> raised(const std::vector<Value>& xs, const Device& d)
 template <class F, class... Args>
 auto on_values(const char* operation, const At& at, const F& formula, const Args&... args) {
   const OriginScope scope(operation, at);
+  const ops::FormulaScope formulas;
   CommonDevice devices(operation);
   // NOTE: braces guarantee evaluation from left to right.
   const std::tuple<decltype(lowered(args, devices))...> nodes{lowered(args, devices)...};

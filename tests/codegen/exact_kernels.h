@@ -71,6 +71,14 @@ inline void expect_same(const Buffers& found, const Buffers& wanted, const std::
   }
 }
 
+/// The memory between the kernels that run first and the kernel.
+inline void add_temporaries(Buffers& memory, const Kernel& kernel, const KernelValues& values) {
+  while (memory.size() < kernel.buffers.size()) {
+    const BufferUse& use = kernel.buffers[memory.size()];
+    memory.emplace_back(use.dtype, number_of(use.size, values));
+  }
+}
+
 /// Compares the list, interpreted, and what devices make of it, with the interpreter.
 inline void check_exactly(const LazyOp& ast, const KernelValues& values, const std::optional<std::vector<Opt>>& opts,
                           std::uint64_t seed, bool on_devices) {
@@ -82,20 +90,29 @@ inline void check_exactly(const LazyOp& ast, const KernelValues& values, const s
     target.shuffles = seed % 2 == 0;
     const Kernel list = compile_kernel(ast, target, opts);
     Buffers found = before;
-    interpret(list.uops, memory_of(found), values_of(list, values), std::uint64_t{1} << 26);
+    add_temporaries(found, list, values);
+    const auto run = [&](const Kernel& k) {
+      interpret(k.uops, memory_of(found), values_of(k, values), std::uint64_t{1} << 26);
+    };
+    for (const auto& first : list.before) run(*first);
+    run(list);
     expect_same(found, wanted, "list\n" + ast.text() + text_of(list.opts), has_any_zero(ast));
   }
   if (!on_devices) return;
   for (const char* name : {"LLVM", "CLANG"}) {
     const Device& device = Device::get(name);
     const Kernel code = compile_kernel(ast, device.target().deterministic(), opts);
-    const auto program = device.compile(code);
     Buffers found = before;
+    add_temporaries(found, code, values);
     std::vector<void*> pointers;
     for (GuardedMemory& b : found) pointers.push_back(b.data());
-    std::vector<std::int64_t> numbers;
-    for (const auto& [variable, value] : values_of(code, values)) numbers.push_back(value);
-    program->run({pointers.data(), pointers.size()}, {numbers.data(), numbers.size()});
+    const auto run = [&](const Kernel& k) {
+      std::vector<std::int64_t> numbers;
+      for (const auto& [variable, value] : values_of(k, values)) numbers.push_back(value);
+      device.compile(k)->run({pointers.data(), pointers.size()}, {numbers.data(), numbers.size()});
+    };
+    for (const auto& first : code.before) run(*first);
+    run(code);
     expect_same(found, wanted, detail::message(name, "\n", ast.text(), text_of(code.opts)), has_any_zero(ast));
   }
 }

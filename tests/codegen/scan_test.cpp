@@ -174,7 +174,7 @@ TEST(Scan, LongRowsAreSplitWhereThreadsShareThem) {
   EXPECT_EQ(text_of(heuristic_opts(one, target)), "LANES 0 8");
   target.threads = 2;
   EXPECT_EQ(text_of(heuristic_opts(one, target)), "SPLITSCAN 0, LANES 0 8, PARALLEL 0");
-  EXPECT_EQ(text_of(heuristic_opts(rows, target)), "LANES 1 8, PARALLEL 0");
+  EXPECT_EQ(text_of(heuristic_opts(rows, target)), "LANES 1 8, STREAM 0, PARALLEL 0");
   EXPECT_EQ(text_of(heuristic_opts(heavy, target)), "LANES 0 8");
   target.threads = 8;
   EXPECT_EQ(text_of(heuristic_opts(heavy, target)), "SPLITSCAN 0, LANES 0 8, PARALLEL 0");

@@ -73,6 +73,7 @@ class GraphRanges {
       case Ops::CONTIGUOUS: return source(n);
       case Ops::CONCAT: return concatenated(n);
       case Ops::GATHER: return gathered(n);
+      case Ops::FORMULA: return formula(n);
       case Ops::ASSOCIATIVE_SCAN: return along_.scanned(n, numbers_of(n.shape), operands(n));
       case Ops::SCATTER:
         return along_.scattered(n, numbers_of(n.shape), numbers_of(n.src[2].shape()), source(n),
@@ -81,6 +82,14 @@ class GraphRanges {
     }
     if (is_reduce(n.op)) return reduction(n);
     return is_movement(n.op) ? moved(n) : elements(n);
+  }
+  /// The nodes of a FORMULA, which kernels have in its place.
+  Ranges formula(const LazyNode& n) {
+    const Formula& formula = *std::get<FormulaArg>(n.arg).formula;
+    const LazyOp nodes = formulas_.emplace_back(formula.expand(formula, n.src[0]));
+    for (const LazyNode* each : postorder(nodes))
+      if (!done_.contains(each)) done_.emplace(each, range_of(*each));
+    return done_.at(nodes.node());
   }
   const Ranges& source(const LazyNode& n) const { return done_.at(n.src[0].node()); }
   std::vector<const Ranges*> operands(const LazyNode& n) const {
@@ -201,6 +210,7 @@ class GraphRanges {
 
   RangeOps ops_;
   AlongRanges along_;
+  std::vector<LazyOp> formulas_;  // what `done_` has nodes of
   std::unordered_map<const LazyNode*, Ranges> done_;
 };
 
