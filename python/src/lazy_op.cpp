@@ -28,9 +28,7 @@ struct LazyArgToObject {
   py::object operator()(const Mask& mask) const { return py::cast(pairs_of_mask(mask)); }
   py::object operator()(const IdentityArg& identity) const { return py::int_(identity.id); }
   py::object operator()(const IndexRange& range) const { return py::str(range.text()); }
-  py::object operator()(const FormulaArg& of) const {
-    return of.formula->operation == nullptr ? py::object(py::none()) : py::object(py::str(of.formula->operation));
-  }
+  py::object operator()(const FormulaArg& of) const { return py::int_(of.formula->nodes); }
 };
 
 using LazyClass = py::class_<LazyOp>;

@@ -508,9 +508,7 @@ struct TextOfArg {
     return detail::message("(", out, ")");
   }
   std::string operator()(const AxisArg& a) const { return detail::message("(", spec_name(a.op), ", ", a.axis, ")"); }
-  std::string operator()(const FormulaArg& a) const {
-    return a.formula->operation == nullptr ? std::string("of ops") : a.formula->operation;
-  }
+  std::string operator()(const FormulaArg& a) const { return detail::message(a.formula->nodes, " ops"); }
   std::string operator()(const IdentityArg& a) const { return detail::message("#", a.id); }
   std::string operator()(const IndexRange& range) const { return range.text(); }
   std::string operator()(const Mask& mask) const {

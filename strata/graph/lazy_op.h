@@ -54,7 +54,6 @@ struct AxisArg {
 class LazyOp;
 /// An elementwise function of one operand, which is one node (FORMULA) in graphs of tensors.
 struct Formula {
-  const char* operation = nullptr;  ///< of the user; null where it is not known
   /// The nodes of the function of `x`, as kernels have them.
   LazyOp (*expand)(const Formula& formula, const LazyOp& x) = nullptr;
   DType result;

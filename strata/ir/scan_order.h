@@ -15,9 +15,9 @@
 // chain of additions of an axis of n elements has 135 + n // 65536 links, which bounds the error of a running sum: (135
 // + n // 65536) * 2^-24 * sum(|x|) in f32.
 //
-// Linear recurrences (MULACC) are computed one element after another, from zeros on: to b the products a[k]*y[t-1-k] are
-// added, that of the largest k first; floats rounded once or twice, twice under DETERMINISTIC. Without DETERMINISTIC
-// floats of a group may be combined by the rules of linear systems, which changes what is rounded
+// Linear recurrences (MULACC) are computed one element after another, from zeros on: to b the products a[k]*y[t-1-k]
+// are added, that of the largest k first; floats rounded once or twice, twice under DETERMINISTIC. Without
+// DETERMINISTIC floats of a group may be combined by the rules of linear systems, which changes what is rounded
 // (codegen/recurrence.h).
 //
 // Integers, and MAX and MIN, have the same result in each order.

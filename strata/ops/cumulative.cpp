@@ -168,11 +168,11 @@ Value filtered_along(const char* operation, const Value& x, const Value& b, cons
   const auto most = static_cast<std::int64_t>(LazyOp::kMostFactors) + 1;
   STRATA_CHECK(count_of(operation, "a", a) <= most, shape, "[", operation, "] `a` has ", a.size(0).value(),
                " coefficients, more than ", most, ": filters of a higher order are cascades (sosfilt)");
-  const Value real = as_real(x);
-  const Operand operands[] = {real, as_real(b, real), as_real(a, real)};
+  const Value real = as_real(x), front = as_real(b, real), back = as_real(a, real);
+  const Operand operands[] = {real, front, back};
   const DType dtype = promoted_dtype(std::array{&operands[0], &operands[1], &operands[2]});
   const DType wide = dtype.itemsize() == 2 ? dtypes::float32 : dtype;
-  return filtered(real.cast(wide), b.cast(wide), a.cast(wide), along).cast(dtype);
+  return filtered(real.cast(wide), front.cast(wide), back.cast(wide), along).cast(dtype);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "strata/ops/operand_promotion.h"
@@ -63,7 +64,10 @@ Value with_cube(const Value& x, std::span<const double> p) { return x + cube_par
 /// f(x) for floats; integers are cast to f32, 16-bit floats are computed in f32 and rounded once.
 template <class F>
 Value compound(const Value& x, const F& f) {
-  return rounded_once(as_real(x), f);
+  if constexpr (std::is_convertible_v<F, Value (*)(const Value&)>)
+    return rounded_once(as_real(x), [&](const Value& real) { return formula(f, real); });
+  else
+    return rounded_once(as_real(x), f);
 }
 
 /// factor / (1 + e^-w) for a w in two parts, without overflow of intermediate results.

@@ -7,7 +7,7 @@
 
 #include "strata/base/fork.h"
 #include "strata/graph/node_cost.h"
-#include "strata/graph/origin.h"
+#include "strata/ops/backward.h"
 
 namespace strata::ops {
 
@@ -68,7 +68,6 @@ class Formulas {
     out->expand = &expand;
     out->f = f;
     out->result = y.dtype();
-    out->operation = Origin::current().operation;
     for (const LazyNode* n : postorder(y)) {
       if (n == x.node() || n->op == Ops::CONST) continue;
       ++out->nodes;
@@ -97,7 +96,9 @@ FormulaScope::~FormulaScope() { makes_formulas = before_; }
 bool FormulaScope::makes_nodes() { return makes_formulas; }
 
 Value formula(Value (*f)(const Value& x), const Value& x) {
-  if (!FormulaScope::makes_nodes() || x.node().node()->is_closed) return f(x);
+  if constexpr (!kTakesGradients) return f(x);  // no tensors: no graphs that formulas would make small
+  const LazyNode& node = *x.node().node();
+  if (!FormulaScope::makes_nodes() || node.is_closed || node.is_tracked) return f(x);
   const strata::Formula* const known = Formulas::instance().get(f, x.dtype());
   return known == nullptr ? f(x) : Value(x.node().formula(*known));
 }

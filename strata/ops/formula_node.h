@@ -21,8 +21,8 @@ class FormulaScope {
   bool before_;
 };
 
-/// f(x), by a node of its own where the ops of `f` are many. @pre `f` is elementwise, and depends on the dtype and the
-/// shape of its operand alone
+/// f(x), by a node of its own where the ops of `f` are many, and no gradient goes through them. @pre `f` is
+/// elementwise, and depends on the dtype and the shape of its operand alone
 Value formula(Value (*f)(const Value& x), const Value& x);
 
 }  // namespace strata::ops

@@ -35,23 +35,23 @@ Value with_slope(const Value& value, const Value& x, Slope) {
 // --- functions related to erf ---
 
 Value erfc_of(const Value& x) {
-  return with_slope(erfc_value(x.detach()), x,
+  return with_slope(formula(erfc_value, x.detach()), x,
                     [](const Value& a) { return a.square().neg().exp() * (-2 * std::numbers::inv_sqrtpi); });
 }
 
 Value erfinv_of(const Value& x) {
-  return with_slope(erfinv_value(x.detach()), x,
+  return with_slope(formula(erfinv_value, x.detach()), x,
                     [](const Value& t) { return t.erfinv().square().exp() * (std::sqrt(pi) / 2); });
 }
 
 // --- log|gamma| and its derivatives ---
 
 Value lgamma_of(const Value& x) {
-  return with_slope(lgamma_value(x.detach()), x, [](const Value& a) { return a.digamma(); });
+  return with_slope(formula(lgamma_value, x.detach()), x, [](const Value& a) { return a.digamma(); });
 }
 
 Value digamma_of(const Value& x) {
-  return with_slope(digamma_value(x.detach()), x, [](const Value& a) { return a.polygamma(1); });
+  return with_slope(formula(digamma_value, x.detach()), x, [](const Value& a) { return a.polygamma(1); });
 }
 
 // --- modified Bessel functions of order 0 and 1; i0e() and i1e() are divided by exp(|x|) ---
@@ -59,18 +59,24 @@ Value digamma_of(const Value& x) {
 /// 1/x, and 0 at 0.
 Value inverse_or_zero(const Value& x) { return x.eq(0).where(0, x.eq(0).where(1, x).reciprocal()); }
 
+template <int order, bool is_scaled>
+Value bessel_of(const Value& x) {
+  return bessel_value(x, order, is_scaled);
+}
+
 Value i0_of(const Value& x) {
-  return with_slope(bessel_value(x.detach(), 0, false), x, [](const Value& a) { return a.i1(); });
+  return with_slope(formula(bessel_of<0, false>, x.detach()), x, [](const Value& a) { return a.i1(); });
 }
 Value i0e_of(const Value& x) {
-  return with_slope(bessel_value(x.detach(), 0, true), x, [](const Value& a) { return a.i1e() - a.sign() * a.i0e(); });
+  return with_slope(formula(bessel_of<0, true>, x.detach()), x,
+                    [](const Value& a) { return a.i1e() - a.sign() * a.i0e(); });
 }
 Value i1_of(const Value& x) {
-  return with_slope(bessel_value(x.detach(), 1, false), x,
+  return with_slope(formula(bessel_of<1, false>, x.detach()), x,
                     [](const Value& a) { return a.eq(0).where(0.5, a.i0() - a.i1() * inverse_or_zero(a)); });
 }
 Value i1e_of(const Value& x) {
-  return with_slope(bessel_value(x.detach(), 1, true), x, [](const Value& a) {
+  return with_slope(formula(bessel_of<1, true>, x.detach()), x, [](const Value& a) {
     return a.eq(0).where(0.5, a.i0e() - a.i1e() * (a.sign() + inverse_or_zero(a)));
   });
 }
@@ -87,7 +93,7 @@ std::vector<double> sinc_slopes() {
   return out;
 }
 Value sinc_of(const Value& x) {
-  return with_slope(sinc_value(x.detach()), x, [](const Value& a) {
+  return with_slope(formula(sinc_value, x.detach()), x, [](const Value& a) {
     // NOTE: near 0 the difference cancels; the series is used there.
     const Value is_near = a.abs().lt(0.5), angle = is_near.where(1, a) * pi;
     const Value near = is_near.where(a, 0);
@@ -97,7 +103,7 @@ Value sinc_of(const Value& x) {
 }
 
 Value ndtr_of(const Value& x) {
-  return with_slope(ndtr_value(x.detach()), x, [](const Value& a) {
+  return with_slope(formula(ndtr_value, x.detach()), x, [](const Value& a) {
     return (a.square() * -0.5).exp() * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
   });
 }

@@ -1,5 +1,8 @@
 #include "strata/ops/table.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "strata/base/fork.h"
 #include "strata/ops/parameters.h"
 
@@ -7,10 +10,22 @@ namespace strata::ops {
 
 namespace {
 
-std::vector<OperationRow> read_rows() {
-  using Kind = OperationKind;
-  constexpr std::string_view kInPlace = "in_place";
-  return {
+/// A row as a constant: a table that code fills would be the largest function of a program. A row with more parameters
+/// or names than there is room for does not compile.
+struct ConstantRow {
+  OperationKind kind;
+  std::string_view name, dtype, result;
+  ParameterText parameters[8];  // behind the last one null names
+  std::string_view binding;
+  bool in_place;
+  std::string_view names[3];  // behind the last one empty
+  std::string_view reference, meaning;
+};
+
+using Kind = OperationKind;
+constexpr std::string_view kInPlace = "in_place";
+// clang-format off
+constexpr ConstantRow kRows[] = {
 #define STRATA_UNARY(name, dtype, in_place, names, reference, meaning) \
   {Kind::unary, #name, #dtype, "one", {}, "bound", #in_place == kInPlace, {STRATA_NAMES(names)}, reference, meaning},
 #define STRATA_BINARY(name, dtype, in_place, names, reference, meaning) \
@@ -35,7 +50,28 @@ std::vector<OperationRow> read_rows() {
 #define STRATA_LINALG(...) STRATA_ROW(Kind::linalg, __VA_ARGS__)
 #include "strata/ops/operations.def"
 #undef STRATA_ROW
-  };
+};
+// clang-format on
+
+std::vector<OperationRow> read_rows() {
+  std::vector<OperationRow> out;
+  out.reserve(std::size(kRows));
+  for (const ConstantRow& r : kRows) {
+    const auto* const parameters = std::find_if(std::begin(r.parameters), std::end(r.parameters),
+                                                [](const ParameterText& p) { return p.name == nullptr; });
+    const auto* const names = std::find(std::begin(r.names), std::end(r.names), std::string_view());
+    out.push_back({r.kind,
+                   r.name,
+                   r.dtype,
+                   r.result,
+                   {std::begin(r.parameters), parameters},
+                   r.binding,
+                   r.in_place,
+                   {std::begin(r.names), names},
+                   r.reference,
+                   r.meaning});
+  }
+  return out;
 }
 
 const std::vector<OperationRow>& rows() {

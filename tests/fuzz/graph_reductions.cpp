@@ -81,8 +81,8 @@ GraphFamily reductions_of_an_axis() {
                  }),
            along("lfilter",
                  [](const Tensor& x, auto axis, bool f, auto) {
-                   const Tensor a = f ? Tensor({2.0, 0.5}) : Tensor({1.0, -0.4, 0.2, 0.1});
-                   return x.lfilter(Tensor({0.5, 0.25}), a, axis);
+                   const Tensor b = Tensor::arange(1, 3) * 0.25, a = Tensor::arange(1, f ? 3 : 5) * (f ? -0.5 : 0.125);
+                   return x.lfilter(b, (a + 2) * 0.5, axis);
                  }),
            along("logcumsumexp", [](const Tensor& x, auto axis, bool, auto) { return x.logcumsumexp(axis); })}};
 }
