@@ -1,4 +1,5 @@
-"""Scans and scatters beside PyTorch, NumPy and a copy of the same bytes, in one process, call by call in turn.
+"""Scans and scatters beside PyTorch, NumPy and a copy of the same bytes, in one process, call by call in turn; a cascade
+of filters beside a loop in C++, which the host's compiler compiles for this machine.
 
     /usr/bin/python3 bench/scans.py --build DIR [--filter TEXT] [--threads N] [--turns N]
 
@@ -6,8 +7,12 @@ DIR is a build folder with the module (build/release by default). A row prints t
 Strata, of the quickest peer, their ratio, and the time of a copy of the same size over Strata's: the share of the speed
 of memory. Then n is doubled five times, and the exponent of each operation is printed: 1 is linear. Prints Markdown.
 """
+import ctypes
 import math
+import os
 import statistics
+import subprocess
+import tempfile
 
 import turns
 
@@ -62,6 +67,46 @@ def along(axis):
     ]
 
 
+SECTIONS = np.array([[1, 2, 1, 1, -1.6, 0.8], [0.5, 0, -0.5, 1, -0.15, 0.45], [1, -1, 0.5, 1, 0.1, 0.2],
+                     [1, 0.5, 0.1, 1, -0.9, 0.3]], np.float32)
+CASCADE = """
+extern "C" void cascade(const float* x, float* y, long n, const float* c) {
+  float s[4][2] = {};
+  for (long t = 0; t < n; ++t) {
+    float v = x[t];
+    for (int k = 0; k < 4; ++k) {
+      const float* const b = c + 6 * k;
+      const float out = b[0] * v + s[k][0];
+      s[k][0] = b[1] * v - b[4] * out + s[k][1];
+      s[k][1] = b[2] * v - b[5] * out;
+      v = out;
+    }
+    y[t] = v;
+  }
+}
+"""
+
+
+def cascade():
+    """The loop as a function of an array: all sections of a sample, then the next sample."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = os.path.join(folder, "cascade.cpp"), os.path.join(folder, "cascade.so")
+        with open(source, "w") as file:
+            file.write(CASCADE)
+        subprocess.run([os.environ.get("CXX", "c++"), "-O3", "-march=native", "-shared", "-fPIC", source, "-o", library],
+                       check=True)
+        function = ctypes.CDLL(library).cascade
+    pointer = ctypes.POINTER(ctypes.c_float)
+
+    def run(x):
+        y = np.empty_like(x)
+        arguments = [a.ctypes.data_as(pointer) for a in (x, y, SECTIONS)]
+        function(arguments[0], arguments[1], ctypes.c_long(x.size), arguments[2])
+        return y
+
+    return run
+
+
 SCATTER = Operation("scatter_add", places, lambda v, i, z: z.scatter_add(0, i, v), lambda v, i, z: z.scatter_add(0, i, v))
 
 
@@ -91,6 +136,8 @@ def main():
         for operation in along(axis):
             operation.name += f" axis {axis},"
             row(operation, *shape)
+    sections = Tensor(SECTIONS).realize()
+    row(Operation("sosfilt of 4 sections", floats, lambda x: x.sosfilt(sections), None, cascade()), 1_000_000)
     for count, n in [(100_000, 1000), (100_000, 2), (10_000, 10_000), (1_000_000, 1_000_000)]:
         row(SCATTER, count, n)
     if ARGUMENTS.filter:

@@ -48,7 +48,7 @@ LazyOp replaced(const LazyOp& kernel, const LazyNode& scan, const LazyOp& made) 
 LazyOp among_identities(Ops op, const LazyOp& x, std::size_t d, std::int64_t before, std::int64_t behind) {
   Padding padding(x.shape().size(), {0, 0});
   padding[d] = {before, behind};
-  const LazyOp padded = x.pad(padding);
+  LazyOp padded = x.pad(padding);
   const Scalar identity = identity_of(op, x.dtype());
   if (identity.bits() == 0) return padded;
   const LazyOp is_inside = LazyOp::constant(Scalar(true), x.shape()).pad(padding);

@@ -14,10 +14,10 @@ namespace {
 /// or names than there is room for does not compile.
 struct ConstantRow {
   OperationKind kind;
+  bool in_place;
   std::string_view name, dtype, result;
   ParameterText parameters[8];  // behind the last one null names
   std::string_view binding;
-  bool in_place;
   std::string_view names[3];  // behind the last one empty
   std::string_view reference, meaning;
 };
@@ -27,23 +27,15 @@ constexpr std::string_view kInPlace = "in_place";
 // clang-format off
 constexpr ConstantRow kRows[] = {
 #define STRATA_UNARY(name, dtype, in_place, names, reference, meaning) \
-  {Kind::unary, #name, #dtype, "one", {}, "bound", #in_place == kInPlace, {STRATA_NAMES(names)}, reference, meaning},
-#define STRATA_BINARY(name, dtype, in_place, names, reference, meaning) \
-  {Kind::binary,                                                        \
-   #name,                                                               \
-   #dtype,                                                              \
-   "one",                                                               \
-   {{"operand", "other", nullptr, "other|b|y|exponent"}},               \
-   "bound",                                                             \
-   #in_place == kInPlace,                                               \
-   {STRATA_NAMES(names)},                                               \
-   reference,                                                           \
-   meaning},
+  {Kind::unary, #in_place == kInPlace, #name, #dtype, "one", {}, "bound", {STRATA_NAMES(names)}, reference, meaning},
+#define STRATA_BINARY(name, dtype, in_place, names, reference, meaning)                                          \
+  {Kind::binary, #in_place == kInPlace, #name, #dtype, "one", {{"operand", "other", nullptr, "other|b|y|exponent"}}, \
+   "bound", {STRATA_NAMES(names)}, reference, meaning},
 #define STRATA_METHOD(result, name, parameters, binding, in_place, names, reference, meaning)                      \
-  {Kind::method,          #name,     "",     #result, {STRATA_TEXTS(parameters)}, #binding, #in_place == kInPlace, \
+  {Kind::method, #in_place == kInPlace, #name, "", #result, {STRATA_TEXTS(parameters)}, #binding,                  \
    {STRATA_NAMES(names)}, reference, meaning},
-#define STRATA_ROW(kind, result, name, parameters, binding, names, reference, meaning) \
-  {kind, #name, "", #result, {STRATA_TEXTS(parameters)}, #binding, false, {STRATA_NAMES(names)}, reference, meaning},
+#define STRATA_ROW(kind, result, name, parameters, binding, names, reference, meaning)                             \
+  {kind, false, #name, "", #result, {STRATA_TEXTS(parameters)}, #binding, {STRATA_NAMES(names)}, reference, meaning},
 #define STRATA_STATIC(...) STRATA_ROW(Kind::static_method, __VA_ARGS__)
 #define STRATA_FUNCTION(...) STRATA_ROW(Kind::function, __VA_ARGS__)
 #define STRATA_FUNCTION_BY_HAND(...) STRATA_ROW(Kind::function, __VA_ARGS__)

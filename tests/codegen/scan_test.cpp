@@ -24,8 +24,6 @@ namespace {
 using kernels::input, kernels::kernel, kernels::output;
 using oracle::Buffers, oracle::check_exactly, oracle::is_nan, oracle::memory_for;
 
-constexpr std::array kTotals = {Ops::SUM, Ops::PROD, Ops::REDUCE_MAX, Ops::REDUCE_MIN};
-
 Scalar combined(Ops op, const Scalar& a, const Scalar& b) {
   const std::array operands{a, b};
   return scalar_function(combining_op(op), a.dtype())(operands, a.dtype());
