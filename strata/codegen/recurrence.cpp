@@ -14,6 +14,8 @@ constexpr int kLanes = static_cast<int>(kScanLanes);
 // Products of the factors of a group are far from the smallest normal number of f32, 2^-126, where no factor is smaller
 // than these: the response to 16 equal ones is above 2^-70, and the product of 16 others at least 2^-96.
 constexpr double kLeastConstant = 0x1p-4, kLeast = 0x1p-6;
+// Where elements fade less in a group, the roundings of a response in f64 add up: those of 16 products to 2^-39.
+constexpr double kMostLasting = 1 - 0x1p-10;
 
 }  // namespace
 
@@ -78,7 +80,24 @@ std::vector<std::vector<UOp>> RecurrenceUOps::responses(std::span<const UOp> a, 
   return out;
 }
 
-/// Whether a factor that is not 0 is below `least`, or NaN is not asked for.
+/// Adds a vector of responses, in f64.
+void RecurrenceUOps::add_response(Group& group, std::size_t factor, UOp wide) {
+  if (group.response.size() <= factor) group.response.resize(factor + 1);
+  std::vector<UOp>& response = group.response[factor];
+  const DType dtype = group.local[0].dtype();
+  if (dtype.scalar() == dtypes::float64) return response.push_back(wide);
+  if (group.rest.size() <= factor) group.rest.resize(factor + 1);
+  response.push_back(graph_.cast(wide, dtype));
+  const UOp lost = ops_.alu(Ops::SUB, {wide, graph_.cast(response.back(), wide.dtype())});
+  group.rest[factor].push_back(graph_.cast(lost, dtype));
+}
+
+/// Whether elements in front of a group are hardly smaller in the last element of the group: their `responses` there.
+UOp RecurrenceUOps::lasts(UOp response) {
+  return ops_.alu(Ops::CMPLT, {number(response.dtype().scalar(), kMostLasting), ops_.alu(Ops::ABS, {response})});
+}
+
+/// Whether a factor is below `least`, and not 0.
 UOp RecurrenceUOps::is_small(UOp factor, double least) {
   const DType dtype = factor.dtype().scalar();
   const UOp size = ops_.alu(Ops::ABS, {factor});
@@ -88,25 +107,20 @@ UOp RecurrenceUOps::is_small(UOp factor, double least) {
 
 RecurrenceUOps::Group RecurrenceUOps::of_constant(std::span<const UOp> a, std::span<const UOp> terms) {
   const auto lanes = static_cast<std::size_t>(kLanes);
-  const std::vector<std::vector<UOp>> y = responses(a, terms.size() * lanes);
+  const DType dtype = a[0].dtype();
+  std::vector<UOp> wide;
+  for (const UOp factor : a) wide.push_back(graph_.cast(factor, dtypes::float64));
+  const std::vector<std::vector<UOp>> y = responses(wide, terms.size() * lanes);
   Group out;
-  UOp largest = ops_.alu(Ops::ABS, {a[0]});
-  for (const UOp factor : a.subspan(1)) largest = ops_.alu(Ops::MAX, {largest, ops_.alu(Ops::ABS, {factor})});
-  out.is_vague.assign(terms.size(), is_small(largest, kLeastConstant));
-  for (const std::vector<UOp>& of : y) {
-    std::vector<UOp>& vectors = out.response.emplace_back();
-    for (std::size_t v = 0; v < terms.size(); ++v)
-      vectors.push_back(vector_of({of.begin() + static_cast<std::ptrdiff_t>(v * lanes),
-                                   of.begin() + static_cast<std::ptrdiff_t>((v + 1) * lanes)}));
-  }
   for (UOp value : terms) {
     for (int half = 1; half < kLanes; half *= 2) {
       UOp sum = value;
       for (std::size_t k = 0; k < std::min(a.size(), static_cast<std::size_t>(half)); ++k) {
         std::vector<UOp> of;
         for (int lane = 0; lane < kLanes; ++lane)
-          of.push_back(scan_partner(lane, half) < 0 ? number(a[0].dtype(), 0)
-                                                    : y[k][static_cast<std::size_t>(lane & (half - 1))]);
+          of.push_back(scan_partner(lane, half) < 0
+                           ? number(dtype, 0)
+                           : graph_.cast(y[k][static_cast<std::size_t>(lane & (half - 1))], dtype));
         sum = plus_product(vector_of(of), partner(value, half, static_cast<int>(k)), sum);
       }
       value = sum;
@@ -117,31 +131,46 @@ RecurrenceUOps::Group RecurrenceUOps::of_constant(std::span<const UOp> a, std::s
         value = plus_product(out.response[k][0], last(before, static_cast<int>(k)), value);
     }
     out.local.push_back(value);
+    const std::size_t first = (out.local.size() - 1) * lanes;
+    for (std::size_t k = 0; k < a.size(); ++k)
+      add_response(out, k,
+                   vector_of({y[k].begin() + static_cast<std::ptrdiff_t>(first),
+                              y[k].begin() + static_cast<std::ptrdiff_t>(first + lanes)}));
   }
+  UOp largest = ops_.alu(Ops::ABS, {a[0]}), lasting = ops_.alu(Ops::ABS, {y[0].back()});
+  for (std::size_t k = 1; k < a.size(); ++k) {
+    largest = ops_.alu(Ops::MAX, {largest, ops_.alu(Ops::ABS, {a[k]})});
+    lasting = ops_.alu(Ops::ADD, {lasting, ops_.alu(Ops::ABS, {y[k].back()})});
+  }
+  UOp is_vague = is_small(largest, kLeastConstant);
+  if (out.rest.empty()) is_vague = ops_.alu(Ops::OR, {is_vague, lasts(lasting)});
+  out.is_vague.assign(terms.size(), is_vague);
   return out;
 }
 
 /// One factor, which is another at each place: pairs of a product of factors and a local element.
 RecurrenceUOps::Group RecurrenceUOps::of_one(std::span<const UOp> a, std::span<const UOp> terms) {
   Group out;
-  out.response.resize(1);
-  std::vector<UOp>& response = out.response[0];
+  UOp in_front;  // the product of all factors of the vectors so far
   for (std::size_t v = 0; v < terms.size(); ++v) {
-    UOp product = a[v], value = terms[v];
+    UOp product = a[v], value = terms[v], wide = graph_.cast(a[v], dtypes::float64.vec(kLanes));
     for (int half = 1; half < kLanes; half *= 2) {
       const UOp mask = in_second_half(half);
       value = ops_.alu(Ops::WHERE, {mask, plus_product(product, partner(value, half, 0), value), value});
-      product = ops_.alu(Ops::WHERE, {mask, ops_.alu(Ops::MUL, {product, partner(product, half, 0)}), product});
+      wide = ops_.alu(Ops::WHERE, {mask, ops_.alu(Ops::MUL, {wide, partner(wide, half, 0)}), wide});
+      product = graph_.cast(wide, value.dtype());
     }
-    if (!out.local.empty()) {
-      value = plus_product(product, last(out.local.back(), 0), value);
-      product = ops_.alu(Ops::MUL, {product, last(response.back(), 0)});
-    }
+    if (!out.local.empty()) value = plus_product(product, last(out.local.back(), 0), value);
+    if (in_front) wide = ops_.alu(Ops::MUL, {wide, last(in_front, 0)});
+    in_front = wide;
     out.local.push_back(value);
-    response.push_back(product);
+    add_response(out, 0, wide);
     const UOp is_vague = is_small(a[v], kLeast);
     out.is_vague.push_back(out.is_vague.empty() ? is_vague : ops_.alu(Ops::OR, {is_vague, out.is_vague.back()}));
   }
+  if (!out.rest.empty()) return out;
+  const UOp all_last = lasts(graph_.lane(in_front, kLanes - 1));
+  for (UOp& is_vague : out.is_vague) is_vague = ops_.alu(Ops::OR, {is_vague, all_last});
   return out;
 }
 
@@ -152,6 +181,7 @@ std::vector<UOp> RecurrenceUOps::behind(const Group& group, std::span<const UOp>
   std::vector<UOp> out;
   for (std::size_t v = 0; v < group.local.size(); ++v) {
     UOp value = group.local[v];
+    for (std::size_t k = group.rest.size(); k-- > 0;) value = plus_product(group.rest[k][v], before[k], value);
     for (std::size_t k = before.size(); k-- > 0;) value = plus_product(group.response[k][v], before[k], value);
     const UOp is_finite = ops_.alu(Ops::CMPLT, {ops_.alu(Ops::ABS, {value}), infinity});
     const UOp asked = ops_.alu(Ops::OR, {ops_.alu(Ops::NOT, {is_finite}), group.is_vague[v]});

@@ -16,13 +16,13 @@ namespace strata {
 
 class RecurrenceUOps {
  public:
-  /// A group in vectors: element i is local[i], plus response[k][i] times the k-th last element in front of the group,
-  /// for all k.
+  /// A group in vectors: element i is local[i], plus response[k][i] + rest[k][i] times the k-th last element in front
+  /// of the group, for all k. A response goes into each later group: that its rounding would move the poles of a filter
+  /// is why f32 has it in two parts, and f64 only where the elements in front fade quickly.
   struct Group {
-    std::vector<UOp> local;                  ///< by vector
-    std::vector<std::vector<UOp>> response;  ///< by factor and vector
-    /// By vector: whether a lane's response may have lost digits, because a product of factors is near the smallest
-    /// number.
+    std::vector<UOp> local;                        ///< by vector
+    std::vector<std::vector<UOp>> response, rest;  ///< by factor and vector; of f64 there is no rest
+    /// By vector: whether a lane's response may have lost too many digits.
     std::vector<UOp> is_vague;
   };
 
@@ -53,6 +53,8 @@ class RecurrenceUOps {
   UOp in_second_half(int half);
   UOp last(UOp vector, int back);
   UOp is_small(UOp factor, double least);
+  UOp lasts(UOp response);
+  void add_response(Group& group, std::size_t factor, UOp wide);
 
   UOpGraph& graph_;
   LaneOps& ops_;

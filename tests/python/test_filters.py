@@ -168,3 +168,25 @@ def test_wrong_use():
     ]:
         with pytest.raises((ValueError, IndexError), match=message):
             call()
+
+
+SLOW = [[1.99, -0.9901], [1.9999, -0.99990001], [1.8, -0.97], [2.7, -2.43, 0.729], [0.99999], [-0.9999]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("factors", SLOW)
+def test_slow_poles_are_about_as_exact_as_in_a_loop(factors, dtype):
+    """A response to what is in front of a group goes into all later groups: its rounding would move the poles."""
+    x = RANDOM.standard_normal(3000).astype(dtype)
+    factors = [dtype(each) for each in factors]
+    exact = looped([np.asarray(each, np.longdouble) for each in factors], x.astype(np.longdouble))
+    largest = np.abs(exact).max()
+    plain = np.abs(looped(factors, x) - exact).max() / largest
+    unit = np.finfo(dtype).eps
+    a = np.array([1] + [-each for each in factors], dtype)
+    found = Tensor(x).lfilter(Tensor(np.ones(1, dtype)), Tensor(a)).numpy()
+    assert np.abs(found - exact).max() / largest < 8 * plain + 8 * unit
+    if len(factors) == 1:
+        each = np.full(3000, factors[0], dtype)
+        found = Tensor(x).linear_recurrence(Tensor(each)).numpy()
+        assert np.abs(found - exact).max() / largest < 8 * plain + 8 * unit
