@@ -14,8 +14,12 @@ constexpr int kLanes = static_cast<int>(kScanLanes);
 // Products of the factors of a group are far from the smallest normal number of f32, 2^-126, where no factor is smaller
 // than these: the response to 16 equal ones is above 2^-70, and the product of 16 others at least 2^-96.
 constexpr double kLeastConstant = 0x1p-4, kLeast = 0x1p-6;
+// A factor beside a larger one goes once into a response, which has all its digits then.
+constexpr double kLeastBeside = 0x1p-60;
 // Where elements fade less in a group, the roundings of a response in f64 add up: those of 16 products to 2^-39.
 constexpr double kMostLasting = 1 - 0x1p-10;
+// Responses of several factors cancel each other: in two parts, too, what the elements are rounded to grows so much.
+constexpr double kMostInParts = 64;
 
 }  // namespace
 
@@ -92,9 +96,9 @@ void RecurrenceUOps::add_response(Group& group, std::size_t factor, UOp wide) {
   group.rest[factor].push_back(graph_.cast(lost, dtype));
 }
 
-/// Whether elements in front of a group are hardly smaller in the last element of the group: their `responses` there.
-UOp RecurrenceUOps::lasts(UOp response) {
-  return ops_.alu(Ops::CMPLT, {number(response.dtype().scalar(), kMostLasting), ops_.alu(Ops::ABS, {response})});
+/// Whether a response, or the sum of those of all factors, is more than `most` at the last element of a group.
+UOp RecurrenceUOps::lasts(UOp response, double most) {
+  return ops_.alu(Ops::CMPLT, {number(response.dtype().scalar(), most), ops_.alu(Ops::ABS, {response})});
 }
 
 /// Whether a factor is below `least`, and not 0.
@@ -138,13 +142,14 @@ RecurrenceUOps::Group RecurrenceUOps::of_constant(std::span<const UOp> a, std::s
                               y[k].begin() + static_cast<std::ptrdiff_t>(first + lanes)}));
   }
   UOp largest = ops_.alu(Ops::ABS, {a[0]}), lasting = ops_.alu(Ops::ABS, {y[0].back()});
+  UOp is_vague = is_small(a[0], kLeastBeside);
   for (std::size_t k = 1; k < a.size(); ++k) {
     largest = ops_.alu(Ops::MAX, {largest, ops_.alu(Ops::ABS, {a[k]})});
     lasting = ops_.alu(Ops::ADD, {lasting, ops_.alu(Ops::ABS, {y[k].back()})});
+    is_vague = ops_.alu(Ops::OR, {is_vague, is_small(a[k], kLeastBeside)});
   }
-  UOp is_vague = is_small(largest, kLeastConstant);
-  if (out.rest.empty()) is_vague = ops_.alu(Ops::OR, {is_vague, lasts(lasting)});
-  out.is_vague.assign(terms.size(), is_vague);
+  is_vague = ops_.alu(Ops::OR, {is_vague, is_small(largest, kLeastConstant)});
+  out.is_vague = ops_.alu(Ops::OR, {is_vague, lasts(lasting, out.rest.empty() ? kMostLasting : kMostInParts)});
   return out;
 }
 
@@ -166,27 +171,43 @@ RecurrenceUOps::Group RecurrenceUOps::of_one(std::span<const UOp> a, std::span<c
     out.local.push_back(value);
     add_response(out, 0, wide);
     const UOp is_vague = is_small(a[v], kLeast);
-    out.is_vague.push_back(out.is_vague.empty() ? is_vague : ops_.alu(Ops::OR, {is_vague, out.is_vague.back()}));
+    out.is_vague = out.is_vague ? ops_.alu(Ops::OR, {out.is_vague, is_vague}) : is_vague;
   }
-  if (!out.rest.empty()) return out;
-  const UOp all_last = lasts(graph_.lane(in_front, kLanes - 1));
-  for (UOp& is_vague : out.is_vague) is_vague = ops_.alu(Ops::OR, {is_vague, all_last});
+  if (out.rest.empty())
+    out.is_vague = ops_.alu(Ops::OR, {out.is_vague, lasts(graph_.lane(in_front, kLanes - 1), kMostLasting)});
   return out;
+}
+
+/// In all lanes: the sum of the lanes.
+UOp RecurrenceUOps::summed(UOp vector) {
+  for (int half = 1; half < kLanes; half *= 2) {
+    std::vector<UOp> others;
+    for (int k = 0; k < kLanes; ++k) others.push_back(graph_.lane(vector, k ^ half));
+    vector = ops_.alu(Ops::ADD, {vector, vector_of(others)});
+  }
+  return vector;
 }
 
 std::vector<UOp> RecurrenceUOps::behind(const Group& group, std::span<const UOp> before,
                                         std::span<const UOp> in_sequence) {
   const DType dtype = group.local[0].dtype().scalar();
-  const UOp infinity = number(dtype, std::numeric_limits<double>::infinity());
   std::vector<UOp> out;
+  UOp lost;  // 0; NaN in a lane that is not finite, or vague
   for (std::size_t v = 0; v < group.local.size(); ++v) {
     UOp value = group.local[v];
     for (std::size_t k = group.rest.size(); k-- > 0;) value = plus_product(group.rest[k][v], before[k], value);
     for (std::size_t k = before.size(); k-- > 0;) value = plus_product(group.response[k][v], before[k], value);
-    const UOp is_finite = ops_.alu(Ops::CMPLT, {ops_.alu(Ops::ABS, {value}), infinity});
-    const UOp asked = ops_.alu(Ops::OR, {ops_.alu(Ops::NOT, {is_finite}), group.is_vague[v]});
-    out.push_back(ops_.alu(Ops::WHERE, {asked, in_sequence[v], value}));
-    if (out.back().op() == UOps::ALU && out.back().alu() == Ops::WHERE) graph_.mark_seldom(out.back());
+    const UOp none = ops_.alu(Ops::SUB, {value, value});
+    lost = lost ? ops_.alu(Ops::ADD, {lost, none}) : none;
+    out.push_back(value);
+  }
+  const UOp nan = number(dtype, std::numeric_limits<double>::quiet_NaN());
+  lost = summed(ops_.alu(Ops::WHERE, {group.is_vague, nan, lost}));
+  // The same in all lanes: elements depend on the lanes in front of them.
+  const UOp asked = ops_.alu(Ops::CMPNE, {lost, number(dtype, 0)});
+  for (std::size_t v = 0; v < out.size(); ++v) {
+    out[v] = ops_.alu(Ops::WHERE, {asked, in_sequence[v], out[v]});
+    if (out[v].op() == UOps::ALU && out[v].alu() == Ops::WHERE) graph_.mark_seldom(out[v]);
   }
   return out;
 }

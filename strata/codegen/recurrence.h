@@ -22,8 +22,8 @@ class RecurrenceUOps {
   struct Group {
     std::vector<UOp> local;                        ///< by vector
     std::vector<std::vector<UOp>> response, rest;  ///< by factor and vector; of f64 there is no rest
-    /// By vector: whether a lane's response may have lost too many digits.
-    std::vector<UOp> is_vague;
+    /// Whether responses may have lost too many digits: a scalar, or a vector of which one lane is enough.
+    UOp is_vague;
   };
 
   RecurrenceUOps(UOpGraph& graph, LaneOps& ops, const Target& target) : graph_(graph), ops_(ops), target_(target) {}
@@ -34,8 +34,8 @@ class RecurrenceUOps {
   /// group is rather computed one element after another: several factors that are not the same along the group, or more
   /// than kMostInLanes.
   std::optional<Group> group(std::span<const std::vector<UOp>> factors, std::span<const UOp> terms);
-  /// The elements of the group behind `before`. What is not finite, or vague, is taken from `in_sequence`, which is
-  /// computed only then.
+  /// The elements of the group behind `before`. Where one of them is not finite, or the group is vague, all of them are
+  /// those of `in_sequence`, which are computed only then.
   std::vector<UOp> behind(const Group& group, std::span<const UOp> before, std::span<const UOp> in_sequence);
 
   static constexpr std::size_t kMostInLanes = 4;
@@ -53,7 +53,8 @@ class RecurrenceUOps {
   UOp in_second_half(int half);
   UOp last(UOp vector, int back);
   UOp is_small(UOp factor, double least);
-  UOp lasts(UOp response);
+  UOp lasts(UOp response, double most);
+  UOp summed(UOp vector);
   void add_response(Group& group, std::size_t factor, UOp wide);
 
   UOpGraph& graph_;

@@ -99,7 +99,8 @@ std::vector<Opt> scan_opts(const LazyOp& kernel, const Target& target) {
   const int shared = axes.has_shared_blocks() ? axes.scan_axis() : shared_axis(axes);
   if (shared >= 0) {
     const auto axis = static_cast<std::size_t>(shared);
-    if (axes.order()[0] != axis) {
+    // The other axes of a scan in blocks have one place.
+    if (axes.order()[0] != axis && !axes.has_shared_blocks()) {
       Opt order{Opt::Kind::REORDER, 0, 0, 0, {axis}};
       for (const std::size_t a : axes.order())
         if (a != axis) order.order.push_back(a);

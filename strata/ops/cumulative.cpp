@@ -144,7 +144,7 @@ Value log_of_sums(const Value& x, std::int64_t axis) {
 std::int64_t count_of(const char* operation, const char* name, const Value& coefficients) {
   const Ints& shape = coefficients.shape();
   STRATA_CHECK(shape.size() == 1 && shape[0].is_number() && shape[0].value() > 0, shape, "[", operation, "] `", name,
-               "` has shape ", render(shape), ": it is a row of one coefficient or more");
+               "` has shape ", render(shape), ": it is a row of coefficients, whose number is known and not 0");
   return shape[0].value();
 }
 
@@ -223,6 +223,8 @@ Value Value::sosfilt(const Value& sections, std::int64_t axis) const {
   const Ints& shape = sections.shape();
   STRATA_CHECK(shape.size() == 2 && shape[0].is_number() && shape[1] == Int(6), shape, "[sosfilt] sections of shape ",
                render(shape), ": each is a row of six coefficients, b0 b1 b2 a0 a1 a2");
+  STRATA_CHECK(ndim() > 0, shape, "[sosfilt] x has no axis");
+  axis_of(axis, ndim(), "sosfilt");
   Value y = as_real(*this);
   for (std::int64_t k = 0; k < shape[0].value(); ++k) {
     const Value row = sections.select(0, k);

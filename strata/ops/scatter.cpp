@@ -1,5 +1,5 @@
 // Scattering: values combined into places that index tensors name. A SCATTER goes along the values one after another:
-// the time is linear, and the order of sums that of the values.
+// the time is linear, and the order of sums that of the values, or of parts of a long row (summed()).
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kTables = 8, kMostInTables = 2048, kFewestForTables = 4096;
 // Parts of a row that threads share, each with tables of its own; a part has many more values than its tables places.
-constexpr std::int64_t kMostParts = 8, kFewestForParts = 1 << 17, kValuesOfAPlace = 128;
+constexpr std::int64_t kMostShares = 8, kFewestForShares = 1 << 17, kValuesOfAPlace = 128;
 
 /// A reduction over the last axis, which is removed.
 Value reduced(Ops op, const Value& x) { return Value(LazyOp::reduce(op, x.node(), {x.ndim() - 1})).squeeze(-1); }
@@ -62,8 +62,8 @@ struct Puts {
 
 /// The parts of a row of `count` values that are summed into `places` places.
 std::int64_t parts_of(std::int64_t count, std::int64_t places) {
-  if (count < kFewestForParts) return 1;
-  return std::clamp<std::int64_t>(count / kValuesOfAPlace / std::max<std::int64_t>(places, 1), 1, kMostParts);
+  if (count < kFewestForShares) return 1;
+  return std::clamp<std::int64_t>(count / kValuesOfAPlace / std::max<std::int64_t>(places, 1), 1, kMostShares);
 }
 
 /// A long row of sums into few places goes to several tables in turn, and these are added up: an element that is hot

@@ -25,7 +25,7 @@ struct ConstantRow {
 using Kind = OperationKind;
 constexpr std::string_view kInPlace = "in_place";
 // clang-format off
-constexpr ConstantRow kRows[] = {
+constexpr ConstantRow kConstantRows[] = {
 #define STRATA_UNARY(name, dtype, in_place, names, reference, meaning) \
   {Kind::unary, #in_place == kInPlace, #name, #dtype, "one", {}, "bound", {STRATA_NAMES(names)}, reference, meaning},
 #define STRATA_BINARY(name, dtype, in_place, names, reference, meaning)                                          \
@@ -47,8 +47,8 @@ constexpr ConstantRow kRows[] = {
 
 std::vector<OperationRow> read_rows() {
   std::vector<OperationRow> out;
-  out.reserve(std::size(kRows));
-  for (const ConstantRow& r : kRows) {
+  out.reserve(std::size(kConstantRows));
+  for (const ConstantRow& r : kConstantRows) {
     const auto* const parameters = std::find_if(std::begin(r.parameters), std::end(r.parameters),
                                                 [](const ParameterText& p) { return p.name == nullptr; });
     const auto* const names = std::find(std::begin(r.names), std::end(r.names), std::string_view());

@@ -10,6 +10,7 @@
 
 #include "strata/base/fork.h"
 #include "strata/ops/backward.h"
+#include "strata/ops/formula_node.h"
 #include "strata/ops/gradient.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/gradient_slot.h"
@@ -98,6 +99,7 @@ void Tensor::set_grad(const std::optional<Tensor>& gradient) const {
 
 void Tensor::backward(const std::optional<Tensor>& gradient, At at) const {
   const OriginScope scope("backward", at);
+  const ops::FormulaScope formulas;
   STRATA_CHECK(requires_grad(), domain,
                "[backward] the tensor depends on no tensor that takes a gradient: call requires_grad(true) "
                "first. The result of a jit function has no history: call backward() inside of the function");
@@ -171,6 +173,7 @@ std::optional<LazyOp> gradient_by(const GradientsByNode& by, const Tensor& x) {
 std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs, const std::optional<Tensor>& dy,
                               Unused unused, At at) {
   const OriginScope scope("gradients", at);
+  const ops::FormulaScope formulas;
   for (std::size_t k = 0; k < xs.size(); ++k)
     STRATA_CHECK(xs[k].requires_grad(), domain, "[gradients] tensor ", k, " of shape ", render(xs[k].shape()),
                  " takes no gradient: call requires_grad(true) before y is computed, or use grad(f)(x)");

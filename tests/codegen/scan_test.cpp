@@ -172,6 +172,10 @@ TEST(Scan, LongRowsAreSplitWhereThreadsShareThem) {
   EXPECT_EQ(text_of(heuristic_opts(one, target)), "LANES 0 8");
   target.threads = 2;
   EXPECT_EQ(text_of(heuristic_opts(one, target)), "SPLITSCAN 0, LANES 0 8, PARALLEL 0");
+  // Other axes of one place do not matter.
+  const LazyOp inside = scanned(Ops::SUM, {1, 1 << 21, 1}, 1, dtypes::float32);
+  EXPECT_EQ(text_of(heuristic_opts(inside, target)), "SPLITSCAN 1, LANES 1 8, PARALLEL 1");
+  EXPECT_EQ(text_of(compile_kernel(inside, target).opts), "SPLITSCAN 1, LANES 1 8, PARALLEL 1");
   EXPECT_EQ(text_of(heuristic_opts(rows, target)), "LANES 1 8, STREAM 0, PARALLEL 0");
   EXPECT_EQ(text_of(heuristic_opts(heavy, target)), "LANES 0 8");
   target.threads = 8;

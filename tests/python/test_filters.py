@@ -190,3 +190,46 @@ def test_slow_poles_are_about_as_exact_as_in_a_loop(factors, dtype):
         each = np.full(3000, factors[0], dtype)
         found = Tensor(x).linear_recurrence(Tensor(each)).numpy()
         assert np.abs(found - exact).max() / largest < 8 * plain + 8 * unit
+
+
+def low_pass(order, cut):
+    """A Butterworth filter of poles that lie close together: what groups in vectors are worst at."""
+    w = 4 * np.tan(np.pi * cut / 2)
+    places = w * np.exp(1j * np.pi * (2 * np.arange(1, order + 1) + order - 1) / (2 * order))
+    poles = (4 + places) / (4 - places)
+    b = np.real(w**order / np.prod(4 - places)) * np.poly(-np.ones(order))
+    return b.astype(np.float32), np.real(np.poly(poles)).astype(np.float32)
+
+
+@pytest.mark.parametrize("order, cut", [(4, 0.02), (4, 0.05), (3, 0.01), (3, 0.02), (2, 0.001), (2, 0.01), (2, 0.3), (1, 0.001)])
+def test_low_passes_are_about_as_exact_as_in_a_loop(order, cut):
+    b, a = low_pass(order, cut)
+    x = (1 + 0.3 * RANDOM.standard_normal(3000)).astype(np.float32)
+    exact = filtered(b.astype(np.float64), a.astype(np.float64), x)
+    term = np.zeros_like(x)
+    for k, each in enumerate(b):
+        term[k:] += each * x[: len(x) - k]
+    plain = np.abs(looped([-each for each in a[1:]], term) - exact).max()
+    assert np.abs(Tensor(x).lfilter(Tensor(b), Tensor(a)).numpy() - exact).max() < 6 * plain + 1e-6
+
+
+@pytest.mark.parametrize("place", range(16))
+def test_what_follows_a_small_or_infinite_element_of_a_group(place):
+    term, factors = np.zeros(64, np.float32), np.ones(64, np.float32)
+    term[32 + place], factors[[33 + place, 34 + place]] = 1e30, 1e-30
+    found = Tensor(term).linear_recurrence(Tensor(factors)).numpy()
+    np.testing.assert_allclose(found, looped([factors], term), rtol=1e-5)
+    term, factors = np.zeros(64, np.float32), np.ones(64, np.float32)
+    term[0], factors[17 + place], factors[18 + place], term[20 + place] = 3e38, 100, 0, 1
+    with np.errstate(all="ignore"):
+        wanted = looped([factors], term)
+    np.testing.assert_array_equal(Tensor(term).linear_recurrence(Tensor(factors)).numpy(), wanted)
+
+
+def test_a_tiny_factor_beside_a_large_one():
+    x = np.zeros(48, np.float32)
+    x[14], x[15] = 1e38, -0.5e38
+    for tiny in (1e-40, 1e-38, 1e-20):
+        a = np.array([1, -0.5, -tiny], np.float32)
+        found = Tensor(x).lfilter(Tensor([1.0]), Tensor(a)).numpy()
+        np.testing.assert_allclose(found, looped([np.float32(0.5), np.float32(tiny)], x), rtol=1e-5)
