@@ -16,8 +16,9 @@ constexpr int kLanes = static_cast<int>(kScanLanes);
 constexpr double kLeastConstant = 0x1p-4, kLeast = 0x1p-6;
 // A factor beside a larger one goes once into a response, which has all its digits then.
 constexpr double kLeastBeside = 0x1p-60;
-// Where elements fade less in a group, the roundings of a response in f64 add up: those of 16 products to 2^-39.
-constexpr double kMostLasting = 1 - 0x1p-10;
+// Where elements fade less in a group, the roundings of a response add up over groups: those of 16 products to 2^-39 in
+// f64, and to 2^-17 in f32.
+constexpr double kMostLasting = 1 - 0x1p-10, kMostLastingF32 = 0.9;
 // Responses of several factors cancel each other: in two parts, too, what the elements are rounded to grows so much.
 constexpr double kMostInParts = 64;
 
@@ -84,12 +85,12 @@ std::vector<std::vector<UOp>> RecurrenceUOps::responses(std::span<const UOp> a, 
   return out;
 }
 
-/// Adds a vector of responses, in f64.
+/// Adds a vector of responses, in the dtype of the elements, or in f64.
 void RecurrenceUOps::add_response(Group& group, std::size_t factor, UOp wide) {
   if (group.response.size() <= factor) group.response.resize(factor + 1);
   std::vector<UOp>& response = group.response[factor];
   const DType dtype = group.local[0].dtype();
-  if (dtype.scalar() == dtypes::float64) return response.push_back(wide);
+  if (wide.dtype() == dtype) return response.push_back(wide);
   if (group.rest.size() <= factor) group.rest.resize(factor + 1);
   response.push_back(graph_.cast(wide, dtype));
   const UOp lost = ops_.alu(Ops::SUB, {wide, graph_.cast(response.back(), wide.dtype())});
@@ -156,25 +157,25 @@ RecurrenceUOps::Group RecurrenceUOps::of_constant(std::span<const UOp> a, std::s
 /// One factor, which is another at each place: pairs of a product of factors and a local element.
 RecurrenceUOps::Group RecurrenceUOps::of_one(std::span<const UOp> a, std::span<const UOp> terms) {
   Group out;
-  UOp in_front;  // the product of all factors of the vectors so far
   for (std::size_t v = 0; v < terms.size(); ++v) {
-    UOp product = a[v], value = terms[v], wide = graph_.cast(a[v], dtypes::float64.vec(kLanes));
+    UOp product = a[v], value = terms[v];
     for (int half = 1; half < kLanes; half *= 2) {
       const UOp mask = in_second_half(half);
       value = ops_.alu(Ops::WHERE, {mask, plus_product(product, partner(value, half, 0), value), value});
-      wide = ops_.alu(Ops::WHERE, {mask, ops_.alu(Ops::MUL, {wide, partner(wide, half, 0)}), wide});
-      product = graph_.cast(wide, value.dtype());
+      product = ops_.alu(Ops::WHERE, {mask, ops_.alu(Ops::MUL, {product, partner(product, half, 0)}), product});
     }
-    if (!out.local.empty()) value = plus_product(product, last(out.local.back(), 0), value);
-    if (in_front) wide = ops_.alu(Ops::MUL, {wide, last(in_front, 0)});
-    in_front = wide;
+    if (!out.local.empty()) {
+      value = plus_product(product, last(out.local.back(), 0), value);
+      product = ops_.alu(Ops::MUL, {product, last(out.response[0].back(), 0)});
+    }
     out.local.push_back(value);
-    add_response(out, 0, wide);
+    add_response(out, 0, product);
     const UOp is_vague = is_small(a[v], kLeast);
     out.is_vague = out.is_vague ? ops_.alu(Ops::OR, {out.is_vague, is_vague}) : is_vague;
   }
-  if (out.rest.empty())
-    out.is_vague = ops_.alu(Ops::OR, {out.is_vague, lasts(graph_.lane(in_front, kLanes - 1), kMostLasting)});
+  const UOp at_end = graph_.lane(out.response[0].back(), kLanes - 1);
+  const double most = at_end.dtype() == dtypes::float64 ? kMostLasting : kMostLastingF32;
+  out.is_vague = ops_.alu(Ops::OR, {out.is_vague, lasts(at_end, most)});
   return out;
 }
 

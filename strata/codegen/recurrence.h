@@ -17,11 +17,12 @@ namespace strata {
 class RecurrenceUOps {
  public:
   /// A group in vectors: element i is local[i], plus response[k][i] + rest[k][i] times the k-th last element in front
-  /// of the group, for all k. A response goes into each later group: that its rounding would move the poles of a filter
-  /// is why f32 has it in two parts, and f64 only where the elements in front fade quickly.
+  /// of the group, for all k. A response goes into each later group, so that its rounding would move the poles of a
+  /// filter: those of constant factors of f32 have a rest; the others are used where the elements in front fade
+  /// quickly.
   struct Group {
     std::vector<UOp> local;                        ///< by vector
-    std::vector<std::vector<UOp>> response, rest;  ///< by factor and vector; of f64 there is no rest
+    std::vector<std::vector<UOp>> response, rest;  ///< by factor and vector
     /// Whether responses may have lost too many digits: a scalar, or a vector of which one lane is enough.
     UOp is_vague;
   };
