@@ -31,6 +31,7 @@ class ClangDevice final : public Device {
     }
   }
   const Target& target() const override { return target_; }
+  bool shares_loops() const override { return true; }
   std::string source(const Kernel& kernel) const override { return kernel_to_c(kernel, kernel.name); }
   std::string assembly_of(std::string_view source, const SourceFacts& facts) const override {
     return HostCompiler::find()->assembly(source, options_for(facts.contract, target_));

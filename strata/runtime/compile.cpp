@@ -50,7 +50,7 @@ void say_compiled(const Kernel& kernel, const Device& device) {
 
 Target target_of(const Device& device, bool deterministic) {
   Target out = deterministic ? device.target().deterministic() : device.target();
-  out.threads = default_executor().concurrency();
+  if (device.shares_loops()) out.threads = default_executor().concurrency();
   return out;
 }
 

@@ -59,6 +59,8 @@ class Device {
   /// kernel.variables, in their order.
   /// @throws Error (undefined) with the compiler's message if it fails, (budget) out of time, memory or disk space
   virtual std::shared_ptr<Program> compile(const Kernel& kernel) const = 0;
+  /// Whether the parallel loops of kernels run on the threads of an executor.
+  virtual bool shares_loops() const { return false; }
   /// Whether threads other than the calling one may compile; false once the end of the process has begun.
   virtual bool compiles_on_threads() const { return true; }
   /// Many kernels were compiled, and the next one may be far: gives back memory that only compiling needs.

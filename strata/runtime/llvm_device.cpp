@@ -48,6 +48,7 @@ class LlvmDevice final : public Device {
     }
   }
   const Target& target() const override { return target_; }
+  bool shares_loops() const override { return true; }
   std::string source(const Kernel& kernel) const override { return kernel_to_llvm(kernel, kernel.name); }
   std::string assembly_of(std::string_view source, const SourceFacts& facts) const override {
     return library().assembly(source, options(facts));

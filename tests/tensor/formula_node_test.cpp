@@ -42,8 +42,13 @@ TEST(FormulaNode, KernelsAreMadeOfTheOpsOfEachUnaryRow) {
         return (x.*row.f)().node();
       }();
       EXPECT_TRUE(nodes.dtype() == ops.dtype() && nodes.shape() == ops.shape());
-      EXPECT_EQ(kernel_of(nodes), kernel_of(ops));
       if (nodes != ops) ++formulas;
+      // Ops that are more than a kernel has are several kernels; as a formula they are one.
+      if (schedule(std::array{ops}).size() <= 1) {
+        EXPECT_EQ(kernel_of(nodes), kernel_of(ops));
+      } else {
+        EXPECT_EQ(schedule(std::array{nodes}).size(), 1U);
+      }
     }
   }
   EXPECT_GT(formulas, 40);
