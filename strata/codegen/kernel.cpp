@@ -102,7 +102,7 @@ class Parts {
     }
     for (const Opt& opt : trims) add_trim(whole, opt);
     for (const LazyOp& each : least) add_least(each);
-    if (!opts.empty() && opts[0].kind == Opt::Kind::SPLITSCAN) {
+    if (kernel_.before.empty() && !opts.empty() && opts[0].kind == Opt::Kind::SPLITSCAN) {
       SplitScan parts = split_scan(ast, opts[0], target_);
       opts.erase(opts.begin());
       add_first(parts.totals, target_, parts.opts);

@@ -1,6 +1,7 @@
 #include "strata/codegen/split_scan.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 
 #include "strata/codegen/axes.h"
@@ -18,7 +19,7 @@ constexpr std::int64_t kBlock = kScanLengths.back();
 // A row is computed twice, so it must be long, and more than two threads share it where its elements take long.
 constexpr std::int64_t kFewestBlocks = 16;
 constexpr int kThreadsForWork = 4;
-constexpr double kMostOfPlain = 4;  // operations of an element
+constexpr std::ptrdiff_t kMostOfPlain = 4;  // operations of an element
 
 /// Why the scan of a kernel is not split along the axis; empty where it can be.
 std::string refusal(const KernelAxes& axes, std::size_t axis) {
@@ -80,7 +81,7 @@ bool is_plain(const LazyOp& x) {
   const auto takes_long = [](const LazyNode* n) {
     return n->op == Ops::GATHER || find_decomposition(n->op, n->dtype) != nullptr;
   };
-  return static_cast<double>(std::count_if(nodes.begin(), nodes.end(), is_work)) <= kMostOfPlain &&
+  return std::count_if(nodes.begin(), nodes.end(), is_work) <= kMostOfPlain &&
          std::none_of(nodes.begin(), nodes.end(), takes_long);
 }
 
