@@ -12,4 +12,5 @@
 #include "strata/tensor/jit.h"
 #include "strata/tensor/linear_algebra.h"
 #include "strata/tensor/random.h"
+#include "strata/tensor/scan.h"
 #include "strata/tensor/tensor.h"

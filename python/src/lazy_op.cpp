@@ -7,6 +7,7 @@
 #include "python/src/uop_casters.h"
 #include "python/src/view_casters.h"
 #include "strata/engine/buffer_storage.h"
+#include "strata/graph/step_graph.h"
 #include "strata/ops/kernel_text.h"
 #include "strata/schedule/schedule.h"
 #include "strata/tensor/access.h"
@@ -29,6 +30,7 @@ struct LazyArgToObject {
   py::object operator()(const IdentityArg& identity) const { return py::int_(identity.id); }
   py::object operator()(const IndexRange& range) const { return py::str(range.text()); }
   py::object operator()(const FormulaArg& of) const { return py::int_(of.formula->nodes); }
+  py::object operator()(const StepArg& of) const { return py::cast(of.step->count); }
 };
 
 using LazyClass = py::class_<LazyOp>;

@@ -21,6 +21,7 @@ void bind_tensors(py::module_& m) {
   bind_functional(f);
   bind_losses(f);
   bind_gradients(f);
+  bind_loops(m);
   bind_aliases(f);
   bind_jit(m);
 }

@@ -39,6 +39,7 @@ bool is_elementwise_of(const LazyNode& store, const LazyNode* load) {
 }  // namespace
 
 std::optional<LazyOp> kernel_in_place(const LazyOp& ast, int output, int input) {
+  if (ast.op() != Ops::SINK) return std::nullopt;
   const std::vector<const LazyNode*> nodes = postorder(ast);
   const LazyNode* const load = only_load(nodes, input);
   const LazyNode* store = nullptr;

@@ -20,9 +20,11 @@
 #include "strata/engine/kept_nodes.h"
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/kernel_form.h"
+#include "strata/engine/loop_program.h"
 #include "strata/engine/schedule_cache.h"
 #include "strata/engine/trace_graph.h"
 #include "strata/expr/exact.h"
+#include "strata/graph/step_graph.h"
 #include "strata/runtime/trace_file.h"
 #include "strata/schedule/contraction.h"
 #include "strata/schedule/memory_plan.h"
@@ -65,7 +67,7 @@ class Realizing {
       const ScheduleItem& item = items_[k];
       traced_.at_item(k);
       try {
-        item.is_kernel() ? run_kernel(k) : share(item);
+        item.is_shared() ? share(item) : run_kernel(k);
       } catch (const Error& e) {
         const std::string origin = item.outputs[0].origin().text();
         if (origin.empty()) throw;
@@ -87,7 +89,7 @@ class Realizing {
     kernels_.resize(items_.size());
     compile_side_by_side();
     for (std::size_t k = 0; k < items_.size(); ++k) {
-      if (!needs_kernel(k) || kernels_[k] != nullptr) continue;
+      if (kernels_[k] != nullptr || !(needs_kernel(k) || items_[k].is_loop())) continue;
       kernels_[k] = compiled(k);
       if (kernels_[k] == nullptr) break;
       check_interrupt();
@@ -168,6 +170,11 @@ class Realizing {
     }
   }
   std::shared_ptr<const CompiledKernel> compile_item(std::size_t k) {
+    if (items_[k].is_loop()) {
+      CompiledLoop loop = compile_loop(items_[k].outputs, device_);
+      loops_.insert_or_assign(k, std::move(loop.values));
+      return loop.kernel;
+    }
     KernelCache& cache = KernelCache::instance();
     if (chosen_[k].is_form)
       if (auto made = cache.get_form(chosen_[k].of.kernel, items_[k].ast, device_, kept_slots_[k])) return made;
@@ -176,8 +183,8 @@ class Realizing {
   }
 
   static bool is_empty(const ScheduleItem& item) {
-    return std::all_of(item.ast.src().begin(), item.ast.src().end(),
-                       [](const LazyOp& store) { return product(store.shape()) == Int(0); });
+    return item.is_kernel() && std::all_of(item.ast.src().begin(), item.ast.src().end(),
+                                           [](const LazyOp& store) { return product(store.shape()) == Int(0); });
   }
 
   /// The slots of the buffers whose packed elements the listener keeps, for a kernel with a long reduction. They are
@@ -209,6 +216,8 @@ class Realizing {
     if (const auto it = memory_.find(n.node()); it != memory_.end()) return it->second;
     const auto made = [&]() -> Buffer {
       if (is_realized(*n.node())) return buffer_of(n);
+      STRATA_CHECK(!is_placeholder(*n.node()), domain, "[scan] an element of shape ", render(n.shape()),
+                   " is read while the step is traced: its value is known only when the loop runs");
       if (n.op() == Ops::EMPTY) {
         n.realize_as(std::make_shared<BufferStorage>(Buffer::allocate(size_of(n), n.dtype())));
         return buffer_of(n);
@@ -236,6 +245,8 @@ class Realizing {
     for (const auto& [variable, value] : item.values) ran.values.emplace_back(variable.name(), value);
     if (is_empty(item)) return;
     ran.kernel = kernels_[k] ? kernels_[k] : compile_item(k);
+    if (item.is_loop())
+      for (const auto& [variable, value] : loops_.at(k)) ran.values.emplace_back(variable.name(), value);
     for (const auto& [name, value] : chosen_[k].of.offsets) {
       ran.values.emplace_back(name, value);
       ran.own.push_back(name);
@@ -265,6 +276,7 @@ class Realizing {
   std::vector<std::vector<int>> kept_slots_;                    // by item
   std::vector<Chosen> chosen_;                                  // by item
   std::vector<std::shared_ptr<const CompiledKernel>> kernels_;  // by item; null: not compiled yet
+  std::unordered_map<std::size_t, Values> loops_;               // by item that is a loop: the values of its step
   MemoryPlan plan_;
   std::vector<Buffer> blocks_;
   std::unordered_map<const LazyNode*, Buffer> memory_;

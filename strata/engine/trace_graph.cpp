@@ -62,7 +62,10 @@ class GraphLines {
   }
 
   void write_item(JsonWriter& json, const ScheduleItem& item) const {
-    json.begin_object().member("kind", item.is_kernel() ? "kernel" : item.ast.op() == Ops::FROM ? "copy" : "memory");
+    json.begin_object().member("kind", item.is_kernel()             ? "kernel"
+                                       : item.is_loop()             ? "loop"
+                                       : item.ast.op() == Ops::FROM ? "copy"
+                                                                    : "memory");
     numbers(json.key("outputs"), item.outputs);
     numbers(json.key("inputs"), item.inputs);
     json.key("computes").begin_array();

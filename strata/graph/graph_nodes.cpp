@@ -14,7 +14,7 @@ namespace {
 
 IdentityArg new_identity() {
   static std::atomic<std::uint64_t> next{0};
-  return {next.fetch_add(1, std::memory_order_relaxed), {}, {}};
+  return {next.fetch_add(1, std::memory_order_relaxed), {}, {}, false};
 }
 
 std::mutex& storage_mutex() {
@@ -26,15 +26,17 @@ const ForkHook storage_hook(ForkOrder::graph, [] { storage_mutex().lock(); }, []
 
 }  // namespace
 
-LazyOp LazyOp::empty(DType dtype, const Ints& shape) {
+LazyOp LazyOp::empty(DType dtype, const Ints& shape, bool is_placeholder) {
   STRATA_CHECK(!dtype.is_none() && dtype == dtype.scalar(), domain, "[empty] ", dtype.name(),
                " is not the dtype of an element");
   const ShapeTracker st = ShapeTracker::from_shape(shape);  // for its checks
-  return make(Ops::EMPTY, {}, new_identity(), dtype, st.shape());
+  IdentityArg identity = new_identity();
+  identity.is_placeholder = is_placeholder;
+  return make(Ops::EMPTY, {}, std::move(identity), dtype, st.shape());
 }
 
 LazyOp LazyOp::contiguous() const {
-  constexpr std::array materialized = {Ops::CONTIGUOUS, Ops::EMPTY, Ops::FROM, Ops::CONCAT};
+  constexpr std::array materialized = {Ops::CONTIGUOUS, Ops::EMPTY, Ops::FROM, Ops::CONCAT, Ops::SCAN};
   // NOTE: a SCATTER of constants is a node of its kernel, too, which must not become memory.
   const bool is_there = std::find(materialized.begin(), materialized.end(), op()) != materialized.end() ||
                         (op() == Ops::SCATTER && !node()->is_closed);

@@ -15,6 +15,7 @@
 #include "strata/base/text.h"
 #include "strata/base/walk.h"
 #include "strata/graph/moved_shape.h"
+#include "strata/graph/step_graph.h"
 #include "strata/view/equal.h"
 
 namespace strata {
@@ -68,6 +69,7 @@ struct HashArg {
     return mix(static_cast<std::uint64_t>(a.op), static_cast<std::uint64_t>(a.axis));
   }
   std::uint64_t operator()(const FormulaArg& a) const { return reinterpret_cast<std::uintptr_t>(a.formula); }
+  std::uint64_t operator()(const StepArg& a) const { return mix(reinterpret_cast<std::uintptr_t>(a.step.get()), a.of_saved ? 1 : 0); }
   std::uint64_t operator()(const Mask& mask) const {
     std::uint64_t h = mask.size();
     for (const Extent& e : mask) h = mix(mix(h, hash_of(e.begin)), hash_of(e.end));
@@ -510,6 +512,7 @@ struct TextOfArg {
   std::string operator()(const AxisArg& a) const { return detail::message("(", spec_name(a.op), ", ", a.axis, ")"); }
   std::string operator()(const FormulaArg& a) const { return detail::message(a.formula->nodes, " ops"); }
   std::string operator()(const IdentityArg& a) const { return detail::message("#", a.id); }
+  std::string operator()(const StepArg& a) const { return detail::message(a.step->count.render(), " steps"); }
   std::string operator()(const IndexRange& range) const { return range.text(); }
   std::string operator()(const Mask& mask) const {
     std::string out;

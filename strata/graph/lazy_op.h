@@ -60,6 +60,13 @@ struct Formula {
   std::size_t nodes = 0;  ///< of expand()
   int cost = 0;           ///< of an element: the sum of their op_cost()
 };
+struct StepGraph;
+/// The argument of SCAN (graph/step_graph.h). Two loops are equal only if they share the step.
+struct StepArg {
+  std::shared_ptr<const StepGraph> step;
+  bool of_saved = false;  ///< whether the node has the results that only gradients read
+  bool operator==(const StepArg&) const = default;
+};
 /// The argument of FORMULA. The Formula lives as long as the program.
 struct FormulaArg {
   const Formula* formula = nullptr;
@@ -72,14 +79,15 @@ struct IdentityArg {
   std::uint64_t id = 0;                              ///< unique in the process
   std::weak_ptr<void> owner;                         ///< of tracked(): where the gradient goes
   std::shared_ptr<const GradientFunction> backward;  ///< of with_gradient()
+  bool is_placeholder = false;                       ///< of EMPTY: a formal input of a StepGraph, never realized
   bool operator==(const IdentityArg& o) const { return id == o.id; }
 };
 /// The argument of a node, by op. LOAD and STORE: BufferArg. CONST: ConstArg. IOTA: ShapeTracker. CAST and BITCAST:
 /// DType. RESHAPE and EXPAND: the new shape. STRIDE: the steps. PERMUTE and reductions: Axes. PAD: Padding. SHRINK:
 /// Mask. EMPTY, REQUIRES_GRAD and CUSTOM_GRAD: IdentityArg. IN_RANGE: IndexRange. ASSOCIATIVE_SCAN and SCATTER:
-/// AxisArg. FORMULA: FormulaArg. Others: nothing.
+/// AxisArg. FORMULA: FormulaArg. SCAN: StepArg. Others: nothing.
 using LazyArg = std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes, Padding, Mask,
-                             IdentityArg, IndexRange, AxisArg, FormulaArg>;
+                             IdentityArg, IndexRange, AxisArg, FormulaArg, StepArg>;
 
 struct LazyNode;
 
@@ -112,7 +120,7 @@ class LazyOp {
 
   /// Row-major memory. Each call returns a different node; realize_as() sets the memory. Part of graphs, not of
   /// kernels.
-  static LazyOp empty(DType dtype, const Ints& shape);
+  static LazyOp empty(DType dtype, const Ints& shape, bool is_placeholder = false);
 
   // --- elementwise ---
   /// `op` element by element; CAST and BITCAST have functions of their own.
@@ -149,6 +157,12 @@ class LazyOp {
   static LazyOp recurrence(const LazyOp& a, const LazyOp& b, std::int64_t axis) { return recurrence({&a, 1}, b, axis); }
   /// The most factors of a recurrence.
   static constexpr std::size_t kMostFactors = 16;
+
+  // --- loops ---
+  /// The results of `dtype` of the loop, in the order of bundle_of(): one dimension, materialized. Part of graphs, not
+  /// of kernels. @pre as result_of_loop() (graph/step_graph.h)
+  static LazyOp loop(const std::shared_ptr<const StepGraph>& step, std::span<const LazyOp> sources, DType dtype,
+                     bool of_saved = false);
 
   // --- formulas ---
   /// The elements of `formula` of this node's elements. @pre `formula` lives as long as the program

@@ -27,4 +27,7 @@ OriginScope::~OriginScope() {
   if (is_outermost_) of_this_thread() = {};
 }
 
+UserCodeScope::UserCodeScope() : outer_(of_this_thread()) { of_this_thread() = {}; }
+UserCodeScope::~UserCodeScope() { of_this_thread() = outer_; }
+
 }  // namespace strata

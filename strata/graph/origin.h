@@ -42,4 +42,17 @@ class OriginScope {
   bool is_outermost_;
 };
 
+/// While an object lives, this thread runs code of the user's that an operation calls, e.g. the step of a loop: the
+/// scopes that this code opens are outermost ones.
+class UserCodeScope {
+ public:
+  UserCodeScope();
+  ~UserCodeScope();
+  UserCodeScope(const UserCodeScope&) = delete;
+  UserCodeScope& operator=(const UserCodeScope&) = delete;
+
+ private:
+  const Origin outer_;
+};
+
 }  // namespace strata

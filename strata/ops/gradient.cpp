@@ -247,6 +247,7 @@ const std::array kRules = {
   GradientRule{Ops::CONCAT,        "the parts of dy",         of_parts},
   GradientRule{Ops::GATHER,        "dy where b says",         of_gather},
   GradientRule{Ops::SCATTER,       "dy, dy from where b says", ops::scatter_gradients},
+  GradientRule{Ops::SCAN,          "a loop from the end",     ops::loop_gradients},
 };
 // clang-format on
 
@@ -255,14 +256,17 @@ const GradientRule* rule_of(Ops op) {
   return it == kRules.end() ? nullptr : &*it;
 }
 
-/// The tracked nodes below `y`, y included, sources first.
-std::vector<LazyOp> tracked_below(const LazyOp& y) {
+/// The tracked nodes below `ys`, these included, sources first; nothing below a node of `leaves`.
+std::vector<LazyOp> tracked_below(std::span<const LazyOp> ys, const std::unordered_set<const LazyNode*>& leaves) {
   std::vector<LazyOp> out;
   std::unordered_set<const LazyNode*> seen;
-  detail::walk(
-      &y, [&](const LazyOp* n) { return n->is_tracked() && seen.insert(n->node()).second; },
-      [](const LazyOp* n, std::size_t k) { return k < n->src().size() ? &n->src()[k] : nullptr; },
-      [&](const LazyOp* n) { out.push_back(*n); });
+  const auto source = [&](const LazyOp* n, std::size_t k) {
+    return k < n->src().size() && !leaves.contains(n->node()) ? &n->src()[k] : nullptr;
+  };
+  for (const LazyOp& y : ys)
+    detail::walk(
+        &y, [&](const LazyOp* n) { return n->is_tracked() && seen.insert(n->node()).second; }, source,
+        [&](const LazyOp* n) { out.push_back(*n); });
   return out;
 }
 
@@ -276,29 +280,36 @@ std::unordered_set<const LazyNode*> leading_to(std::span<const LazyOp> xs, std::
   return out;
 }
 
+using GradientOf = std::unordered_map<const LazyNode*, LazyOp>;
+
+void add_gradient(GradientOf& to, const LazyOp& n, const LazyOp& dn) {
+  const auto [at, is_new] = to.try_emplace(n.node(), dn);
+  if (!is_new) at->second = at->second + dn;
+}
+
 /// backpropagate(), of nodes that lead to `xs` alone where these are given.
-std::unordered_map<const LazyNode*, LazyOp> propagated(const LazyOp& y, const LazyOp& dy,
-                                                       std::optional<std::span<const LazyOp>> xs) {
-  std::unordered_map<const LazyNode*, LazyOp> out;
-  if (!y.is_tracked()) return out;
-  const std::vector<LazyOp> nodes = tracked_below(y);
+/// @param leaves nodes whose gradient does not flow on
+GradientOf propagated(std::span<const LazyOp> ys, std::span<const LazyOp> dys,
+                      std::optional<std::span<const LazyOp>> xs,
+                      const std::unordered_set<const LazyNode*>& leaves = {}) {
+  GradientOf out;
+  const std::vector<LazyOp> nodes = tracked_below(ys, leaves);
   const std::unordered_set<const LazyNode*> leading =
       xs ? leading_to(*xs, nodes) : std::unordered_set<const LazyNode*>();
   const auto is_needed = [&](const LazyOp& n) { return n.is_tracked() && (!xs || leading.contains(n.node())); };
-  out.emplace(y.node(), dy);
+  for (std::size_t k = 0; k < ys.size(); ++k)
+    if (ys[k].is_tracked()) add_gradient(out, ys[k], dys[k]);
   for (std::size_t k = nodes.size(); k-- > 0;) {
     const LazyOp& n = nodes[k];
     const auto known = out.find(n.node());
     const GradientRule* rule = rule_of(n.op());
-    if (known == out.end() || rule == nullptr) continue;
+    if (known == out.end() || rule == nullptr || leaves.contains(n.node())) continue;
     if (std::none_of(n.src().begin(), n.src().end(), is_needed)) continue;
     const LazyOp by_n = known->second;
     const Grads by_sources = rule->gradients(n, by_n);
     for (std::size_t s = 0; s < n.src().size(); ++s) {
       const LazyOp& source = n.src(s);
-      if (!by_sources[s] || !is_needed(source) || !source.dtype().is_float()) continue;
-      const auto [at, is_new] = out.try_emplace(source.node(), *by_sources[s]);
-      if (!is_new) at->second = at->second + *by_sources[s];
+      if (by_sources[s] && is_needed(source) && source.dtype().is_float()) add_gradient(out, source, *by_sources[s]);
     }
   }
   return out;
@@ -309,11 +320,23 @@ std::unordered_map<const LazyNode*, LazyOp> propagated(const LazyOp& y, const La
 std::span<const GradientRule> gradient_rules() { return kRules; }
 
 std::unordered_map<const LazyNode*, LazyOp> backpropagate(const LazyOp& y, const LazyOp& dy) {
-  return propagated(y, dy, std::nullopt);
+  return propagated({&y, 1}, {&dy, 1}, std::nullopt);
 }
 std::unordered_map<const LazyNode*, LazyOp> backpropagate(const LazyOp& y, const LazyOp& dy,
                                                           std::span<const LazyOp> xs) {
-  return propagated(y, dy, xs);
+  return propagated({&y, 1}, {&dy, 1}, xs);
+}
+std::vector<std::optional<LazyOp>> backpropagate_to(std::span<const LazyOp> xs, std::span<const LazyOp> ys,
+                                                    std::span<const LazyOp> dys) {
+  std::unordered_set<const LazyNode*> leaves;
+  for (const LazyOp& x : xs) leaves.insert(x.node());
+  const GradientOf all = propagated(ys, dys, xs, leaves);
+  std::vector<std::optional<LazyOp>> out;
+  for (const LazyOp& x : xs) {
+    const auto known = all.find(x.node());
+    out.push_back(known == all.end() ? std::nullopt : std::optional(known->second));
+  }
+  return out;
 }
 
 }  // namespace strata

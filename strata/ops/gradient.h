@@ -28,7 +28,15 @@ struct GradientRule {
 /// The table, in the order of ops.def.
 std::span<const GradientRule> gradient_rules();
 
+/// The gradients of several results by `xs`: of the sum of the products of ys[k] and dys[k]. Nodes of `xs` are leaves:
+/// a gradient by one of them does not flow on to another. Nothing for an x that is untracked, or that no y depends on.
+/// @pre dys[k] has the shape and dtype of ys[k]
+std::vector<std::optional<LazyOp>> backpropagate_to(std::span<const LazyOp> xs, std::span<const LazyOp> ys,
+                                                    std::span<const LazyOp> dys);
+
 namespace ops {
+/// The gradients of a SCAN (loop.cpp).
+std::vector<std::optional<LazyOp>> loop_gradients(const LazyOp& y, const LazyOp& dy);
 /// The gradients of an ASSOCIATIVE_SCAN (cumulative.cpp).
 std::vector<std::optional<LazyOp>> scan_gradients(const LazyOp& y, const LazyOp& dy);
 /// The gradients of a SCATTER (scatter.cpp). @throws Error (domain) for products

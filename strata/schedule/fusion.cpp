@@ -196,7 +196,8 @@ class Fusing {
   }
 
   static bool is_forced(const LazyNode& n) {
-    return n.op == Ops::CONTIGUOUS || n.op == Ops::FROM || n.op == Ops::CONCAT || n.op == Ops::SCATTER;
+    return n.op == Ops::CONTIGUOUS || n.op == Ops::FROM || n.op == Ops::CONCAT || n.op == Ops::SCATTER ||
+           n.op == Ops::SCAN;
   }
 
   void place(const LazyNode& n) {
@@ -433,6 +434,10 @@ class Fusing {
   void pass_on(const LazyNode& n, Use& at) {
     if (is_leaf(n)) return;
     if (n.op == Ops::FROM) return add_use(n.src[0], at, true);
+    if (n.op == Ops::SCAN) {
+      for (const LazyOp& source : n.src) add_use(source, at, true);
+      return;
+    }
     if (n.op == Ops::CONCAT) {
       for (const LazyOp& part : n.src)
         if (info_.contains(part.node())) {

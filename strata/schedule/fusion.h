@@ -9,8 +9,8 @@
 // kernel may loop over finer dimensions than those of its result (domain.h).
 //
 // Why a node is materialized (Boundary):
-//   asked        it is a root, or the operand of a copy to another device
-//   contiguous   it is CONTIGUOUS, FROM or CONCAT: memory by definition
+//   asked        it is a root, or a source of a SCAN or of a copy to another device
+//   contiguous   it is CONTIGUOUS, FROM, CONCAT or SCAN: memory by definition
 //   shared       several kernels use it, and it is a reduction or expensive (more than 4 operations an element down to
 //                memory or a reduction), or it has more than 64 different uses; without FusionOptions::fuse each node
 //                that is not a movement op

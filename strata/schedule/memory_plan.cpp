@@ -50,10 +50,10 @@ class Planning {
       const ScheduleItem& item = items_[k];
       for (const LazyOp& input : item.inputs) use(memory_of(input), k);
       for (const LazyOp& output : item.outputs) {
-        if (!item.is_kernel()) out_.alias.emplace(output.node(), item.inputs[0]);
+        if (item.is_shared()) out_.alias.emplace(output.node(), item.inputs[0]);
         const LazyOp& memory = memory_of(output);
         if (kept_(output)) outlasting.push_back(memory);
-        if (item.is_kernel()) lives_.try_emplace(memory.node(), Life{k, k});
+        if (!item.is_shared()) lives_.try_emplace(memory.node(), Life{k, k});
         use(memory, k);
       }
     }

@@ -19,6 +19,7 @@ class Scheduling {
       : options_(options), found_(boundaries(roots, options)) {
     for (const Materialized& c : found_) {
       materialized_.emplace(c.node.node(), c.why);
+      if (c.node.op() == Ops::SCAN) loops_[std::get<StepArg>(c.node.arg()).step.get()].push_back(c.node);
       if (c.inside != nullptr) beside_[c.inside].push_back(c.node);
     }
   }
@@ -35,6 +36,8 @@ class Scheduling {
     if (c.node.op() == Ops::FROM) {
       items_.push_back({c.node, {c.node}, {c.node.src(0)}, {}, c.why});
       made_.emplace_back();
+    } else if (c.node.op() == Ops::SCAN) {
+      add_loop(c);
     } else if (c.node.op() == Ops::CONCAT) {
       Int begin = 0;
       for (const LazyOp& part : c.node.src()) {
@@ -45,6 +48,15 @@ class Scheduling {
     } else {
       add(whole(c.node, c.domain), c.domain, c.node.node(), c.why);
     }
+  }
+  /// The item of a loop stands where the first of the loop's nodes does.
+  void add_loop(const Materialized& c) {
+    std::vector<LazyOp> nodes;
+    for (const LazyOp& n : loops_.at(std::get<StepArg>(c.node.arg()).step.get()))
+      if (std::equal(n.src().begin(), n.src().end(), c.node.src().begin(), c.node.src().end())) nodes.push_back(n);
+    if (nodes[0] != c.node) return;
+    items_.push_back({c.node, nodes, {c.node.src().begin(), c.node.src().end()}, {}, c.why});
+    made_.emplace_back();
   }
   void add(const Stored& own, const Ints& domain, const LazyNode* root, Boundary why) {
     std::vector<Stored> stored = {own};
@@ -59,6 +71,7 @@ class Scheduling {
   FusionOptions options_;
   std::vector<Materialized> found_;
   std::unordered_map<const LazyNode*, Boundary> materialized_;
+  std::unordered_map<const StepGraph*, std::vector<LazyOp>> loops_;  // the nodes of loops, by step, sources first
   std::unordered_map<const LazyNode*, std::vector<LazyOp>>
       beside_;  // by the root of a kernel: nodes that it also stores
   std::vector<ScheduleItem> items_;
@@ -74,8 +87,10 @@ std::vector<ScheduleItem> schedule(std::span<const LazyOp> roots, const FusionOp
 
 std::string ScheduleItem::text() const {
   const Ints& shape = outputs[0].shape();
-  const std::string_view what = is_kernel() ? "a kernel of shape " : "the memory of its input, of shape ";
-  std::string out = detail::message(what, render(shape), ": ", to_string(why));
+  std::string out =
+      is_loop() ? detail::message("a loop of ", arg_text(*ast.node()))
+                : detail::message(is_kernel() ? "a kernel" : "the memory of its input,", " of shape ", render(shape));
+  out += detail::message(": ", to_string(why));
   if (const std::string origin = outputs[0].origin().text(); !origin.empty()) out += detail::message(" (", origin, ")");
   return out;
 }

@@ -14,9 +14,9 @@
 
 namespace strata {
 
-/// A step of a schedule: a kernel, a copy between devices, or an output that is the memory of an input.
+/// A step of a schedule: a kernel, a loop, a copy between devices, or an output that is the memory of an input.
 struct ScheduleItem {
-  /// A kernel: a SINK, whose slots are the outputs, then the inputs, with plain variables in place of bound ones: one
+  /// A loop: a SCAN, one of its outputs, which are all SCAN nodes of the loop. A kernel: a SINK, whose slots are the outputs, then the inputs, with plain variables in place of bound ones: one
   /// compiled kernel serves all values. A copy between devices: a FROM. An output that is the whole memory of the
   /// input: a LOAD.
   LazyOp ast;
@@ -28,6 +28,9 @@ struct ScheduleItem {
   std::optional<LazyOp> part = {};  ///< of a CONCAT: the source that the item computes
 
   bool is_kernel() const { return ast.op() == Ops::SINK; }
+  bool is_loop() const { return ast.op() == Ops::SCAN; }
+  /// Whether the output has the memory of the input.
+  bool is_shared() const { return !is_kernel() && !is_loop(); }
   /// The item as a line of explain(), without line end: "a kernel of shape (64, 10): shared", with the user's source
   /// line. Copies read as "the memory of its input, of shape (64, 10): asked", too.
   std::string text() const;

@@ -1,0 +1,114 @@
+"""Loops inside of graphs: scan and while_loop."""
+from __future__ import annotations
+
+from typing import Any, Callable, Optional, Union
+
+from . import _strata
+from ._strata import Expr, Tensor
+
+
+def _flatten(value: Any, what: str, out: list[Tensor]) -> Callable[[list[Tensor]], Any]:
+    """Appends the tensors inside of `value` to `out`. Returns a function that takes them off the front of a list and builds the same again."""
+    if value is None:
+        return lambda tensors: None
+    if isinstance(value, Tensor):
+        out.append(value)
+        return lambda tensors: tensors.pop(0)
+    if isinstance(value, dict):
+        parts = {key: _flatten(item, what, out) for key, item in value.items()}
+        return lambda tensors: {key: part(tensors) for key, part in parts.items()}
+    if isinstance(value, (tuple, list)):
+        items = [_flatten(item, what, out) for item in value]
+        if hasattr(value, "_fields"):  # a named tuple
+            return lambda tensors: type(value)(*[item(tensors) for item in items])
+        return lambda tensors: type(value)([item(tensors) for item in items])
+    raise TypeError(f"{what} is a tensor, None, or a tuple, list or dictionary of them, not {type(value).__name__}")
+
+
+def _structure(value: Any) -> Any:
+    """What _flatten() keeps of a value, for comparisons."""
+    if isinstance(value, dict):
+        return {key: _structure(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)([_structure(item) for item in value]) if not hasattr(value, "_fields") else type(value)(*map(_structure, value))
+    return None if value is None else Tensor
+
+
+def _check_state(before: Any, after: Any, operation: str) -> None:
+    if _structure(before) != _structure(after):
+        raise TypeError(f"[{operation}] the step changes the structure of the state from {_text(before)} to {_text(after)}")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {_text(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (tuple, list)):
+        inside = ", ".join(map(_text, value))
+        return f"[{inside}]" if isinstance(value, list) else f"({inside},)" if len(value) == 1 else f"({inside})"
+    return "None" if value is None else "Tensor"
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: Optional[Union[int, Expr]] = None,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """Applies `f` to the state and one element of `xs` after another: a loop that is one node of the graph.
+
+    def step(h, x):
+        h = (x @ w + h @ u).tanh()
+        return h, h             # the next state, and the output of this step
+    last, hs = strata.scan(step, strata.zeros(8), xs)
+
+    `f(state, x)` returns the next state, with the shapes and dtypes of the state, and an output. State, elements and outputs are tensors,
+    None, or tuples, lists and dictionaries of them. The elements are those of `xs` along axis 0; the outputs are stacked along a new
+    axis 0. Returns the state behind the last step, and the outputs. `length` is the number of steps, needed where `xs` is None. With
+    `reverse` the loop begins at the last element; output k still belongs to element k.
+
+    `f` runs once, on tensors without elements: reading one, e.g. by item(), raises DomainError, and random numbers are drawn once. Tensors
+    from outside are the same in all steps. Gradients flow through the loop; jit() captures it. Raises ShapeError where a step changes
+    the shape of a state or the sequences differ in length, DomainError where it changes a dtype, and TypeError where it changes the
+    structure of the state.
+    """
+    initial: list[Tensor] = []
+    sequences: list[Tensor] = []
+    build_state, build_element = _flatten(init, "the state", initial), _flatten(xs, "a sequence", sequences)
+    build_output: list[Callable[[list[Tensor]], Any]] = []
+
+    def step(state: list[Tensor], elements: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        made = f(build_state(state), build_element(elements))
+        if not isinstance(made, tuple) or len(made) != 2:
+            raise TypeError(f"[scan] the step returns a pair of the next state and an output, not {type(made).__name__}")
+        _check_state(init, made[0], "scan")
+        following: list[Tensor] = []
+        outputs: list[Tensor] = []
+        _flatten(made[0], "the next state", following)
+        build_output.append(_flatten(made[1], "an output", outputs))
+        return following, outputs
+
+    last, stacked = _strata._scan(step, initial, sequences, length, reverse)
+    return build_state(list(last)), build_output[0](list(stacked))
+
+
+def while_loop(condition: Callable[[Any], Tensor], f: Callable[[Any], Any], init: Any, most: Union[int, Expr]) -> Any:
+    """The state while `condition(state)` is true: `init`, then f(state), and so on, at most `most` times.
+
+    root = strata.while_loop(lambda x: (x * x - 2).abs() > 1e-6, lambda x: x - (x * x - 2) / (2 * x), strata.tensor(1.0), 50)
+
+    A loop that is one node of the graph: `f` and `condition` run once, on tensors without elements, as in scan(). The condition returns
+    a bool of one element. Gradients flow through the steps that ran. Raises as scan().
+    """
+    initial: list[Tensor] = []
+    build_state = _flatten(init, "the state", initial)
+
+    def step(state: list[Tensor]) -> list[Tensor]:
+        made = f(build_state(state))
+        _check_state(init, made, "while_loop")
+        following: list[Tensor] = []
+        _flatten(made, "the next state", following)
+        return following
+
+    last = _strata._while_loop(lambda state: condition(build_state(list(state))), step, initial, most)
+    return build_state(list(last))

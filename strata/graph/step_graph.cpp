@@ -1,0 +1,83 @@
+#include "strata/graph/step_graph.h"
+
+#include <algorithm>
+
+namespace strata {
+
+namespace {
+
+constexpr std::int64_t kBundleAlignment = 64;  // bytes
+
+Int rounded_up(const Int& elements, std::int64_t multiple) {
+  if (elements.is_number()) return (elements.value() + multiple - 1) / multiple * multiple;
+  return (elements.expr() + (multiple - 1)) / multiple * multiple;
+}
+
+const BundlePart* part_of(const Bundle& bundle, std::size_t k) {
+  const auto it =
+      std::find_if(bundle.parts.begin(), bundle.parts.end(), [&](const BundlePart& p) { return p.result == k; });
+  return it == bundle.parts.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+Bundle bundle_of(const StepGraph& step, DType dtype, bool of_saved) {
+  Bundle out;
+  const std::int64_t multiple = kBundleAlignment / static_cast<std::int64_t>(dtype.itemsize());
+  Int at = step.condition && dtype == dtypes::int64 && !of_saved ? multiple : 0;
+  const std::size_t end = of_saved ? step.results.size() : step.wanted;
+  for (std::size_t k = 0; k < step.states && !of_saved; ++k) {
+    if (step.results[k].dtype() != dtype) continue;
+    out.parts.push_back({k, at, 0});
+    at = at + rounded_up(product(step.results[k].shape()), multiple);
+  }
+  out.rows = at;
+  out.row = 0;
+  const std::size_t first = out.parts.size();
+  for (std::size_t k = of_saved ? step.wanted : step.states; k < end; ++k) {
+    if (step.results[k].dtype() != dtype) continue;
+    out.parts.push_back({k, at + out.row, 0});
+    out.row = out.row + product(step.results[k].shape());
+  }
+  for (std::size_t p = first; p < out.parts.size(); ++p) out.parts[p].stride = out.row;
+  out.size = out.rows + step.count * out.row;
+  return out;
+}
+
+LazyOp part_of_bundle(const StepGraph& step, const Bundle& bundle, const LazyOp& node, std::size_t k) {
+  const BundlePart* const part = part_of(bundle, k);
+  STRATA_ASSERT(part != nullptr, "[scan] result ", k, " is in another bundle");
+  const Ints& shape = step.results[k].shape();
+  const Int width = product(shape);
+  if (step.is_state(k)) return node.shrink({{part->offset, part->offset + width}}).reshape(shape);
+  const LazyOp rows = node.shrink({{bundle.rows, bundle.size}}).reshape({step.count, bundle.row});
+  const Int column = part->offset - bundle.rows;
+  Ints whole = {step.count};
+  for (const Int& size : shape) whole.push_back(size);
+  return rows.shrink({{0, step.count}, {column, column + width}}).reshape(whole);
+}
+
+LazyOp result_of_loop(const std::shared_ptr<const StepGraph>& step, std::span<const LazyOp> sources, std::size_t k) {
+  const DType dtype = step->results[k].dtype();
+  const bool of_saved = k >= step->wanted;
+  return part_of_bundle(*step, bundle_of(*step, dtype, of_saved), LazyOp::loop(step, sources, dtype, of_saved), k);
+}
+
+LazyOp count_of_loop(const std::shared_ptr<const StepGraph>& step, std::span<const LazyOp> sources) {
+  return LazyOp::loop(step, sources, dtypes::int64).shrink({{0, 1}}).reshape({});
+}
+
+LazyOp LazyOp::loop(const std::shared_ptr<const StepGraph>& step, Sources sources, DType dtype, bool of_saved) {
+  const std::size_t wanted = step->inputs.size() + (step->has_last_source() ? 1 : 0);
+  STRATA_ASSERT(sources.size() == wanted, "[scan] ", sources.size(), " sources for ", wanted, " inputs");
+  return make(Ops::SCAN, sources, StepArg{step, of_saved}, dtype, {bundle_of(*step, dtype, of_saved).size});
+}
+
+LazyOp placeholder(DType dtype, const Ints& shape) {
+  const LazyOp memory = LazyOp::empty(dtype, shape, true);
+  return dtype.is_float() ? memory.tracked({}) : memory;
+}
+
+bool is_placeholder(const LazyNode& n) { return n.op == Ops::EMPTY && std::get<IdentityArg>(n.arg).is_placeholder; }
+
+}  // namespace strata
