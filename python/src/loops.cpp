@@ -5,8 +5,8 @@
 
 #include "python/src/call.h"
 #include "python/src/location.h"
-#include "python/src/tensor_object.h"
 #include "python/src/running.h"
+#include "python/src/tensor_object.h"
 #include "strata/tensor/scan.h"
 
 namespace strata::python {

@@ -45,13 +45,17 @@ class LoopCompiler {
  public:
   LoopCompiler(std::span<const LazyOp> nodes, const Device& device)
       : nodes_(nodes), step_(*std::get<StepArg>(nodes[0].arg()).step), device_(device) {
+    for (std::size_t k = 0; k < nodes[0].src().size(); ++k) sources_.push_back(loop_source(*nodes[0].node(), k));
     for (const LazyOp& n : nodes) bundles_.push_back(bundle_of(step_, n.dtype(), is_of_saved(n)));
   }
 
-  CompiledLoop run() {
+  const std::vector<ScheduleItem>& schedule_step() {
     make_closed();
     find_roots();
-    items_ = schedule(roots_, fusion_options(device_));
+    return items_ = schedule(roots_, fusion_options(device_));
+  }
+  CompiledLoop run() {
+    schedule_step();
     note_shared();
     place_results();
     place_blocks();
@@ -59,7 +63,7 @@ class LoopCompiler {
       if (!item.is_shared()) launches_.push_back(launch(item));
     plan_.count = plain(step_.count, values_);
     plan_.is_reversed = step_.is_reversed;
-    if (step_.has_last_source()) plan_.last_source = source_slot(step_.inputs.size());
+    if (step_.has_last_source()) plan_.last_source = place_of_source(step_.inputs.size());
     place_condition();
     return finish();
   }
@@ -126,6 +130,11 @@ class LoopCompiler {
       if (p.result == k) return place_of(*bundle, p);
     return std::nullopt;
   }
+  LoopPlace place_of_source(std::size_t k) {
+    const LoopSource& source = sources_[k];
+    const Int size(static_cast<std::int64_t>(source.memory.dtype().itemsize()));
+    return {source_slot(k), plain(source.offset * size, values_), plain(source.stride * size, values_)};
+  }
   LoopPlace temporary(std::int64_t bytes) {
     const LoopPlace out{temporary_slot(), arena_, 0};
     arena_ += (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
@@ -145,9 +154,7 @@ class LoopCompiler {
         cell_.emplace(leaves_[k].node(), kState + 2 * k);
         continue;
       }
-      LoopPlace place{source_slot(k), 0, 0};
-      if (k < step_.states + step_.sequences) place.stride = plain(bytes_of(leaves_[k]), values_);
-      cell_.emplace(leaves_[k].node(), new_cell(place));
+      cell_.emplace(leaves_[k].node(), new_cell(place_of_source(k)));
     }
     for (std::size_t k = step_.states; k < results_.size(); ++k) {
       const std::optional<LoopPlace> place = place_of_result(k);
@@ -164,7 +171,7 @@ class LoopCompiler {
   void place_state(std::size_t k) {
     LoopState& s = plan_.states.emplace_back();
     s.read = s.write = kState + 2 * k;
-    s.initial = {source_slot(k), 0, 0};
+    s.initial = place_of_source(k);
     s.bytes = plain(bytes_of(leaves_[k]), values_);
     s.last = place_of_result(k);
     const LazyNode* const memory = memory_of(results_[k].node());
@@ -279,8 +286,8 @@ class LoopCompiler {
     plan_.launches = std::move(launches_);
     Kernel kernel{detail::message("scan_", step_.count.render()), closed_loop(), {}, {}, {}, {}, {}, {}, {}};
     for (const LazyOp& n : nodes_) kernel.buffers.push_back({n.dtype(), plain(n.shape()[0], values_), false, true});
-    for (const LazyOp& n : nodes_[0].src())
-      kernel.buffers.push_back({n.dtype(), plain(product(n.shape()), values_), true, false});
+    for (const LoopSource& source : sources_)
+      kernel.buffers.push_back({source.memory.dtype(), plain(product(source.memory.shape()), values_), true, false});
     kernel.buffers.push_back({dtypes::uint8, arena_, true, true});
     kernel.temporaries.push_back(static_cast<int>(temporary_slot()));
     kernel.variables = plan_.variables;
@@ -309,6 +316,7 @@ class LoopCompiler {
   std::span<const LazyOp> nodes_;
   const StepGraph& step_;
   const Device& device_;
+  std::vector<LoopSource> sources_;
   std::vector<Bundle> bundles_;  // by node
   std::vector<LazyOp> leaves_, results_, roots_;
   std::optional<LazyOp> condition_;
@@ -323,6 +331,16 @@ class LoopCompiler {
 };
 
 }  // namespace
+
+std::string explain_step(std::span<const LazyOp> nodes, const Device& device) {
+  std::string out;
+  LoopCompiler compiler(nodes, device);
+  for (const ScheduleItem& item : compiler.schedule_step()) {
+    if (!item.is_shared()) out += detail::message("  in each step ", item.text(), "\n");
+    if (item.is_loop()) out += explain_step(item.outputs, device);
+  }
+  return out;
+}
 
 CompiledLoop compile_loop(std::span<const LazyOp> nodes, const Device& device) {
   return LoopCompiler(nodes, device).run();

@@ -26,7 +26,7 @@ class LoopRun {
     count_ = number(plan_.count);
     if (plan_.last_source && !plan_.goes_on) take_count();
     begin();
-    bool goes_on = !plan_.goes_on || is_true(buffers_[*plan_.last_source]);
+    bool goes_on = !plan_.goes_on || is_true(at(*plan_.last_source));
     std::int64_t k = 0;
     for (; k < count_ && goes_on; ++k) {
       if (k > 0) move();
@@ -44,7 +44,8 @@ class LoopRun {
   }
 
   void take_count() {
-    const std::int64_t given = *static_cast<const std::int64_t*>(buffers_[*plan_.last_source]);
+    std::int64_t given = 0;
+    std::memcpy(&given, at(*plan_.last_source), sizeof given);
     STRATA_CHECK(given >= 0 && given <= count_, domain, "[scan] ", given, " steps are not within [0, ", count_, "]");
     count_ = given;
   }

@@ -52,8 +52,8 @@ struct LoopPlan {
   std::vector<StepCopy> copies;
   Int count = 0;
   bool is_reversed = false;
-  /// A slot: the number of steps; with `goes_on`, whether there is a first step.
-  std::optional<std::size_t> last_source;
+  /// The number of steps; with `goes_on`, whether there is a first step.
+  std::optional<LoopPlace> last_source;
   std::optional<std::size_t> goes_on;  ///< a cell: whether another step follows
   std::optional<LoopPlace> executed;   ///< where the number of steps is stored
   std::vector<Variable> variables;
@@ -81,8 +81,12 @@ struct CompiledLoop {
 };
 
 /// Compiles the loop whose results are `nodes`, SCAN nodes with the same step and sources. The slots of the kernel are
-/// the nodes, then the sources, then one temporary. Results that no node has are not stored.
+/// the nodes, then the memory of the sources (loop_source()), then one temporary. Results that no node has are not
+/// stored.
 /// @throws Error as schedule() and compile(), and (domain) where a variable has two values
 CompiledLoop compile_loop(std::span<const LazyOp> nodes, const Device& device);
+
+/// The schedule of a step of the loop, a line for each kernel, as of explain().
+std::string explain_step(std::span<const LazyOp> nodes, const Device& device);
 
 }  // namespace strata

@@ -73,6 +73,44 @@ LazyOp LazyOp::loop(const std::shared_ptr<const StepGraph>& step, Sources source
   return make(Ops::SCAN, sources, StepArg{step, of_saved}, dtype, {bundle_of(*step, dtype, of_saved).size});
 }
 
+namespace {
+
+/// Whether the schedule gives the node memory of its own.
+bool has_memory(const LazyNode& n) {
+  return n.op == Ops::EMPTY || n.op == Ops::SCAN || n.op == Ops::CONTIGUOUS || n.op == Ops::CONCAT || is_realized(n);
+}
+
+}  // namespace
+
+LoopSource loop_source(const LazyOp& source, bool is_sequence) {
+  const Int elements = product(source.shape());
+  Int own = is_sequence ? 1 : 0;
+  for (std::size_t d = 1; is_sequence && d < source.shape().size(); ++d) own = own * source.shape()[d];
+  const LoopSource plain{source, 0, own};
+  std::vector<const LazyNode*> moved;
+  const LazyOp* at = &source;
+  for (; !has_memory(*at->node()) && (is_movement(at->op()) || is_annotation(at->op())); at = &at->src(0))
+    if (is_movement(at->op())) moved.push_back(at->node());
+  if (!has_memory(*at->node())) return plain;
+  ShapeTracker st = ShapeTracker::from_shape(at->shape());
+  for (auto it = moved.rbegin(); it != moved.rend(); ++it) st = moved_as(**it, st);
+  st = st.simplify();
+  if (st.views().size() != 1 || st.views()[0].mask()) return plain;
+  const View& view = st.views()[0];
+  Int expected = 1;
+  for (std::size_t d = view.shape().size(); d-- > (is_sequence ? 1U : 0U);) {
+    if (!(view.shape()[d] == Int(1)) && !(view.strides()[d] == expected)) return plain;
+    expected = expected * view.shape()[d];
+  }
+  if (elements == Int(0)) return plain;
+  return {*at, view.offset(), is_sequence ? view.strides()[0] : Int(0)};
+}
+
+LoopSource loop_source(const LazyNode& scan, std::size_t k) {
+  const StepGraph& step = *std::get<StepArg>(scan.arg).step;
+  return loop_source(scan.src[k], k >= step.states && k < step.states + step.sequences);
+}
+
 LazyOp placeholder(DType dtype, const Ints& shape) {
   const LazyOp memory = LazyOp::empty(dtype, shape, true);
   return dtype.is_float() ? memory.tracked({}) : memory;

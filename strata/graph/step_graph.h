@@ -80,6 +80,18 @@ LazyOp count_of_loop(const std::shared_ptr<const StepGraph>& step, std::span<con
 /// Part `k` of a bundle's memory, as of result_of_loop(), from any node of the bundle's size.
 LazyOp part_of_bundle(const StepGraph& step, const Bundle& bundle, const LazyOp& node, std::size_t k);
 
+/// Where a loop reads a source: memory of `memory`, beginning at element `offset`. Of a sequence, step k reads the
+/// elements from `offset + k * stride` on.
+struct LoopSource {
+  LazyOp memory;
+  Int offset = 0, stride = 0;
+};
+/// The source in the memory that it is a view of, where the elements of each step lie there in row-major order, so that
+/// no copy is needed; else the source itself. @param is_sequence whether axis 0 is that of the steps
+LoopSource loop_source(const LazyOp& source, bool is_sequence);
+/// loop_source() of source `k` of a SCAN.
+LoopSource loop_source(const LazyNode& scan, std::size_t k);
+
 /// A placeholder: the value of a formal input, which exists while the loop runs. Floats are tracked.
 LazyOp placeholder(DType dtype, const Ints& shape);
 /// Whether the node is memory that only a running loop sets.

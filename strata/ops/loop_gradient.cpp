@@ -35,24 +35,34 @@ class SumOverSteps {
   /// All elements that a node of the step has, with an axis of steps in front.
   using Sequence = std::function<LazyOp(const LazyOp& node)>;
   using Is = std::function<bool(const LazyOp& node)>;
+  /// @param is_known whether `sequence` has the node without storing it for this sum
   /// @param is_outside whether a node is the same in all steps, and exists outside of the loop
-  SumOverSteps(Int count, Sequence sequence, Is is_outside)
-      : count_(std::move(count)), sequence_(std::move(sequence)), is_outside_(std::move(is_outside)) {}
+  SumOverSteps(Int count, Sequence sequence, Is is_known, Is is_outside)
+      : count_(std::move(count)),
+        sequence_(std::move(sequence)),
+        is_known_(std::move(is_known)),
+        is_outside_(std::move(is_outside)) {}
 
-  /// NOTE: a loop, not a recursion: gradients by weights are short chains, but nobody promises that.
   LazyOp operator()(const LazyOp& root) const {
-    std::vector<const LazyOp*> moved;  // movement ops above, outermost first
-    const LazyOp* at = &root;
-    while (is_movement(at->op()) || is_annotation(at->op())) moved.push_back(at), at = &at->src(0);
+    std::vector<const LazyOp*> moved;
+    const LazyOp* const at = below_movement(root, moved);
     LazyOp out = total(*at);
-    for (auto it = moved.rbegin(); it != moved.rend(); ++it)
-      if (is_movement((*it)->op())) out = moved_as(*(*it)->node(), out);
+    for (auto it = moved.rbegin(); it != moved.rend(); ++it) out = moved_as(*(*it)->node(), out);
     return out;
   }
 
  private:
+  /// The node below the movement ops that `n` ends in, which are added to `moved`, outermost first. NOTE: an input of the
+  /// loop may be a REQUIRES_GRAD, below which nothing exists.
+  const LazyOp* below_movement(const LazyOp& n, std::vector<const LazyOp*>& moved) const {
+    const auto is_passed = [](Ops op) { return is_movement(op) || (is_annotation(op) && op != Ops::REQUIRES_GRAD); };
+    const LazyOp* at = &n;
+    for (; !is_known_(*at) && is_passed(at->op()); at = &at->src(0))
+      if (is_movement(at->op())) moved.push_back(at);
+    return at;
+  }
   LazyOp total(const LazyOp& n) const {
-    if (n.op() != Ops::SUM) return summed(lifted(n), {0}, n.shape());
+    if (n.op() != Ops::SUM || is_known_(n)) return summed(lifted(n), {0}, n.shape());
     Axes axes = {0};
     for (const std::int64_t axis : std::get<Axes>(n.arg())) axes.push_back(axis + 1);
     return summed(product_of(n.src(0)), axes, n.shape());
@@ -61,18 +71,16 @@ class SumOverSteps {
     return LazyOp::reduce(Ops::SUM, x, axes).reshape(shape);
   }
   LazyOp product_of(const LazyOp& n) const {
-    if (n.op() == Ops::MUL) return lifted(n.src(0)) * lifted(n.src(1));
+    if (n.op() == Ops::MUL && !is_known_(n)) return lifted(n.src(0)) * lifted(n.src(1));
     return lifted(n);
   }
   /// The node in all steps. Movement ops are applied to all steps.
   LazyOp lifted(const LazyOp& n) const {
     std::vector<const LazyOp*> moved;
-    const LazyOp* at = &n;
-    while (is_movement(at->op()) || is_annotation(at->op())) moved.push_back(at), at = &at->src(0);
+    const LazyOp* const at = below_movement(n, moved);
     LazyOp out = is_outside_(*at) ? at->reshape(with_front(1, at->shape())).expand(with_front(count_, at->shape()))
                                   : sequence_(*at);
-    for (auto it = moved.rbegin(); it != moved.rend(); ++it)
-      if (is_movement((*it)->op())) out = moved_in_all(**it, out);
+    for (auto it = moved.rbegin(); it != moved.rend(); ++it) out = moved_in_all(**it, out);
     return out;
   }
   LazyOp moved_in_all(const LazyOp& n, const LazyOp& x) const {
@@ -101,7 +109,7 @@ class SumOverSteps {
 
   Int count_;
   Sequence sequence_;
-  Is is_outside_;
+  Is is_known_, is_outside_;
 };
 
 class LoopGradient {
@@ -241,17 +249,21 @@ class LoopGradient {
     std::vector<LazyOp> out;
     double elements = 0;
     const auto note = [&](const LazyOp& n) {
-      const bool is_known = sequence_of(n) || std::find(outputs_.begin(), outputs_.end(), n) != outputs_.end() ||
-                            std::find(out.begin(), out.end(), n) != out.end();
-      if (!is_known) {
+      if (!is_stored(n) && std::find(out.begin(), out.end(), n) == out.end()) {
         out.push_back(n);
         elements += static_cast<double>(product(n.shape()).vmax());
       }
       return LazyOp::empty(n.dtype(), with_front(step_.count, n.shape()));
     };
-    SumOverSteps(step_.count, note, [&](const LazyOp& n) { return is_outside(n); })(g);
+    SumOverSteps(
+        step_.count, note, [&](const LazyOp& n) { return is_stored(n); },
+        [&](const LazyOp& n) { return is_outside(n); })(g);
     if (elements > static_cast<double>(product(g.shape()).vmax())) return std::nullopt;
     return out;
+  }
+  /// Whether the elements of a node in all steps exist behind the loop.
+  bool is_stored(const LazyOp& n) const {
+    return sequence_of(n) || std::find(outputs_.begin(), outputs_.end(), n) != outputs_.end();
   }
   bool is_outside(const LazyOp& n) const { return n.node()->is_closed || captured_.contains(n.node()); }
 
@@ -273,7 +285,9 @@ class LoopGradient {
       if (at != outputs_.end()) return output(static_cast<std::size_t>(at - outputs_.begin()));
       return *sequence_of(n);
     };
-    return SumOverSteps(step_.count, sequence, [&](const LazyOp& n) { return is_outside(n); })(g);
+    return SumOverSteps(
+        step_.count, sequence, [&](const LazyOp& n) { return is_stored(n); },
+        [&](const LazyOp& n) { return is_outside(n); })(g);
   }
 
   Loop loop_;

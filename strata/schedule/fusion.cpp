@@ -11,6 +11,7 @@
 #include "strata/base/interrupt.h"
 #include "strata/base/small_vec.h"
 #include "strata/base/walk.h"
+#include "strata/graph/step_graph.h"
 #include "strata/schedule/contraction.h"
 #include "strata/schedule/domain.h"
 #include "strata/schedule/recompute.h"
@@ -435,7 +436,7 @@ class Fusing {
     if (is_leaf(n)) return;
     if (n.op == Ops::FROM) return add_use(n.src[0], at, true);
     if (n.op == Ops::SCAN) {
-      for (const LazyOp& source : n.src) add_use(source, at, true);
+      for (std::size_t k = 0; k < n.src.size(); ++k) add_use(loop_source(n, k).memory, at, true);
       return;
     }
     if (n.op == Ops::CONCAT) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "strata/graph/step_graph.h"
 #include "strata/schedule/chain.h"
 #include "strata/schedule/kernel_of.h"
 
@@ -55,7 +56,9 @@ class Scheduling {
     for (const LazyOp& n : loops_.at(std::get<StepArg>(c.node.arg()).step.get()))
       if (std::equal(n.src().begin(), n.src().end(), c.node.src().begin(), c.node.src().end())) nodes.push_back(n);
     if (nodes[0] != c.node) return;
-    items_.push_back({c.node, nodes, {c.node.src().begin(), c.node.src().end()}, {}, c.why});
+    std::vector<LazyOp> inputs;
+    for (std::size_t k = 0; k < c.node.src().size(); ++k) inputs.push_back(loop_source(*c.node.node(), k).memory);
+    items_.push_back({c.node, nodes, inputs, {}, c.why});
     made_.emplace_back();
   }
   void add(const Stored& own, const Ints& domain, const LazyNode* root, Boundary why) {
