@@ -1,5 +1,10 @@
 // Binds the layers of strata/nn. A layer is called like a function of tensors; its tensors are attributes.
 #include "strata/nn/layers.h"
+#include "strata/nn/recurrent.h"
+
+#include <memory>
+#include <string>
+
 #include "python/src/location.h"
 #include "python/src/modules.h"
 
@@ -192,37 +197,88 @@ void with_recurrent_weights(LayerClass<L>& c) {
   with_tensor<Tensor, L>(c, "bias_hh", &L::bias_hh, "The bias that is added with weight_hh.", "bias_hh_l0");
 }
 
-void bind_recurrent(py::module_& m) {
-  LayerClass<nn::LSTM> lstm(m, "LSTM", py::dynamic_attr(), collected_once(),
-                            "One LSTM layer over a sequence. A call takes (batch, length, input_size) and returns "
-                            "(output, (hidden, cell)): `output` (batch, length, hidden_size) is the hidden state "
-                            "after each step, `hidden` and `cell` (batch, hidden_size) are the last state. The "
-                            "initial `state` (hidden, cell) defaults to zeros.");
-  lstm.def(py::init<std::int64_t, std::int64_t>(), py::arg("input_size"), py::arg("hidden_size"));
+nn::RecurrentOptions recurrent_options(std::int64_t layers, bool bias, bool batch_first, double dropout,
+                                       bool bidirectional) {
+  return {layers, bidirectional, batch_first, bias, dropout};
+}
+
+/// The constructor arguments behind the sizes, as in torch.nn.
+template <class L>
+void with_recurrent_options(LayerClass<L>& c) {
+  c.def(py::init([](std::int64_t in, std::int64_t features, std::int64_t layers, bool bias, bool batch_first,
+                    double dropout, bool bidirectional) {
+          return std::make_unique<L>(in, features,
+                                     recurrent_options(layers, bias, batch_first, dropout, bidirectional));
+        }),
+        py::arg("input_size"), py::arg("hidden_size"), py::arg("num_layers") = 1, py::arg("bias") = true,
+        py::arg("batch_first") = true, py::arg("dropout") = 0.0, py::arg("bidirectional") = false);
+}
+
+constexpr const char* kRecurrentDoc =
+    " The input is (batch, length, input_size), or (length, batch, input_size) with batch_first=False. A state is "
+    "(batch, hidden_size) with one layer in one direction, else (num_layers * directions, batch, hidden_size), and "
+    "defaults to zeros. With `bidirectional`, the output has the features of both directions side by side. `lengths`, "
+    "integers (batch,), says where each sequence ends: behind it the output is 0, and the last state is that of its "
+    "last element. `dropout` acts between layers, in training. The steps are one loop, as of strata.scan().";
+
+/// Binds a layer whose state is one tensor.
+template <class L>
+void with_one_state(LayerClass<L>& c, const char* name) {
   called(
-      lstm,
-      [](const nn::LSTM& l, const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state) {
-        const LocationScope scope("LSTM");
-        const nn::LSTM::Result r = l(x, state);
-        return py::make_tuple(r.output, py::make_tuple(r.hidden, r.cell));
-      },
-      py::arg("input"), py::arg("state") = py::none());
-  with_recurrent_weights(lstm);
-  LayerClass<nn::GRU> gru(m, "GRU", py::dynamic_attr(), collected_once(),
-                          "One GRU layer over a sequence. A call takes (batch, length, input_size) and returns "
-                          "(output, hidden): `output` (batch, length, hidden_size) is the hidden state after each "
-                          "step, `hidden` (batch, hidden_size) is the last state. The initial `state` defaults to "
-                          "zeros.");
-  gru.def(py::init<std::int64_t, std::int64_t>(), py::arg("input_size"), py::arg("hidden_size"));
-  called(
-      gru,
-      [](const nn::GRU& l, const Tensor& x, const std::optional<Tensor>& state) {
-        const LocationScope scope("GRU");
-        const auto both = l(x, state);
+      c,
+      [name](const L& l, const Tensor& x, const std::optional<Tensor>& state, const std::optional<Tensor>& lengths) {
+        const LocationScope scope(name);
+        const auto both = l(x, state, lengths);
         return py::make_tuple(both.first, both.second);
       },
-      py::arg("input"), py::arg("state") = py::none());
-  with_recurrent_weights(gru);
+      py::arg("input"), py::arg("state") = py::none(), py::arg("lengths") = py::none());
+  with_recurrent_weights(c);
+}
+
+void bind_recurrent(py::module_& m) {
+  static const std::string rnn_doc = std::string(
+                                         "An RNN over a sequence. A call returns (output, hidden): `output` "
+                                         "(batch, length, hidden_size) is the hidden state of each step, "
+                                         "`hidden` the last one. `nonlinearity` is 'tanh' or 'relu'.") +
+                                     kRecurrentDoc;
+  LayerClass<nn::RNN> rnn(m, "RNN", py::dynamic_attr(), collected_once(), rnn_doc.c_str());
+  rnn.def(py::init([](std::int64_t in, std::int64_t features, std::int64_t layers, const std::string& nonlinearity,
+                      bool bias, bool batch_first, double dropout, bool bidirectional) {
+            STRATA_CHECK(nonlinearity == "tanh" || nonlinearity == "relu", domain, "[RNN] the nonlinearity '",
+                         nonlinearity, "' is neither 'tanh' nor 'relu'");
+            return std::make_unique<nn::RNN>(in, features,
+                                             recurrent_options(layers, bias, batch_first, dropout, bidirectional),
+                                             nonlinearity == "relu");
+          }),
+          py::arg("input_size"), py::arg("hidden_size"), py::arg("num_layers") = 1, py::arg("nonlinearity") = "tanh",
+          py::arg("bias") = true, py::arg("batch_first") = true, py::arg("dropout") = 0.0,
+          py::arg("bidirectional") = false);
+  with_one_state(rnn, "RNN");
+  static const std::string lstm_doc = std::string(
+                                          "An LSTM over a sequence. A call returns (output, (hidden, cell)): "
+                                          "`output` (batch, length, hidden_size) is the hidden state of each "
+                                          "step, `hidden` and `cell` are the last state.") +
+                                      kRecurrentDoc;
+  LayerClass<nn::LSTM> lstm(m, "LSTM", py::dynamic_attr(), collected_once(), lstm_doc.c_str());
+  with_recurrent_options(lstm);
+  called(
+      lstm,
+      [](const nn::LSTM& l, const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state,
+         const std::optional<Tensor>& lengths) {
+        const LocationScope scope("LSTM");
+        const nn::LSTM::Result r = l(x, state, lengths);
+        return py::make_tuple(r.output, py::make_tuple(r.hidden, r.cell));
+      },
+      py::arg("input"), py::arg("state") = py::none(), py::arg("lengths") = py::none());
+  with_recurrent_weights(lstm);
+  static const std::string gru_doc = std::string(
+                                         "A GRU over a sequence. A call returns (output, hidden): `output` "
+                                         "(batch, length, hidden_size) is the hidden state of each step, "
+                                         "`hidden` the last one.") +
+                                     kRecurrentDoc;
+  LayerClass<nn::GRU> gru(m, "GRU", py::dynamic_attr(), collected_once(), gru_doc.c_str());
+  with_recurrent_options(gru);
+  with_one_state(gru, "GRU");
 }
 
 }  // namespace

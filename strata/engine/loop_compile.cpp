@@ -80,8 +80,11 @@ class LoopCompiler {
     for (std::size_t k = 0; k < step_.inputs.size(); ++k) formal.emplace(step_.inputs[k].node(), k);
     detail::Rebuild build(
         [](const LazyOp& n, const std::vector<LazyOp>& sources) {
-          return is_annotation(n.op()) || sources.empty() ? (sources.empty() ? n : sources[0])
-                                                          : n.with_sources(sources);
+          if (sources.empty()) return n;
+          if (is_annotation(n.op())) return sources[0];
+          const UserCodeScope anew;
+          const OriginScope as_before(n.origin());
+          return n.with_sources(sources);
         },
         [&](const LazyOp& n) {
           const auto it = formal.find(n.node());

@@ -23,19 +23,6 @@ Ints weight_shape(std::int64_t in, std::int64_t out, const std::vector<std::int6
   return shape;
 }
 
-/// Gate `k` of a tensor (batch, gates * features) of concatenated gates.
-Tensor gate(const Tensor& gates, std::int64_t k, std::int64_t features) {
-  return gates.shrink({{0, gates.size(0)}, {k * features, (k + 1) * features}});
-}
-Tensor at_time(const Tensor& x, std::int64_t t) {
-  return x.shrink({{0, x.size(0)}, {t, t + 1}, {0, x.size(2)}}).squeeze(1);
-}
-std::int64_t length_of(const Tensor& x, const char* name) {
-  STRATA_CHECK(x.ndim() == 3, shape, "[", name, "] takes (batch, length, features), not ", render(x.shape()));
-  STRATA_CHECK(x.size(1).is_number(), shape, "[", name, "] the length ", x.size(1).render(), " is symbolic");
-  return x.size(1).value();
-}
-
 }  // namespace
 
 Linear::Linear(std::int64_t in, std::int64_t out, bool has_bias) : weight(within({out, in}, static_cast<double>(in))) {
@@ -152,62 +139,6 @@ Tensor TransformerBlock::operator()(const Tensor& x, const AttentionOptions& opt
   const OriginScope scope("TransformerBlock", at);
   const Tensor seen = x + drop(attention(norm1(x), options));
   return seen + drop(down(up(norm2(seen)).gelu()));
-}
-
-LSTM::LSTM(std::int64_t in, std::int64_t f)
-    : features(f),
-      weight_ih(within({4 * f, in}, static_cast<double>(f))),
-      weight_hh(within({4 * f, f}, static_cast<double>(f))),
-      bias_ih(within({4 * f}, static_cast<double>(f))),
-      bias_hh(within({4 * f}, static_cast<double>(f))) {
-  add_member("weight_ih_l0", weight_ih), add_member("weight_hh_l0", weight_hh);
-  add_member("bias_ih_l0", bias_ih), add_member("bias_hh_l0", bias_hh);
-}
-LSTM::Result LSTM::operator()(const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state, At at) const {
-  const OriginScope scope("LSTM", at);
-  const std::int64_t length = length_of(x, "LSTM");
-  const Tensor zero = Tensor::zeros({x.size(0), features}, x.dtype()).to(x.device());
-  Tensor h = state ? state->first : zero, c = state ? state->second : zero;
-  const Tensor from_inputs = linear(x, weight_ih, bias_ih);
-  std::vector<Tensor> outputs;
-  for (std::int64_t t = 0; t < length; ++t) {
-    const Tensor gates = at_time(from_inputs, t) + linear(h, weight_hh, bias_hh);
-    const auto part = [&](std::int64_t k) { return gate(gates, k, features); };
-    c = part(1).sigmoid() * c + part(0).sigmoid() * part(2).tanh();
-    h = part(3).sigmoid() * c.tanh();
-    outputs.push_back(h);
-  }
-  return {outputs.empty() ? x.shrink({{0, x.size(0)}, {0, 0}, {0, 0}}).reshape({x.size(0), 0, features})
-                          : Tensor::stack(outputs, 1),
-          h, c};
-}
-
-GRU::GRU(std::int64_t in, std::int64_t f)
-    : features(f),
-      weight_ih(within({3 * f, in}, static_cast<double>(f))),
-      weight_hh(within({3 * f, f}, static_cast<double>(f))),
-      bias_ih(within({3 * f}, static_cast<double>(f))),
-      bias_hh(within({3 * f}, static_cast<double>(f))) {
-  add_member("weight_ih_l0", weight_ih), add_member("weight_hh_l0", weight_hh);
-  add_member("bias_ih_l0", bias_ih), add_member("bias_hh_l0", bias_hh);
-}
-std::pair<Tensor, Tensor> GRU::operator()(const Tensor& x, const std::optional<Tensor>& state, At at) const {
-  const OriginScope scope("GRU", at);
-  const std::int64_t length = length_of(x, "GRU");
-  Tensor h = state ? *state : Tensor::zeros({x.size(0), features}, x.dtype()).to(x.device());
-  const Tensor from_inputs = linear(x, weight_ih, bias_ih);
-  std::vector<Tensor> outputs;
-  for (std::int64_t t = 0; t < length; ++t) {
-    const Tensor a = at_time(from_inputs, t), b = linear(h, weight_hh, bias_hh);
-    const auto sum = [&](std::int64_t k) { return gate(a, k, features) + gate(b, k, features); };
-    const Tensor reset = sum(0).sigmoid(), update = sum(1).sigmoid();
-    const Tensor next = (gate(a, 2, features) + reset * gate(b, 2, features)).tanh();
-    h = next + update * (h - next);
-    outputs.push_back(h);
-  }
-  return {outputs.empty() ? x.shrink({{0, x.size(0)}, {0, 0}, {0, 0}}).reshape({x.size(0), 0, features})
-                          : Tensor::stack(outputs, 1),
-          h};
 }
 
 }  // namespace strata::nn

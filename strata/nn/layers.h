@@ -17,6 +17,7 @@
 #include <tuple>
 
 #include "strata/nn/module.h"
+#include "strata/nn/recurrent.h"
 #include "strata/tensor/functional.h"
 
 namespace strata::nn {
@@ -150,39 +151,6 @@ class TransformerBlock : public Module {
   MultiheadAttention attention;
   Linear up, down;
   Dropout drop;
-};
-
-/// One LSTM layer over a sequence: (batch, length, in) to (batch, length, features), with the last state. The steps are
-/// unrolled, so the length must be a number; a symbolic one throws Error (shape). In state_dict() the tensors have the
-/// names of PyTorch's first layer: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0.
-class LSTM : public Module {
- public:
-  LSTM(std::int64_t in, std::int64_t features);
-  /// `output` (batch, length, features) is the hidden state after each step; `hidden` and `cell` (batch, features) are
-  /// the last state.
-  struct Result {
-    Tensor output, hidden, cell;
-  };
-  /// @param state the hidden and the cell state before the first step, (batch, features) each; zeros if not given
-  Result operator()(const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state = {},
-                    At at = At::current()) const;
-  std::int64_t features;
-  /// weight_ih (4 * features, in), weight_hh (4 * features, features), biases (4 * features,): the gates input, forget,
-  /// cell, output are stacked on axis 0.
-  Tensor weight_ih, weight_hh, bias_ih, bias_hh;
-};
-/// One GRU layer over a sequence: (batch, length, in) to (batch, length, features), with the last state. The steps are
-/// unrolled, as those of LSTM, and the tensors have the same names in state_dict().
-class GRU : public Module {
- public:
-  GRU(std::int64_t in, std::int64_t features);
-  /// The hidden state after each step, (batch, length, features), and the last one, (batch, features).
-  /// @param state the hidden state before the first step, (batch, features); zeros if not given
-  std::pair<Tensor, Tensor> operator()(const Tensor& x, const std::optional<Tensor>& state = {},
-                                       At at = At::current()) const;
-  std::int64_t features;
-  /// As of LSTM, with the gates reset, update, new: 3 * features in place of 4 * features.
-  Tensor weight_ih, weight_hh, bias_ih, bias_hh;
 };
 
 // --- initial values (init.cpp) ---

@@ -148,7 +148,7 @@ def test_what_is_no_layer(make, message):
 LAYERS = {
     "Linear": (2, 3), "Conv1d": (2, 3, 1), "Conv2d": (2, 3, 1), "Conv3d": (2, 3, 1), "Embedding": (4, 3), "BatchNorm": (2,), "BatchNorm1d": (2,), "BatchNorm2d": (2,),
     "BatchNorm3d": (2,), "LayerNorm": (2,), "GroupNorm": (1, 2), "InstanceNorm": (2,), "RMSNorm": (2,), "Dropout": (), "MultiheadAttention": (2, 1),
-    "TransformerBlock": (2, 1, 4), "LSTM": (2, 3), "GRU": (2, 3),
+    "TransformerBlock": (2, 1, 4), "LSTM": (2, 3), "GRU": (2, 3), "RNN": (2, 3),
 }
 ARGUMENTS = {"MaxPool1d": (2,), "MaxPool2d": (2,), "MaxPool3d": (2,), "AvgPool1d": (2,), "AvgPool2d": (2,), "AvgPool3d": (2,), "AdaptiveAvgPool2d": (1,),
              "Softmax": (1,), "LogSoftmax": (1,)}
@@ -202,7 +202,7 @@ def test_subclasses_of_layers():
 INPUTS = {
     "Linear": (1, 2), "Conv1d": (1, 2, 3), "Conv2d": (1, 2, 3, 3), "Conv3d": (1, 2, 3, 3, 3), "BatchNorm": (2, 2, 3, 3), "BatchNorm1d": (3, 2), "BatchNorm2d": (2, 2, 3, 3),
     "BatchNorm3d": (2, 2, 2, 2, 2), "LayerNorm": (3, 2), "GroupNorm": (1, 2, 3), "InstanceNorm": (1, 2, 3), "RMSNorm": (3, 2), "Dropout": (2, 2),
-    "MultiheadAttention": (1, 3, 2), "TransformerBlock": (1, 3, 2), "LSTM": (1, 3, 2), "GRU": (1, 3, 2),
+    "MultiheadAttention": (1, 3, 2), "TransformerBlock": (1, 3, 2), "LSTM": (1, 3, 2), "GRU": (1, 3, 2), "RNN": (1, 3, 2),
 }
 
 

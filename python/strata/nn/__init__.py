@@ -33,6 +33,7 @@ from .._strata._nn import (
     LayerNorm as LayerNorm,
     Linear as Linear,
     LSTM as LSTM,
+    RNN as RNN,
     Module as Module,
     MultiheadAttention as MultiheadAttention,
     RMSNorm as RMSNorm,
