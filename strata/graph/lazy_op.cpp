@@ -69,7 +69,9 @@ struct HashArg {
     return mix(static_cast<std::uint64_t>(a.op), static_cast<std::uint64_t>(a.axis));
   }
   std::uint64_t operator()(const FormulaArg& a) const { return reinterpret_cast<std::uintptr_t>(a.formula); }
-  std::uint64_t operator()(const StepArg& a) const { return mix(reinterpret_cast<std::uintptr_t>(a.step.get()), a.of_saved ? 1 : 0); }
+  std::uint64_t operator()(const StepArg& a) const {
+    return mix(reinterpret_cast<std::uintptr_t>(a.step.get()), a.of_saved ? 1 : 0);
+  }
   std::uint64_t operator()(const Mask& mask) const {
     std::uint64_t h = mask.size();
     for (const Extent& e : mask) h = mix(mix(h, hash_of(e.begin)), hash_of(e.end));

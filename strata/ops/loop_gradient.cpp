@@ -52,8 +52,8 @@ class SumOverSteps {
   }
 
  private:
-  /// The node below the movement ops that `n` ends in, which are added to `moved`, outermost first. NOTE: an input of the
-  /// loop may be a REQUIRES_GRAD, below which nothing exists.
+  /// The node below the movement ops that `n` ends in, which are added to `moved`, outermost first. NOTE: an input of
+  /// the loop may be a REQUIRES_GRAD, below which nothing exists.
   const LazyOp* below_movement(const LazyOp& n, std::vector<const LazyOp*>& moved) const {
     const auto is_passed = [](Ops op) { return is_movement(op) || (is_annotation(op) && op != Ops::REQUIRES_GRAD); };
     const LazyOp* at = &n;

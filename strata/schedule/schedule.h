@@ -16,9 +16,9 @@ namespace strata {
 
 /// A step of a schedule: a kernel, a loop, a copy between devices, or an output that is the memory of an input.
 struct ScheduleItem {
-  /// A loop: a SCAN, one of its outputs, which are all SCAN nodes of the loop. A kernel: a SINK, whose slots are the outputs, then the inputs, with plain variables in place of bound ones: one
-  /// compiled kernel serves all values. A copy between devices: a FROM. An output that is the whole memory of the
-  /// input: a LOAD.
+  /// A loop: a SCAN, one of its outputs, which are all SCAN nodes of the loop. A kernel: a SINK, whose slots are the
+  /// outputs, then the inputs, with plain variables in place of bound ones: one compiled kernel serves all values. A
+  /// copy between devices: a FROM. An output that is the whole memory of the input: a LOAD.
   LazyOp ast;
   std::vector<LazyOp>
       outputs;  ///< the nodes that the item stores. Each item of a CONCAT has the CONCAT here, and stores one part

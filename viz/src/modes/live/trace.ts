@@ -17,7 +17,7 @@ export interface TraceNode {
 }
 
 export interface Item {
-  readonly kind: 'kernel' | 'copy' | 'memory';
+  readonly kind: 'kernel' | 'loop' | 'copy' | 'memory';
   readonly outputs: readonly number[];
   readonly inputs: readonly number[];
   readonly computes: readonly number[];
