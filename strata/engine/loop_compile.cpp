@@ -287,7 +287,8 @@ class LoopCompiler {
     for (StepCopy& c : plan_.copies) renumber(c.from), renumber(c.to);
     if (plan_.goes_on) renumber(*plan_.goes_on);
     plan_.launches = std::move(launches_);
-    Kernel kernel{detail::message("scan_", step_.count.render()), closed_loop(), {}, {}, {}, {}, {}, {}, {}};
+    Kernel kernel{
+        detail::message("scan_", step_.count.render()), closed_loop(), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
     for (const LazyOp& n : nodes_) kernel.buffers.push_back({n.dtype(), plain(n.shape()[0], values_), false, true});
     for (const LoopSource& source : sources_)
       kernel.buffers.push_back({source.memory.dtype(), plain(product(source.memory.shape()), values_), true, false});

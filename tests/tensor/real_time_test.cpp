@@ -12,6 +12,7 @@
 #include "strata/runtime/tbb_executor.h"
 #include "strata/tensor/interop.h"
 #include "strata/tensor/jit.h"
+#include "strata/tensor/scan.h"
 
 #if !STRATA_SANITIZED  // whose own are in these places
 
@@ -124,6 +125,17 @@ TEST(RealTime, StatesThatGoOn) {
   float expected = 0;
   for (int k = 0; k < 5; ++k) expected = expected * 0.5F + 1;
   EXPECT_EQ(out[0], 2 * expected);
+}
+
+TEST(RealTime, LoopsToo) {
+  std::vector<float> in(64, 1), out(1);
+  const Tensor x = as_tensor(std::span(in), {64}), y = as_tensor(std::span(out), Ints{});
+  auto f = jit([](const Tensor& a) {
+    const auto step = [](const Tensor& s, const Tensor& e) { return std::pair(s * 0.5F + e, s); };
+    return scan(step, Tensor::zeros({}), a).first;
+  });
+  EXPECT_EQ(counted([&] { f.into(y, x); }), (Counts{0, 0}));
+  EXPECT_NEAR(out[0], 2, 1e-6);
 }
 
 TEST(RealTime, OnOneThreadLargeKernelsToo) {
