@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "strata/engine/buffer_storage.h"
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/loop_program.h"
 #include "strata/engine/realize.h"
@@ -45,7 +46,11 @@ class LoopCompiler {
  public:
   LoopCompiler(std::span<const LazyOp> nodes, const Device& device)
       : nodes_(nodes), step_(*std::get<StepArg>(nodes[0].arg()).step), device_(device) {
-    for (std::size_t k = 0; k < nodes[0].src().size(); ++k) sources_.push_back(loop_source(*nodes[0].node(), k));
+    for (std::size_t k = 0; k < nodes[0].src().size(); ++k) {
+      sources_.push_back(loop_source(*nodes[0].node(), k));
+      slots_.push_back(nodes.size() + memories_);
+      memories_ += sources_.back().constant ? 0 : 1;
+    }
     for (const LazyOp& n : nodes) bundles_.push_back(bundle_of(step_, n.dtype(), is_of_saved(n)));
   }
 
@@ -70,8 +75,7 @@ class LoopCompiler {
 
  private:
   static bool is_of_saved(const LazyOp& n) { return std::get<StepArg>(n.arg()).of_saved; }
-  std::size_t source_slot(std::size_t k) const { return nodes_.size() + k; }
-  std::size_t temporary_slot() const { return nodes_.size() + nodes_[0].src().size(); }
+  std::size_t temporary_slot() const { return nodes_.size() + memories_; }
 
   /// The step on leaves of its own in place of its inputs.
   void make_closed() {
@@ -104,7 +108,7 @@ class LoopCompiler {
   void find_roots() {
     std::unordered_set<const LazyNode*> seen;
     const auto add = [&](const LazyOp& n) {
-      if (!leaf_.contains(n.node()) && seen.insert(n.node()).second) roots_.push_back(n);
+      if (!leaf_.contains(n.node()) && !is_realized(*n.node()) && seen.insert(n.node()).second) roots_.push_back(n);
     };
     for (std::size_t k = 0; k < results_.size(); ++k)
       if (step_.is_state(k) || bundle_with(k)) add(results_[k]);
@@ -136,7 +140,12 @@ class LoopCompiler {
   LoopPlace place_of_source(std::size_t k) {
     const LoopSource& source = sources_[k];
     const Int size(static_cast<std::int64_t>(source.memory.dtype().itemsize()));
-    return {source_slot(k), plain(source.offset * size, values_), plain(source.stride * size, values_)};
+    if (source.constant) {
+      const Int count = k < leaves_.size() ? plain(product(leaves_[k].shape()), values_) : Int(1);
+      plan_.fills.push_back({temporary(count.vmax() * size.value()), count, *source.constant});
+      return plan_.fills.back().place;
+    }
+    return {slots_[k], plain(source.offset * size, values_), plain(source.stride * size, values_)};
   }
   LoopPlace temporary(std::int64_t bytes) {
     const LoopPlace out{temporary_slot(), arena_, 0};
@@ -164,6 +173,7 @@ class LoopCompiler {
       if (!place) continue;
       const std::size_t cell = new_cell(*place);
       const LazyNode* const memory = memory_of(results_[k].node());
+      if (is_realized(*memory)) cell_of(results_[k]);
       if (const auto known = cell_.find(memory); known != cell_.end())
         plan_.copies.push_back({known->second, cell, plain(bytes_of(results_[k]), values_)});
       else
@@ -179,6 +189,7 @@ class LoopCompiler {
     s.last = place_of_result(k);
     const LazyNode* const memory = memory_of(results_[k].node());
     if (memory == leaves_[k].node()) return;  // no step changes the state
+    if (is_realized(*memory)) cell_of(results_[k]);
     const auto known = cell_.find(memory);
     const bool is_row = known != cell_.end() && known->second < kState && is_output_row(known->second);
     if (is_row) {
@@ -209,7 +220,17 @@ class LoopCompiler {
         if (const LazyNode* const n = memory_of(output.node()); !cell_.contains(n))
           cell_.emplace(n, new_cell(temporary(nbytes_of(output))));
   }
-  std::size_t cell_of(const LazyOp& n) const { return cell_.at(memory_of(n.node())); }
+  /// NOTE: a constant may have memory, which the whole program shares.
+  std::size_t cell_of(const LazyOp& n) {
+    const LazyNode* const memory = memory_of(n.node());
+    const auto known = cell_.find(memory);
+    if (known != cell_.end()) return known->second;
+    STRATA_ASSERT(n.node() == memory && is_realized(*memory), "[scan] ", spec_name(n.op()), " has no memory in a step");
+    plan_.shared.push_back(buffer_of(n));
+    const std::size_t cell = new_cell({temporary_slot() + plan_.shared.size(), 0, 0});
+    cell_.emplace(memory, cell);
+    return cell;
+  }
 
   void place_condition() {
     if (!step_.condition) return;
@@ -291,7 +312,8 @@ class LoopCompiler {
         detail::message("scan_", step_.count.render()), closed_loop(), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
     for (const LazyOp& n : nodes_) kernel.buffers.push_back({n.dtype(), plain(n.shape()[0], values_), false, true});
     for (const LoopSource& source : sources_)
-      kernel.buffers.push_back({source.memory.dtype(), plain(product(source.memory.shape()), values_), true, false});
+      if (!source.constant)
+        kernel.buffers.push_back({source.memory.dtype(), plain(product(source.memory.shape()), values_), true, false});
     kernel.buffers.push_back({dtypes::uint8, arena_, true, true});
     kernel.temporaries.push_back(static_cast<int>(temporary_slot()));
     kernel.variables = plan_.variables;
@@ -309,10 +331,11 @@ class LoopCompiler {
     closed->gradient = nullptr;
     closed->saved.clear();
     std::vector<LazyOp> loads;
-    for (std::size_t k = 0; k < nodes_[0].src().size(); ++k) {
+    for (std::size_t k = 0; k < sources_.size(); ++k) {
       const LazyOp& source = nodes_[0].src(k);
-      loads.push_back(
-          LazyOp::load(static_cast<int>(source_slot(k)), source.dtype(), ShapeTracker::from_shape(source.shape())));
+      loads.push_back(sources_[k].constant ? source
+                                           : LazyOp::load(static_cast<int>(slots_[k]), source.dtype(),
+                                                          ShapeTracker::from_shape(source.shape())));
     }
     return LazyOp::loop(std::move(closed), loads, nodes_[0].dtype(), is_of_saved(nodes_[0]));
   }
@@ -321,7 +344,9 @@ class LoopCompiler {
   const StepGraph& step_;
   const Device& device_;
   std::vector<LoopSource> sources_;
-  std::vector<Bundle> bundles_;  // by node
+  std::vector<std::size_t> slots_;  // by source, of those that are no constants
+  std::size_t memories_ = 0;        // how many these are
+  std::vector<Bundle> bundles_;     // by node
   std::vector<LazyOp> leaves_, results_, roots_;
   std::optional<LazyOp> condition_;
   std::unordered_map<const LazyNode*, std::size_t> leaf_;  // the input that a leaf stands for

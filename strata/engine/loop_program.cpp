@@ -24,6 +24,7 @@ class LoopRun {
 
   void run() {
     count_ = number(plan_.count);
+    fill();
     if (plan_.last_source && !plan_.goes_on) take_count();
     begin();
     bool goes_on = !plan_.goes_on || is_true(at(*plan_.last_source));
@@ -40,7 +41,21 @@ class LoopRun {
   static bool is_true(const void* at) { return *static_cast<const unsigned char*>(at) != 0; }
   std::int64_t number(const Int& size) const { return size.is_number() ? size.value() : evaluate(size.expr(), known_); }
   char* at(const LoopPlace& p, std::int64_t step = 0) const {
-    return static_cast<char*>(buffers_[p.slot]) + number(p.offset) + step * number(p.stride);
+    void* const memory = p.slot < buffers_.size() ? buffers_[p.slot] : plan_.shared[p.slot - buffers_.size()].data();
+    return static_cast<char*>(memory) + number(p.offset) + step * number(p.stride);
+  }
+
+  void fill() {
+    for (const LoopPlan::Fill& f : plan_.fills) {
+      char* const first = at(f.place);
+      const std::uint64_t bits = f.value.bits();
+      const std::size_t size = f.value.dtype().itemsize();
+      const auto bytes = static_cast<std::size_t>(number(f.count)) * size;
+      if (bits == 0 || size == 1)
+        std::memset(first, static_cast<int>(bits & 255U), bytes);
+      else
+        for (std::size_t k = 0; k < bytes; k += size) std::memcpy(first + k, &bits, size);
+    }
   }
 
   void take_count() {

@@ -52,6 +52,15 @@ struct LoopPlan {
   std::vector<StepCopy> copies;
   Int count = 0;
   bool is_reversed = false;
+  /// Places that a run fills with a value before the first step: the number of elements, and the value.
+  struct Fill {
+    LoopPlace place;
+    Int count = 0;
+    Scalar value;
+  };
+  std::vector<Fill> fills;
+  /// Memory of constants that the whole program shares: its slots come behind those of the kernel.
+  std::vector<Buffer> shared;
   /// The number of steps; with `goes_on`, whether there is a first step.
   std::optional<LoopPlace> last_source;
   std::optional<std::size_t> goes_on;  ///< a cell: whether another step follows
@@ -81,8 +90,8 @@ struct CompiledLoop {
 };
 
 /// Compiles the loop whose results are `nodes`, SCAN nodes with the same step and sources. The slots of the kernel are
-/// the nodes, then the memory of the sources (loop_source()), then one temporary. Results that no node has are not
-/// stored.
+/// the nodes, then the memory of the sources (loop_source(); none for constants), then one temporary. Results that no
+/// node has are not stored.
 /// @throws Error as schedule() and compile(), and (domain) where a variable has two values
 CompiledLoop compile_loop(std::span<const LazyOp> nodes, const Device& device);
 

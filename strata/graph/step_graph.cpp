@@ -86,11 +86,16 @@ LoopSource loop_source(const LazyOp& source, bool is_sequence) {
   const Int elements = product(source.shape());
   Int own = is_sequence ? 1 : 0;
   for (std::size_t d = 1; is_sequence && d < source.shape().size(); ++d) own = own * source.shape()[d];
-  const LoopSource plain{source, 0, own};
+  const LoopSource plain{source, 0, own, {}};
   std::vector<const LazyNode*> moved;
   const LazyOp* at = &source;
   for (; !has_memory(*at->node()) && (is_movement(at->op()) || is_annotation(at->op())); at = &at->src(0))
     if (is_movement(at->op())) moved.push_back(at->node());
+  const bool is_padded = std::any_of(moved.begin(), moved.end(), [](const LazyNode* n) { return n->op == Ops::PAD; });
+  if (at->op() == Ops::CONST && !is_realized(*at->node()) && !is_padded) {
+    const ConstArg& arg = std::get<ConstArg>(at->arg());
+    if (arg.st.contiguous()) return {source, 0, 0, arg.value};
+  }
   if (!has_memory(*at->node())) return plain;
   ShapeTracker st = ShapeTracker::from_shape(at->shape());
   for (auto it = moved.rbegin(); it != moved.rend(); ++it) st = moved_as(**it, st);
@@ -103,7 +108,7 @@ LoopSource loop_source(const LazyOp& source, bool is_sequence) {
     expected = expected * view.shape()[d];
   }
   if (elements == Int(0)) return plain;
-  return {*at, view.offset(), is_sequence ? view.strides()[0] : Int(0)};
+  return {*at, view.offset(), is_sequence ? view.strides()[0] : Int(0), {}};
 }
 
 LoopSource loop_source(const LazyNode& scan, std::size_t k) {

@@ -85,6 +85,7 @@ LazyOp part_of_bundle(const StepGraph& step, const Bundle& bundle, const LazyOp&
 struct LoopSource {
   LazyOp memory;
   Int offset = 0, stride = 0;
+  std::optional<Scalar> constant = {};  ///< all elements have this value: the loop reads no memory of others
 };
 /// The source in the memory that it is a view of, where the elements of each step lie there in row-major order, so that
 /// no copy is needed; else the source itself. @param is_sequence whether axis 0 is that of the steps

@@ -62,7 +62,8 @@ class Captures {
   void capture(const LazyOp& n) {
     const LazyOp* at = &n;
     while (is_movement(at->op()) && !is_memory(*at->node())) at = &at->src(0);
-    if (is_cheap_constant(*at) || !formal_.insert(at->node()).second) return;
+    const bool has_memory = is_realized(*at->node());
+    if ((!has_memory && is_cheap_constant(*at)) || !formal_.insert(at->node()).second) return;
     captured_.push_back(*at);
   }
   /// Whether the node is made of constants by ops that kernels compute in passing.

@@ -436,7 +436,8 @@ class Fusing {
     if (is_leaf(n)) return;
     if (n.op == Ops::FROM) return add_use(n.src[0], at, true);
     if (n.op == Ops::SCAN) {
-      for (std::size_t k = 0; k < n.src.size(); ++k) add_use(loop_source(n, k).memory, at, true);
+      for (std::size_t k = 0; k < n.src.size(); ++k)
+        if (const LoopSource source = loop_source(n, k); !source.constant) add_use(source.memory, at, true);
       return;
     }
     if (n.op == Ops::CONCAT) {

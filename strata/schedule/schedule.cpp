@@ -57,7 +57,8 @@ class Scheduling {
       if (std::equal(n.src().begin(), n.src().end(), c.node.src().begin(), c.node.src().end())) nodes.push_back(n);
     if (nodes[0] != c.node) return;
     std::vector<LazyOp> inputs;
-    for (std::size_t k = 0; k < c.node.src().size(); ++k) inputs.push_back(loop_source(*c.node.node(), k).memory);
+    for (std::size_t k = 0; k < c.node.src().size(); ++k)
+      if (const LoopSource source = loop_source(*c.node.node(), k); !source.constant) inputs.push_back(source.memory);
     items_.push_back({c.node, nodes, inputs, {}, c.why});
     made_.emplace_back();
   }

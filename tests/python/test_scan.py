@@ -426,3 +426,27 @@ def test_refuses_arguments():
         strata.scan(lambda s, x: (s, None), 3, data(4))
     with pytest.raises(ZeroDivisionError):
         strata.scan(lambda s, x: 1 / 0, K, data(4))
+
+
+def test_constants_that_have_memory():
+    """A constant is one node in the whole program. Where somebody has realized the node, loops read its memory."""
+    table = strata.arange(4) * 3 + 1
+    strata.realize(table)  # the node itself, and later an equal one in a step
+    last, ys = strata.scan(lambda s, x: (s + (strata.arange(4) * 3 + 1), strata.arange(4) * 3 + 1), strata.zeros(4).long(), None, length=3)
+    assert last.tolist() == [3, 12, 21, 30] and ys.tolist() == [[1, 4, 7, 10]] * 3
+    wanted = strata.arange(5) * 7
+    (s, t), _ = strata.scan(lambda s, x: ((strata.arange(5) * 7, s[0]), None), (strata.zeros(5).long(), strata.ones(5).long()), None, length=2)
+    strata.realize(wanted)  # behind the trace, in front of the compilation
+    assert s.tolist() == t.tolist() == [0, 7, 14, 21, 28]
+
+
+def test_constant_sources_need_no_kernel():
+    x = data(5, 3).realize()
+    last, _ = strata.scan(lambda s, e: (s + e, None), strata.full((3,), 2.5), x)
+    assert [line.split(" ")[1] for line in last.contiguous().explain().splitlines() if not line.startswith(" ")] == ["loop", "kernel"]
+    close(last.numpy(), x.numpy().sum(0) + 2.5)
+    ones = strata.ones(5, 3)
+    close(strata.scan(lambda s, e: (s + e[0] * e[1], None), strata.zeros(3), (x, ones))[0].numpy(), x.numpy().sum(0))
+    for value in (-1, 300):
+        got = strata.scan(lambda s, e: (s + 1, None), strata.full((3,), value).cast(strata.int16), None, length=0)[0]
+        assert got.tolist() == [value] * 3
