@@ -31,8 +31,9 @@ using Sizes = std::vector<std::int64_t>;
 
 class Call {
  public:
-  Call(const Node& node, std::span<const Datum> inputs, const Device& device, const Generator& generator)
-      : node_(node), inputs_(inputs), device_(device), generator_(generator) {}
+  Call(const Definition& model, const Node& node, std::span<const Datum> inputs, const Device& device,
+       const Generator& generator)
+      : model_(model), node_(node), inputs_(inputs), device_(device), generator_(generator) {}
 
   const Node& node() const { return node_; }
   std::int64_t opset() const { return node_.opset; }
@@ -63,8 +64,9 @@ class Call {
   std::vector<double> numbers(std::string_view name) const;
   std::vector<std::string> texts(std::string_view name) const;
   const Datum& tensor(std::string_view name) const;
-  /// The number of the graph that the attribute holds.
+  /// The number of the graph that the attribute holds, and the graph.
   int graph(std::string_view name) const;
+  const Graph& body(std::string_view name) const { return model_.graphs[static_cast<std::size_t>(graph(name))]; }
 
   // --- outputs ---
   std::size_t outputs() const { return node_.outputs.size(); }
@@ -84,6 +86,7 @@ class Call {
   const Attribute* attribute(std::string_view name) const;
   const Attribute& value_of(std::string_view name, AttributeType type) const;
 
+  const Definition& model_;
   const Node& node_;
   std::span<const Datum> inputs_;
   const Device& device_;

@@ -28,24 +28,43 @@ bool truth_of(const Datum& value) {
   return read_integers(x)[0] != 0;
 }
 
-/// Tensors joined along a new axis.
-Tensor stacked(std::vector<Tensor> parts, std::int64_t axis, bool is_reversed) {
-  if (is_reversed) std::reverse(parts.begin(), parts.end());
-  return Tensor::stack(parts, axis);
-}
+/// The tensors that the steps of a body made for one output, joined along a new axis.
+class Collected {
+ public:
+  /// @param k the number of the body's output
+  Collected(const Call& call, std::size_t k) : device_(&call.device()) {
+    const Graph& body = call.body("body");
+    STRATA_CHECK(k < body.outputs.size(), parse, "the body has ", body.outputs.size(), " outputs, too few");
+    port_ = body.outputs[k];
+  }
+  void add(const Datum& value) { parts_.push_back(moved(value.tensor(), *device_)); }
+  /// Without a step the sizes are those that the body states; sizes that are not numbers are 0.
+  Tensor joined(std::int64_t axis = 0, bool is_reversed = false) {
+    if (is_reversed) std::reverse(parts_.begin(), parts_.end());
+    if (!parts_.empty()) return Tensor::stack(parts_, axis);
+    STRATA_CHECK(port_.kind == Port::Kind::tensor && port_.has_shape, undefined, "no step ran, and the body does not state the shape of \"",
+                 port_.name, "\"");
+    Sizes sizes = port_.sizes;
+    for (std::int64_t& size : sizes) size = std::max(size, std::int64_t{0});
+    sizes.insert(sizes.begin() + Call::axis_in(axis, std::ssize(sizes) + 1), 0);
+    return moved(Tensor::zeros(to_shape(sizes), port_.dtype), *device_);
+  }
+
+ private:
+  const Device* device_;
+  Port port_;
+  std::vector<Tensor> parts_;
+};
+
 
 /// Loop: (count, condition, carried...) to (carried..., collected...).
 class LoopState final : public Control {
  public:
-  explicit LoopState(const Call& call) : device_(call.device()), body_(call.graph("body")) {
-    if (call.has(0)) {
-      count_ = call.integer_of(0);
-      has_count_ = true;
-    }
+  explicit LoopState(const Call& call) : body_(call.graph("body")), has_count_(call.has(0)) {
+    if (has_count_) count_ = call.integer_of(0);
     if (call.has(1)) goes_on_ = truth_of(call.datum(1));
     for (std::size_t k = 2; k < call.count(); ++k) carried_.push_back(call.has(k) ? call.datum(k) : Datum());
-    collected_.resize(call.outputs() > carried_.size() ? call.outputs() - carried_.size() : 0);
-    has_condition_ = call.has(1);
+    for (std::size_t k = carried_.size(); k < call.outputs(); ++k) collected_.emplace_back(call, k + 1);
   }
   std::optional<Step> next() override {
     if (!goes_on_ || (has_count_ && done_ >= count_)) return std::nullopt;
@@ -61,28 +80,21 @@ class LoopState final : public Control {
     goes_on_ = truth_of(outputs[0]);
     const std::size_t n = carried_.size();
     for (std::size_t k = 0; k < n; ++k) carried_[k] = outputs[1 + k];
-    for (std::size_t k = 0; k < collected_.size(); ++k) {
-      STRATA_CHECK(1 + n + k < outputs.size(), parse, "the body has ", outputs.size(), " outputs, too few");
-      collected_[k].push_back(moved(outputs[1 + n + k].tensor(), device_));
-    }
+    for (std::size_t k = 0; k < collected_.size(); ++k) collected_[k].add(outputs[1 + n + k]);
     ++done_;
   }
   Results results() override {
     Results out = std::move(carried_);
-    for (const std::vector<Tensor>& parts : collected_) {
-      STRATA_CHECK(!parts.empty(), undefined, "no step ran, so the shape of a collected output is not known");
-      out.emplace_back(Tensor::stack(parts, 0));
-    }
+    for (Collected& parts : collected_) out.emplace_back(parts.joined());
     return out;
   }
 
  private:
-  const Device& device_;
   int body_;
+  bool has_count_, goes_on_ = true;
   std::int64_t count_ = 0, done_ = 0;
-  bool has_count_ = false, has_condition_ = false, goes_on_ = true;
   Results carried_;
-  std::vector<std::vector<Tensor>> collected_;
+  std::vector<Collected> collected_;
 };
 
 /// Scan over slices of sequences: (state..., sequences...) to (state..., collected...).
@@ -107,7 +119,7 @@ class ScanState final : public Control {
                    slices.size(), " steps");
       sequences_.push_back(std::move(slices));
     }
-    collected_.resize(call.outputs() > states ? call.outputs() - states : 0);
+    for (std::size_t k = states; k < call.outputs(); ++k) collected_.emplace_back(call, k);
     if (call.opset() >= 9) {
       output_axes_ = call.integers("scan_output_axes");
       output_directions_ = call.integers("scan_output_directions");
@@ -124,16 +136,15 @@ class ScanState final : public Control {
                  " outputs, too few");
     realize_all(outputs);
     for (std::size_t k = 0; k < state_.size(); ++k) state_[k] = outputs[k];
-    for (std::size_t k = 0; k < collected_.size(); ++k) collected_[k].push_back(outputs[state_.size() + k].tensor());
+    for (std::size_t k = 0; k < collected_.size(); ++k) collected_[k].add(outputs[state_.size() + k]);
     ++done_;
   }
   Results results() override {
     Results out = state_;
     for (std::size_t k = 0; k < collected_.size(); ++k) {
-      STRATA_CHECK(!collected_[k].empty(), undefined, "no step ran, so the shape of a collected output is not known");
       const std::int64_t axis = k < output_axes_.size() ? output_axes_[k] : 0;
       const bool is_reversed = k < output_directions_.size() && output_directions_[k] == 1;
-      out.emplace_back(stacked(collected_[k], axis, is_reversed));
+      out.emplace_back(collected_[k].joined(axis, is_reversed));
     }
     return out;
   }
@@ -141,7 +152,8 @@ class ScanState final : public Control {
  private:
   int body_;
   Results state_;
-  std::vector<std::vector<Tensor>> sequences_, collected_;
+  std::vector<std::vector<Tensor>> sequences_;
+  std::vector<Collected> collected_;
   Sizes output_axes_, output_directions_;
   std::size_t done_ = 0;
 };

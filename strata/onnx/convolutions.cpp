@@ -1,6 +1,7 @@
 // Convolutions, transposed ones and those of integers.
 #include <algorithm>
 
+#include "strata/base/int_math.h"
 #include "strata/onnx/operators.h"
 #include "strata/onnx/windows.h"
 #include "strata/tensor/functional.h"
@@ -86,7 +87,8 @@ Results transposed_convolution(const Call& call) {
     if (call.given("output_shape") || is_same) {
       const std::int64_t target = call.given("output_shape") ? wanted[d] : shape[d + 2] * strides[d];
       const std::int64_t total = size + extra[d] - target;
-      before = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
+      const std::int64_t half = floor_div(total, 2);  // less than 0 where the result grows
+      before = automatic == "SAME_UPPER" ? half : total - half;
       after = total - before;
     } else if (automatic == "VALID") {
       before = after = 0;

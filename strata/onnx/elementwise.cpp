@@ -22,7 +22,7 @@ namespace {
 #define STRATA_ONNX_BINARY(function, ...)            \
   }                                                  \
   Results function(const Call& call) {               \
-    const Tensor a = call.x(0), b = call.x(1);       \
+    const Tensor a = call.x(0), b = second(call, a); \
     check_same(a, b);                                \
     return {__VA_ARGS__};                            \
   }                                                  \
@@ -30,6 +30,18 @@ namespace {
 
 void check_same(const Tensor& a, const Tensor& b) {
   STRATA_CHECK(a.dtype() == b.dtype(), domain, "the operands are of ", a.dtype().name(), " and ", b.dtype().name());
+}
+
+/// The second operand. Before version 7 it broadcasts only where `broadcast` says so, from `axis` on.
+Tensor second(const Call& call, const Tensor& a) {
+  const Tensor b = call.x(1);
+  if (call.node().row->attribute("broadcast") == nullptr) return b;
+  if (call.integer("broadcast") == 0 || !call.given("axis")) return b;
+  const std::int64_t axis = Call::axis_in(call.integer("axis"), a.ndim());
+  STRATA_CHECK(axis + b.ndim() <= a.ndim(), shape, "an operand of ", b.ndim(), " dimensions from axis ", axis, " on");
+  Ints shape = b.shape();
+  for (std::int64_t d = axis + b.ndim(); d < a.ndim(); ++d) shape.push_back(1);
+  return b.reshape(shape);
 }
 
 Tensor as(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : x.cast(dtype); }
@@ -83,7 +95,6 @@ STRATA_ONNX_BINARY(greater, a > b)
 STRATA_ONNX_BINARY(greater_or_equal, a >= b)
 STRATA_ONNX_BINARY(less, a < b)
 STRATA_ONNX_BINARY(less_or_equal, a <= b)
-STRATA_ONNX_BINARY(prelu, (a >= 0).where(a, a * b))
 // clang-format on
 
 /// Folds all inputs, which broadcast, with `f`.
@@ -141,6 +152,19 @@ Results dropped(const Call& call, double ratio, bool is_training, std::int64_t s
 
 }  // namespace
 
+Results prelu(const Call& call) {
+  const Tensor x = call.x(0);
+  Tensor slope = call.x(1);
+  check_same(x, slope);
+  // Before version 7 a slope of one dimension is of the channels.
+  if (call.opset() < 7 && slope.ndim() == 1 && x.ndim() > 2 && slope.numel() != Int(1)) {
+    Ints shape(static_cast<std::size_t>(x.ndim()) - 1, 1);
+    shape[0] = slope.numel();
+    slope = slope.reshape(shape);
+  }
+  return {(x >= 0).where(x, x * slope)};
+}
+
 Results modulo(const Call& call) {
   const Tensor a = call.x(0), b = call.x(1);
   check_same(a, b);
@@ -150,7 +174,7 @@ Results modulo(const Call& call) {
 }
 
 Results power(const Call& call) {
-  const Tensor a = call.x(0), b = call.x(1);
+  const Tensor a = call.x(0), b = second(call, a);
   if (a.dtype() == b.dtype() || !(a.dtype().is_float() || b.dtype().is_float())) return {as(a.pow(as(b, a.dtype())), a.dtype())};
   if (a.dtype().is_float()) return {a.pow(as(b, a.dtype()))};
   return {as(as(a, dtypes::float64).pow(as(b, dtypes::float64)), a.dtype())};
@@ -158,7 +182,7 @@ Results power(const Call& call) {
 
 Results equal(const Call& call) {
   if (!call.datum(0).is_texts()) {
-    const Tensor a = call.x(0), b = call.x(1);
+    const Tensor a = call.x(0), b = second(call, a);
     check_same(a, b);
     return {a == b};
   }

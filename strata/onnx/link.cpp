@@ -49,10 +49,9 @@ class Linker {
   explicit Linker(Definition& model) : model_(model) {}
 
   void run() {
-    STRATA_CHECK(model_.opsets.contains(""), parse, "[onnx] the model names no version of the standard operators");
-    const std::int64_t opset = model_.opsets.at("");
-    STRATA_CHECK(opset >= kOldestOpset && opset <= kNewestOpset, undefined, "[onnx] the model asks for opset ", opset,
-                 "; Strata has ", kOldestOpset, " to ", kNewestOpset);
+    const auto standard = model_.opsets.find("");
+    STRATA_CHECK(standard == model_.opsets.end() || (standard->second >= 1 && standard->second <= kNewestOpset), undefined,
+                 "[onnx] the model asks for opset ", standard->second, "; Strata has 1 to ", kNewestOpset);
     names_.resize(model_.graphs.size());
     opsets_.assign(model_.graphs.size(), &model_.opsets);
     for (std::size_t k = 0; k < model_.functions.size(); ++k) {
@@ -172,6 +171,9 @@ class Linker {
     }
     for (const std::string& name : node.inputs)
       node.input_slots.push_back(name.empty() ? -1 : slot_of(graph, name, node.text()));
+    // Gradient names the value that it differentiates by an attribute: an input like the others.
+    if (const Attribute* const y = node.op == "Gradient" ? node.find("y") : nullptr)
+      node.input_slots.push_back(slot_of(graph, y->text, node.text()));
     return next_graph(node);
   }
 

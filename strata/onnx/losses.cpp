@@ -102,7 +102,7 @@ Results momentum(const Call& call) {
 }
 
 Results gradient(const Call& call) {
-  // The run made the values of `xs` parameters, so y records how it depends on them.
+  // The run made the values of `xs` parameters, so y, the last input, records how it depends on them.
   const std::size_t count = call.texts("xs").size();
   STRATA_CHECK(count >= 1 && count + 1 == call.count() - call.texts("zs").size(), parse, call.count(),
                " inputs: the values of xs, of zs and of y are needed");

@@ -45,7 +45,7 @@ std::vector<int> gradient_slots(const Definition& model) {
 }
 
 /// Checks a given value against the type of its port. `bound` has the sizes that symbols stand for.
-void check_input(const Port& port, const Datum& given, std::map<std::string, std::int64_t>& bound) {
+void check_input(const Port& port, const Datum& given, bool checks_sizes, std::map<std::string, std::int64_t>& bound) {
   const auto refuse = [&](ErrorKind kind, const std::string& why) {
     throw Error(kind, "[onnx] the input \"" + port.name + "\" is " + port.type_text() + ", not " + given.type_text() + why);
   };
@@ -54,7 +54,7 @@ void check_input(const Port& port, const Datum& given, std::map<std::string, std
   if (port.kind == Port::Kind::tensor && (!given.is_tensor() || given.tensor().dtype() != port.dtype))
     refuse(ErrorKind::domain, "");
   const bool has_sizes = port.kind == Port::Kind::tensor || port.kind == Port::Kind::texts;
-  if (!has_sizes || !port.has_shape) return;
+  if (!has_sizes || !port.has_shape || !checks_sizes) return;
   const Sizes sizes = given.shape();
   if (sizes.size() != port.sizes.size()) refuse(ErrorKind::shape, "");
   for (std::size_t k = 0; k < sizes.size(); ++k) {
@@ -117,7 +117,7 @@ void Model::bind(const NamedValues& given, std::vector<Datum>& values) const {
       STRATA_CHECK(has_value, domain, "[onnx] the input \"", port.name, "\" (", port.type_text(), ") is missing");
       continue;
     }
-    check_input(port, *found->second, bound);
+    check_input(port, *found->second, options_.checks_sizes, bound);
     const Datum& value = *found->second;
     const bool is_foreign = value.is_tensor() && value.tensor().device().name() != "INTERP";
     values[static_cast<std::size_t>(graph.input_slots[k])] =

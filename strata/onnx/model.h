@@ -28,6 +28,8 @@ using NamedValues = std::vector<std::pair<std::string, Datum>>;
 struct LoadOptions {
   /// The device that computes; null: the default device at the time of load().
   const Device* device = nullptr;
+  /// Whether inputs must have the sizes that the file states; false: any sizes that the operators take.
+  bool checks_sizes = true;
   /// Limits of a call: an Error (budget) names the node that exceeds one of them.
   std::int64_t most_elements = std::int64_t{1} << 33;  ///< elements of one value
   std::int64_t most_steps = 10'000'000;                ///< nodes that run, those of loops counted each time

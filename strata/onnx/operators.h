@@ -36,8 +36,8 @@ struct Operator {
 
 /// A number of inputs or outputs without a limit.
 inline constexpr std::int64_t kAny = 1'000'000;
-/// The versions of the standard domain that a model may ask for.
-inline constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 17;
+/// The newest version of the standard domain that a model may ask for.
+inline constexpr std::int64_t kNewestOpset = 17;
 
 /// All rows, by domain, name and version.
 std::span<const Operator> operators();

@@ -110,7 +110,7 @@ Results max_pool(const Call& call) {
 Results average_pool(const Call& call) {
   const Tensor x = call.x(0);
   const std::vector<WindowAxis> windows = pool_windows(call, x, false);
-  const bool counts_pads = call.integer("count_include_pad") != 0;
+  const bool counts_pads = call.opset() >= 7 && call.integer("count_include_pad") != 0;
   return {(window_sums(x, windows) / window_counts(call, windows, counts_pads, x.dtype())).cast(x.dtype())};
 }
 

@@ -159,6 +159,10 @@ Results batch_normalization(const Call& call) {
   if (x.ndim() > 1) per_channel[1] = x.size(1);
   const auto channel = [&](const Tensor& t) { return t.reshape(per_channel); };
   const double epsilon = call.number("epsilon");
+  STRATA_CHECK(call.node().row->attribute("spatial") == nullptr || call.integer("spatial") != 0, undefined,
+               "statistics of each element (spatial is 0) are not supported");
+  STRATA_CHECK(call.node().row->attribute("is_test") == nullptr || call.integer("is_test") != 0, undefined,
+               "training (is_test is 0) is not supported before version 14");
   Tensor mean = call.x(3), variance = call.x(4);
   const bool is_training = call.opset() >= 14 && call.integer("training_mode") != 0;
   Results out(1);

@@ -26,17 +26,20 @@ struct Taps {
 struct ResizedAxis {
   std::int64_t from, to;
   double scale, begin = 0, end = 1;  ///< begin and end of the region of interest
+  /// The resized length before it is rounded down, which the formulas of coordinates have.
+  double length() const { return static_cast<double>(from) * scale; }
 };
 
 double coordinate(const ResizedAxis& axis, const ResizeWords& words, std::int64_t k) {
-  const auto at = static_cast<double>(k), from = static_cast<double>(axis.from), to = static_cast<double>(axis.to);
+  const auto at = static_cast<double>(k), from = static_cast<double>(axis.from);
+  const double to = axis.length();
   const std::string& c = words.coordinates;
   if (c == "asymmetric") return at / axis.scale;
-  if (c == "align_corners") return axis.to == 1 ? 0 : at * (from - 1) / (to - 1);
-  if (c == "pytorch_half_pixel") return axis.to > 1 ? (at + 0.5) / axis.scale - 0.5 : 0;
+  if (c == "align_corners") return to == 1 ? 0 : at * (from - 1) / (to - 1);
+  if (c == "pytorch_half_pixel") return to > 1 ? (at + 0.5) / axis.scale - 0.5 : 0;
   if (c == "tf_half_pixel_for_nn") return (at + 0.5) / axis.scale;
   if (c == "tf_crop_and_resize")
-    return axis.to > 1 ? axis.begin * (from - 1) + at * (axis.end - axis.begin) * (from - 1) / (to - 1)
+    return to > 1 ? axis.begin * (from - 1) + at * (axis.end - axis.begin) * (from - 1) / (to - 1)
                        : 0.5 * (axis.begin + axis.end) * (from - 1);
   STRATA_CHECK(c == "half_pixel", domain, "coordinate_transformation_mode is ", c);
   return (at + 0.5) / axis.scale - 0.5;

@@ -104,7 +104,7 @@ void Run::start_node(Frame& frame) {
     if (node.function >= 0) {
       frame.control = call_of_function(node.function, inputs);
     } else if (node.row->control != nullptr) {
-      frame.control = node.row->control(Call(node, inputs, *options_.device, generator_));
+      frame.control = node.row->control(Call(model_, node, inputs, *options_.device, generator_));
     } else {
       Results results = call(node, inputs);
       check_sizes(results);
@@ -170,11 +170,11 @@ Results Run::call(const Node& node, const std::vector<Datum>& inputs) const {
   const bool is_folded = !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), is_on_host) &&
                          std::all_of(inputs.begin(), inputs.end(), is_small);
   if (is_folded) {
-    Results results = node.row->function(Call(node, inputs, Device::get("INTERP"), generator_));
+    Results results = node.row->function(Call(model_, node, inputs, Device::get("INTERP"), generator_));
     if (std::all_of(results.begin(), results.end(), is_small)) return results;
     check_sizes(results);
   }
-  return node.row->function(Call(node, inputs, *options_.device, generator_));
+  return node.row->function(Call(model_, node, inputs, *options_.device, generator_));
 }
 
 void Run::check_sizes(const Results& results) const {

@@ -47,11 +47,13 @@ Tensor sliced(const Tensor& x, std::int64_t axis, std::int64_t begin, std::int64
   count = size == 0 ? 0 : std::max(count, std::int64_t{0});
   if (count == 0) return x.narrow(axis, 0, 0);
   if (step == 1) return x.narrow(axis, begin, count);
-  std::vector<Subscript> subscripts(static_cast<std::size_t>(axis), Subscript(Slice{}));
-  Slice part{Int(begin), {}, step};
+  std::vector<Subscript> subscripts;
+  for (std::int64_t d = 0; d < axis; ++d) subscripts.emplace_back(Slice{});
   const std::int64_t stop = begin + count * step;
-  if (stop >= 0) part.end = Int(stop);
-  subscripts.emplace_back(part);
+  if (stop >= 0)
+    subscripts.emplace_back(Slice{Int(begin), Int(stop), step});
+  else
+    subscripts.emplace_back(Slice{Int(begin), {}, step});
   return x.index(subscripts);
 }
 
