@@ -38,7 +38,8 @@ onnx::Texts texts_of_lists(py::object given) {
     std::vector<py::object> inner;
     const std::size_t size = py::len(level[0]);
     for (const py::object& list : level) {
-      STRATA_CHECK(!py::isinstance<py::str>(list) && py::len(list) == size, shape, "[onnx] lists of texts have different lengths");
+      STRATA_CHECK(!py::isinstance<py::str>(list) && py::len(list) == size, shape,
+                   "[onnx] lists of texts have different lengths");
       for (const py::handle item : list) inner.push_back(py::reinterpret_borrow<py::object>(item));
     }
     out.shape.push_back(static_cast<std::int64_t>(size));
@@ -91,7 +92,8 @@ py::object call_model(const onnx::Model& model, const py::args& args, const py::
         give(py::cast<std::string>(name), py::reinterpret_borrow<py::object>(item));
       continue;
     }
-    STRATA_CHECK(position < ports.size(), domain, "[onnx] ", args.size(), " inputs are given; the model has ", ports.size());
+    STRATA_CHECK(position < ports.size(), domain, "[onnx] ", args.size(), " inputs are given; the model has ",
+                 ports.size());
     give(ports[position++].name, py::reinterpret_borrow<py::object>(value));
   }
   for (const auto& [name, value] : kwargs) give(py::cast<std::string>(name), py::reinterpret_borrow<py::object>(value));
@@ -108,7 +110,8 @@ py::dict types_of(const std::vector<onnx::Port>& ports) {
   return out;
 }
 
-std::unique_ptr<onnx::Model> load_model(const py::object& path, const std::optional<std::string>& device, bool check_sizes) {
+std::unique_ptr<onnx::Model> load_model(const py::object& path, const std::optional<std::string>& device,
+                                        bool check_sizes) {
   const auto name = py::cast<std::string>(py::module_::import("os").attr("fspath")(path));
   onnx::LoadOptions options{.checks_sizes = check_sizes};
   if (device) options.device = &Device::get(*device);
@@ -127,27 +130,33 @@ py::list operator_names() {
 
 void bind_onnx(py::module_& m) {
   py::module_ onnx = m.def_submodule("_onnx", "Models in the ONNX format.");
-  py::class_<onnx::Model, nn::Module>(onnx, "Model", py::dynamic_attr(), collected_once(),
-                                      R"(A model in the ONNX format: a module that is called with its inputs, in order or by name.
+  py::class_<onnx::Model, nn::Module>(
+      onnx, "Model", py::dynamic_attr(), collected_once(),
+      R"(A model in the ONNX format: a module that is called with its inputs, in order or by name.
 
 Inputs are tensors, or what tensors are made of: NumPy arrays, lists of numbers. Texts are str in nested lists, a sequence is a list of
 tensors, an optional without a value is None. Names that are not words of Python are given in a dict. The result is the output, or a dict
 of the outputs by name if there are several.)")
       .def("__call__", &call_model)
       .def("forward", &call_model, "The same as calling the model.")
-      .def_property_readonly("inputs", [](const onnx::Model& model) { return types_of(model.inputs()); },
-                             "The inputs that a call needs, by name, with their types: {'x': 'f32[n, 3]'}.")
-      .def_property_readonly("optional_inputs", [](const onnx::Model& model) { return types_of(model.optional_inputs()); },
-                             "Inputs for which the file has values; a call may give others.")
-      .def_property_readonly("outputs", [](const onnx::Model& model) { return types_of(model.outputs()); },
-                             "The outputs by name, with their types.");
-  onnx.def("load", &load_model, py::arg("path"), py::kw_only(), py::arg("device") = py::none(), py::arg("check_sizes") = true,
+      .def_property_readonly(
+          "inputs", [](const onnx::Model& model) { return types_of(model.inputs()); },
+          "The inputs that a call needs, by name, with their types: {'x': 'f32[n, 3]'}.")
+      .def_property_readonly(
+          "optional_inputs", [](const onnx::Model& model) { return types_of(model.optional_inputs()); },
+          "Inputs for which the file has values; a call may give others.")
+      .def_property_readonly(
+          "outputs", [](const onnx::Model& model) { return types_of(model.outputs()); },
+          "The outputs by name, with their types.");
+  onnx.def("load", &load_model, py::arg("path"), py::kw_only(), py::arg("device") = py::none(),
+           py::arg("check_sizes") = true,
            R"(Reads an ONNX file. The model is in evaluation; train() records gradients.
 
 `device` is the device that computes, by default the default one. With check_sizes=False inputs may have other sizes than the file states.
 Raises an error that names all operators that are missing, before anything runs.)");
   onnx.def("operators", &operator_names,
-           "The operators that models may have: tuples (domain, name, first version, last version); a last version of 0 means that no "
+           "The operators that models may have: tuples (domain, name, first version, last version); a last version of "
+           "0 means that no "
            "last one is known.");
 }
 

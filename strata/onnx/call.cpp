@@ -38,7 +38,8 @@ const Attribute& Call::value_of(std::string_view name, AttributeType type) const
   if (const Attribute* const given = attribute(name)) return *given;
   const AttributeRow* const row = node_.row->attribute(name);
   STRATA_ASSERT(row != nullptr && row->value.type == type, "the row of ", node_.op, " lacks the attribute ", name);
-  const bool is_list = type == AttributeType::numbers || type == AttributeType::integers || type == AttributeType::texts;
+  const bool is_list =
+      type == AttributeType::numbers || type == AttributeType::integers || type == AttributeType::texts;
   STRATA_CHECK(row->has_default || is_list, domain, "the attribute \"", name, "\" is missing");
   return row->value;
 }

@@ -8,6 +8,8 @@
 namespace strata::onnx {
 namespace {
 
+constexpr std::int64_t kMostSlices = 1 << 18;
+
 /// Runs one graph; its outputs are those of the operator.
 class OneGraph final : public Control {
  public:
@@ -42,8 +44,8 @@ class Collected {
   Tensor joined(std::int64_t axis = 0, bool is_reversed = false) {
     if (is_reversed) std::reverse(parts_.begin(), parts_.end());
     if (!parts_.empty()) return Tensor::stack(parts_, axis);
-    STRATA_CHECK(port_.kind == Port::Kind::tensor && port_.has_shape, undefined, "no step ran, and the body does not state the shape of \"",
-                 port_.name, "\"");
+    STRATA_CHECK(port_.kind == Port::Kind::tensor && port_.has_shape, undefined,
+                 "no step ran, and the body does not state the shape of \"", port_.name, "\"");
     Sizes sizes = port_.sizes;
     for (std::int64_t& size : sizes) size = std::max(size, std::int64_t{0});
     sizes.insert(sizes.begin() + Call::axis_in(axis, std::ssize(sizes) + 1), 0);
@@ -55,7 +57,6 @@ class Collected {
   Port port_;
   std::vector<Tensor> parts_;
 };
-
 
 /// Loop: (count, condition, carried...) to (carried..., collected...).
 class LoopState final : public Control {
@@ -102,8 +103,8 @@ class ScanState final : public Control {
  public:
   ScanState(const Call& call, std::size_t first, std::int64_t batch) : body_(call.graph("body")) {
     const auto sequences = static_cast<std::size_t>(call.integer("num_scan_inputs"));
-    STRATA_CHECK(call.integer("num_scan_inputs") >= 1 && first + sequences <= call.count(), parse, "num_scan_inputs is ",
-                 sequences, " for ", call.count(), " inputs");
+    STRATA_CHECK(call.integer("num_scan_inputs") >= 1 && first + sequences <= call.count(), parse,
+                 "num_scan_inputs is ", sequences, " for ", call.count(), " inputs");
     const std::size_t states = call.count() - first - sequences;
     const auto part = [&](const Tensor& x) { return batch < 0 ? x : x.select(0, batch); };
     for (std::size_t k = 0; k < states; ++k) state_.emplace_back(part(call.x(first + k)));
@@ -113,10 +114,12 @@ class ScanState final : public Control {
       const Tensor x = part(call.x(first + states + k));
       std::int64_t axis = k < axes.size() ? axes[k] : 0;
       axis = Call::axis_in(axis, x.ndim());
+      STRATA_CHECK(x.size(axis).value() <= kMostSlices, budget, "a sequence of ", x.size(axis).value(),
+                   " steps, more than ", kMostSlices);
       std::vector<Tensor> slices = x.unbind(axis);
       if (k < directions.size() && directions[k] == 1) std::reverse(slices.begin(), slices.end());
-      STRATA_CHECK(k == 0 || slices.size() == sequences_[0].size(), shape, "sequences have ", sequences_[0].size(), " and ",
-                   slices.size(), " steps");
+      STRATA_CHECK(k == 0 || slices.size() == sequences_[0].size(), shape, "sequences have ", sequences_[0].size(),
+                   " and ", slices.size(), " steps");
       sequences_.push_back(std::move(slices));
     }
     for (std::size_t k = states; k < call.outputs(); ++k) collected_.emplace_back(call, k);

@@ -18,7 +18,10 @@ ConvOptions conv_options(const Call& call, const Tensor& x, const Tensor& weight
   const std::vector<WindowAxis> windows = windows_of(call, sizes_of(x), kernel, true, false);
   std::vector<std::pair<std::int64_t, std::int64_t>> sides;
   for (const WindowAxis& w : windows) sides.emplace_back(w.before, w.after);
-  return {.stride = strides_of(windows), .padding = sides, .dilation = dilations_of(windows), .groups = call.integer("group")};
+  return {.stride = strides_of(windows),
+          .padding = sides,
+          .dilation = dilations_of(windows),
+          .groups = call.integer("group")};
 }
 
 /// A zero point of each output channel, or of all, beside a weight.
@@ -30,7 +33,8 @@ Tensor beside_weight(const Tensor& zero, const Tensor& weight) {
 }
 
 /// The sums of products of integers, less their zero points: i32.
-Tensor integer_convolution(const Call& call, std::size_t x_at, std::size_t x_zero, std::size_t w_at, std::size_t w_zero) {
+Tensor integer_convolution(const Call& call, std::size_t x_at, std::size_t x_zero, std::size_t w_at,
+                           std::size_t w_zero) {
   Tensor x = call.x(x_at).cast(dtypes::int32), weight = call.x(w_at).cast(dtypes::int32);
   if (call.has(x_zero)) x = x - call.x(x_zero).cast(dtypes::int32).reshape({});
   if (call.has(w_zero)) weight = weight - beside_weight(call.x(w_zero).cast(dtypes::int32), weight);
@@ -53,7 +57,8 @@ Results quantized_convolution(const Call& call) {
   per_channel[1] = -1;
   if (call.has(8)) sums = sums + call.x(8).reshape(per_channel);
   const Tensor weight_scale = call.x(4);
-  const Tensor scale = call.x(1).reshape({}) * (weight_scale.numel() == Int(1) ? weight_scale.reshape({}) : weight_scale.reshape(per_channel));
+  const Tensor scale = call.x(1).reshape({}) *
+                       (weight_scale.numel() == Int(1) ? weight_scale.reshape({}) : weight_scale.reshape(per_channel));
   const Tensor zero = call.x(7).reshape({});
   const DType dtype = zero.dtype();
   const Tensor y = (sums.cast(dtypes::float32) * (scale / call.x(6).reshape({}))).round() + zero.cast(dtypes::float32);
@@ -68,13 +73,15 @@ Results transposed_convolution(const Call& call) {
   const std::size_t rank = shape.size() - 2;
   const auto list = [&](const char* name, std::size_t count, std::int64_t otherwise) {
     Sizes given = call.integers(name);
-    STRATA_CHECK(given.empty() || given.size() == count, shape, name, " has ", given.size(), " numbers for ", rank, " axes");
+    STRATA_CHECK(given.empty() || given.size() == count, shape, name, " has ", given.size(), " numbers for ", rank,
+                 " axes");
     if (given.empty()) given.assign(count, otherwise);
     for (const std::int64_t n : given)
       STRATA_CHECK(n >= 0 && n < std::int64_t{1} << 31, domain, name, " has the number ", n);
     return given;
   };
-  const Sizes strides = list("strides", rank, 1), dilations = list("dilations", rank, 1), pads = list("pads", 2 * rank, 0);
+  const Sizes strides = list("strides", rank, 1), dilations = list("dilations", rank, 1),
+              pads = list("pads", 2 * rank, 0);
   const Sizes extra = list("output_padding", rank, 0), wanted = list("output_shape", rank, 0);
   const std::string& automatic = call.text("auto_pad");
   const bool is_same = automatic.starts_with("SAME");

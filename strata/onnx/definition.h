@@ -66,10 +66,10 @@ struct Port {
   enum class Kind : std::uint8_t { unknown, tensor, texts, sequence, optional };
   std::string name;
   Kind kind = Kind::unknown;
-  DType dtype;                              ///< of a tensor
-  bool has_shape = false;                   ///< false: any shape
-  std::vector<std::int64_t> sizes;          ///< -1 for a size that is not a number
-  std::vector<std::string> symbols;         ///< the name of each symbolic size; empty for numbers and unknown sizes
+  DType dtype;                       ///< of a tensor
+  bool has_shape = false;            ///< false: any shape
+  std::vector<std::int64_t> sizes;   ///< -1 for a size that is not a number
+  std::vector<std::string> symbols;  ///< the name of each symbolic size; empty for numbers and unknown sizes
   /// "f32[batch, 3, ?]", "texts", "sequence".
   std::string type_text() const;
 };
@@ -79,9 +79,9 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<Port> inputs, outputs;
   std::vector<std::pair<std::string, Datum>> initializers;
-  int parent = -1;                                     ///< the graph around this one; -1 for the main graph
-  std::vector<int> input_slots, output_slots;          ///< by link()
-  std::vector<int> initializer_slots;                  ///< by link()
+  int parent = -1;                             ///< the graph around this one; -1 for the main graph
+  std::vector<int> input_slots, output_slots;  ///< by link()
+  std::vector<int> initializer_slots;          ///< by link()
 };
 
 struct Function {
@@ -97,7 +97,7 @@ struct Definition {
   std::map<std::string, std::int64_t> opsets;  ///< version by domain; "" is the standard domain
   std::vector<Graph> graphs;
   std::vector<Function> functions;
-  int slots = 0;                               ///< by link(): the number of values
+  int slots = 0;  ///< by link(): the number of values
 };
 
 }  // namespace strata::onnx

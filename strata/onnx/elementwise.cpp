@@ -112,7 +112,8 @@ Results folded(const Call& call, const std::function<Tensor(const Tensor&, const
 Texts texts_of(const Tensor& x) {
   const Buffer elements = x.buffer().toCPU();
   Texts out{sizes_of(x), {}};
-  for (std::int64_t k = 0; k < elements.size() && k < x.numel().value(); ++k) out.elements.push_back(elements[k].text());
+  for (std::int64_t k = 0; k < elements.size() && k < x.numel().value(); ++k)
+    out.elements.push_back(elements[k].text());
   return out;
 }
 
@@ -175,7 +176,8 @@ Results modulo(const Call& call) {
 
 Results power(const Call& call) {
   const Tensor a = call.x(0), b = second(call, a);
-  if (a.dtype() == b.dtype() || !(a.dtype().is_float() || b.dtype().is_float())) return {as(a.pow(as(b, a.dtype())), a.dtype())};
+  if (a.dtype() == b.dtype() || !(a.dtype().is_float() || b.dtype().is_float()))
+    return {as(a.pow(as(b, a.dtype())), a.dtype())};
   if (a.dtype().is_float()) return {a.pow(as(b, a.dtype()))};
   return {as(as(a, dtypes::float64).pow(as(b, dtypes::float64)), a.dtype())};
 }
@@ -244,9 +246,7 @@ Results shrink(const Call& call) {
   return {as((x < -lambda).where(x + bias, (x > lambda).where(x - bias, 0)), x.dtype())};
 }
 
-Results identity(const Call& call) {
-  return {call.datum(0).is_tensor() ? Datum(call.x(0)) : call.datum(0)};
-}
+Results identity(const Call& call) { return {call.datum(0).is_tensor() ? Datum(call.x(0)) : call.datum(0)}; }
 
 Results cast(const Call& call) { return cast_to(call, call.datum(0), call.integer("to")); }
 

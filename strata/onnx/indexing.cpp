@@ -48,8 +48,7 @@ struct Corners {
 };
 
 Corners corners_of(const float* box, bool has_centre) {
-  if (has_centre)
-    return {box[1] - box[3] / 2, box[0] - box[2] / 2, box[1] + box[3] / 2, box[0] + box[2] / 2};
+  if (has_centre) return {box[1] - box[3] / 2, box[0] - box[2] / 2, box[1] + box[3] / 2, box[0] + box[2] / 2};
   return {std::min(box[0], box[2]), std::min(box[1], box[3]), std::max(box[0], box[2]), std::max(box[1], box[3])};
 }
 
@@ -81,9 +80,11 @@ Results gather_nd(const Call& call) {
   const Tensor x = call.x(0), index = call.x(1);
   const auto batch_axes = static_cast<std::size_t>(call.opset() >= 12 ? call.integer("batch_dims") : 0);
   const Sizes sizes = sizes_of(x), index_sizes = sizes_of(index);
-  STRATA_CHECK(!index_sizes.empty() && batch_axes < index_sizes.size(), shape, "indices of shape ", sizes_text(index_sizes));
+  STRATA_CHECK(!index_sizes.empty() && batch_axes < index_sizes.size(), shape, "indices of shape ",
+               sizes_text(index_sizes));
   const auto k = static_cast<std::size_t>(index_sizes.back());
-  STRATA_CHECK(k >= 1 && batch_axes + k <= sizes.size(), shape, "indices of ", k, " coordinates for ", sizes_text(sizes));
+  STRATA_CHECK(k >= 1 && batch_axes + k <= sizes.size(), shape, "indices of ", k, " coordinates for ",
+               sizes_text(sizes));
   const std::span<const std::int64_t> all(sizes), rows(index_sizes);
   const std::int64_t batches = count_of(all.first(batch_axes)), picked = count_of(all.subspan(batch_axes, k));
   Tensor at = positions_of(index, all.subspan(batch_axes, k)).reshape({batches, -1});
@@ -162,7 +163,8 @@ Results unique(const Call& call) {
   const auto first_of = [&](std::int64_t k) { return first[static_cast<std::size_t>(k)]; };
   if (call.integer("sorted") == 0)
     std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return first_of(a) < first_of(b); });
-  for (std::size_t k = 0; k < order.size(); ++k) rank[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
+  for (std::size_t k = 0; k < order.size(); ++k)
+    rank[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
   Sizes first_in_order, counts_in_order, inverse_in_order;
   for (const std::int64_t k : order) {
     first_in_order.push_back(first_of(k));
@@ -179,7 +181,8 @@ Results non_max_suppression(const Call& call) {
   STRATA_CHECK(boxes_shape.size() == 3 && boxes_shape[2] == 4 && scores_shape.size() == 3 &&
                    scores_shape[0] == boxes_shape[0] && scores_shape[2] == boxes_shape[1],
                shape, "boxes of shape ", sizes_text(boxes_shape), " and scores of shape ", sizes_text(scores_shape));
-  const std::vector<float> boxes = call.datum(0).tensor().to_vector<float>(), scores = call.datum(1).tensor().to_vector<float>();
+  const std::vector<float> boxes = call.datum(0).tensor().to_vector<float>(),
+                           scores = call.datum(1).tensor().to_vector<float>();
   const std::int64_t most = call.has(2) ? call.integer_of(2) : 0;
   const auto most_overlap = static_cast<float>(call.has(3) ? call.number_of(3) : 0);
   const bool has_least = call.has(4), has_centre = call.integer("center_point_box") != 0;
@@ -198,8 +201,8 @@ Results non_max_suppression(const Call& call) {
       for (const std::int64_t k : order) {
         if (std::ssize(taken) >= most) break;
         const Corners now = corners_of(box + k * 4, has_centre);
-        const bool is_covered = std::any_of(taken.begin(), taken.end(),
-                                            [&](const Corners& t) { return overlap(now, t) > most_overlap; });
+        const bool is_covered =
+            std::any_of(taken.begin(), taken.end(), [&](const Corners& t) { return overlap(now, t) > most_overlap; });
         if (is_covered) continue;
         taken.push_back(now);
         out.insert(out.end(), {batch, c, k});
@@ -218,7 +221,8 @@ Results max_unpool(const Call& call) {
   Sizes full = {sizes[0], sizes[1]};
   for (std::size_t d = 0; d < kernel.size(); ++d) {
     full.push_back((sizes[d + 2] - 1) * strides[d] + kernel[d] - pads[d] - pads[d + kernel.size()]);
-    STRATA_CHECK(full.back() >= 0 && full.back() <= std::int64_t{1} << 40, shape, "the result has the size ", full.back());
+    STRATA_CHECK(full.back() >= 0 && full.back() <= std::int64_t{1} << 40, shape, "the result has the size ",
+                 full.back());
   }
   // Indices count the elements of the result that the kernel, the strides and the pads give. A larger shape that is
   // asked for has more zeros behind.

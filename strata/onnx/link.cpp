@@ -34,8 +34,9 @@ std::string Port::type_text() const {
   if (!has_shape) return out + "[...]";
   out += "[";
   for (std::size_t k = 0; k < sizes.size(); ++k)
-    out += (k > 0 ? ", " : "") +
-           (sizes[k] >= 0 ? std::to_string(sizes[k]) : symbols[k].empty() ? std::string("?") : symbols[k]);
+    out += (k > 0 ? ", " : "") + (sizes[k] >= 0        ? std::to_string(sizes[k])
+                                  : symbols[k].empty() ? std::string("?")
+                                                       : symbols[k]);
   return out + "]";
 }
 
@@ -50,8 +51,8 @@ class Linker {
 
   void run() {
     const auto standard = model_.opsets.find("");
-    STRATA_CHECK(standard == model_.opsets.end() || (standard->second >= 1 && standard->second <= kNewestOpset), undefined,
-                 "[onnx] the model asks for opset ", standard->second, "; Strata has 1 to ", kNewestOpset);
+    STRATA_CHECK(standard == model_.opsets.end() || (standard->second >= 1 && standard->second <= kNewestOpset),
+                 undefined, "[onnx] the model asks for opset ", standard->second, "; Strata has 1 to ", kNewestOpset);
     names_.resize(model_.graphs.size());
     opsets_.assign(model_.graphs.size(), &model_.opsets);
     for (std::size_t k = 0; k < model_.functions.size(); ++k) {
@@ -64,8 +65,8 @@ class Linker {
     // graph around it has only before the node that holds it: graphs are linked node by node.
     link_graphs();
     check_functions();
-    STRATA_CHECK(missing_.empty(), undefined, "[onnx] ", missing_count_, " nodes need operators that Strata lacks:",
-                 missing_);
+    STRATA_CHECK(missing_.empty(), undefined, "[onnx] ", missing_count_,
+                 " nodes need operators that Strata lacks:", missing_);
   }
 
  private:
@@ -101,7 +102,8 @@ class Linker {
           stack.push_back({next, 0});
           continue;
         }
-        for (const std::string& name : node.outputs) node.output_slots.push_back(name.empty() ? -1 : define(at.graph, name));
+        for (const std::string& name : node.outputs)
+          node.output_slots.push_back(name.empty() ? -1 : define(at.graph, name));
         ++at.node;
       }
     }
@@ -231,8 +233,8 @@ class Linker {
     for (bool changes = true; changes && !calls.empty();) {
       changes = false;
       for (auto it = calls.begin(); it != calls.end();) {
-        const bool is_leaf = std::none_of(it->second.begin(), it->second.end(),
-                                          [&](int callee) { return calls.contains(callee); });
+        const bool is_leaf =
+            std::none_of(it->second.begin(), it->second.end(), [&](int callee) { return calls.contains(callee); });
         changes = changes || is_leaf;
         it = is_leaf ? calls.erase(it) : std::next(it);
       }

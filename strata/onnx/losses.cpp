@@ -8,10 +8,11 @@ namespace {
 /// The loss of log-probabilities (batch, classes, sizes...) at the target classes (batch, sizes...).
 Tensor likelihood_loss(const Call& call, const Tensor& x, std::size_t weight_at) {
   const Tensor target = call.x(1).cast(dtypes::int64);
-  STRATA_CHECK(x.ndim() >= 2 && target.ndim() == x.ndim() - 1, shape, "scores of ", x.ndim(), " dimensions, targets of ",
-               target.ndim());
+  STRATA_CHECK(x.ndim() >= 2 && target.ndim() == x.ndim() - 1, shape, "scores of ", x.ndim(),
+               " dimensions, targets of ", target.ndim());
   const bool ignores = call.given("ignore_index");
-  const Tensor counts = ignores ? target != call.integer("ignore_index") : call.full(sizes_of(target), true, dtypes::boolean);
+  const Tensor counts =
+      ignores ? target != call.integer("ignore_index") : call.full(sizes_of(target), true, dtypes::boolean);
   const Tensor safe = ignores ? counts.where(target, 0) : target;
   Tensor weight = counts.cast(x.dtype());
   if (call.has(weight_at))
@@ -29,7 +30,8 @@ struct Groups {
   const Call& call;
   std::size_t count;
   Groups(const Call& c, std::size_t groups) : call(c), count((c.count() - 2) / groups) {
-    STRATA_CHECK(c.count() > 2 && count * groups + 2 == c.count(), parse, c.count() - 2, " tensors for groups of ", groups);
+    STRATA_CHECK(c.count() > 2 && count * groups + 2 == c.count(), parse, c.count() - 2, " tensors for groups of ",
+                 groups);
   }
   Tensor of(std::size_t group, std::size_t k) const { return call.x(2 + group * count + k); }
 };
@@ -45,7 +47,8 @@ Results softmax_cross_entropy(const Call& call) {
 
 Results adagrad(const Call& call) {
   const Groups groups(call, 3);
-  const double decay = call.number("decay_factor"), epsilon = call.number("epsilon"), norm = call.number("norm_coefficient");
+  const double decay = call.number("decay_factor"), epsilon = call.number("epsilon"),
+               norm = call.number("norm_coefficient");
   const Tensor rate = call.x(0) / (call.x(1).cast(call.x(0).dtype()) * decay + 1);
   Results states, out;
   for (std::size_t k = 0; k < groups.count; ++k) {

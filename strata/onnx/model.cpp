@@ -47,7 +47,8 @@ std::vector<int> gradient_slots(const Definition& model) {
 /// Checks a given value against the type of its port. `bound` has the sizes that symbols stand for.
 void check_input(const Port& port, const Datum& given, bool checks_sizes, std::map<std::string, std::int64_t>& bound) {
   const auto refuse = [&](ErrorKind kind, const std::string& why) {
-    throw Error(kind, "[onnx] the input \"" + port.name + "\" is " + port.type_text() + ", not " + given.type_text() + why);
+    throw Error(kind,
+                "[onnx] the input \"" + port.name + "\" is " + port.type_text() + ", not " + given.type_text() + why);
   };
   if (port.kind == Port::Kind::sequence && !given.is_sequence()) refuse(ErrorKind::domain, "");
   if (port.kind == Port::Kind::texts && !given.is_texts()) refuse(ErrorKind::domain, "");
@@ -127,7 +128,7 @@ void Model::bind(const NamedValues& given, std::vector<Datum>& values) const {
   STRATA_CHECK(by_name.empty(), domain, "[onnx] the model has no input \"", by_name.begin()->first, "\"");
 }
 
-NamedValues Model::operator()(const NamedValues& given) const {
+NamedValues Model::run(const NamedValues& given, const Observer& observe) const {
   const Graph& graph = definition_->graphs[0];
   std::vector<Datum> values(static_cast<std::size_t>(definition_->slots));
   const nn::NamedTensors weights = state_dict();
@@ -141,8 +142,7 @@ NamedValues Model::operator()(const NamedValues& given) const {
   bind(given, values);
   std::optional<NoGrad> quiet;
   if (!is_training() && tracked_.empty()) quiet.emplace();
-  Run run(*definition_, constants_, options_, tracked_, std::move(values));
-  std::vector<Datum> results = run.run();
+  std::vector<Datum> results = Run(*definition_, constants_, options_, tracked_, std::move(values), observe).run();
   NamedValues out;
   for (std::size_t k = 0; k < results.size(); ++k) {
     if (results[k].is_tensor()) results[k] = moved(results[k].tensor(), *options_.device);
@@ -158,25 +158,29 @@ Tensor Model::operator()(const Tensor& x) const {
   return results[0].second.tensor();
 }
 
-NamedValues Model::example_inputs() const {
+NamedValues Model::example_inputs(const std::map<std::string, std::int64_t>& given) const {
   NamedValues out;
   for (const Port& port : inputs_) {
     STRATA_CHECK(port.kind == Port::Kind::tensor && port.has_shape, undefined, "[onnx] the input \"", port.name,
                  "\" is ", port.type_text(), ": an example of it cannot be made");
     Sizes sizes = port.sizes;
-    for (std::int64_t& size : sizes) size = size < 0 ? 1 : size;
-    const Tensor zeros = Tensor::full(to_shape(sizes), port.dtype.is_float() ? 0 : 1, port.dtype);
-    out.emplace_back(port.name, TensorAccess::of(zeros.node(), *options_.device));
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      const auto symbol = given.find(port.symbols[k]);
+      if (sizes[k] < 0) sizes[k] = symbol == given.end() ? 1 : symbol->second;
+    }
+    out.emplace_back(port.name,
+                     TensorAccess::of(Tensor::full(to_shape(sizes), 1, port.dtype).node(), *options_.device));
   }
   return out;
 }
 
-std::unique_ptr<Model> load(const std::string& path, LoadOptions options) {
+Definition read_model(const std::string& path) {
   const ByteSource source = ByteSource::file("onnx", path);
   const std::vector<std::byte> bytes = source.read(0, source.size());
-  const std::string folder = std::filesystem::absolute(path).parent_path().string();
-  return loaded(read_definition(text_of(bytes), folder, path), options);
+  return read_definition(text_of(bytes), std::filesystem::absolute(path).parent_path().string(), path);
 }
+
+std::unique_ptr<Model> load(const std::string& path, LoadOptions options) { return loaded(read_model(path), options); }
 
 std::unique_ptr<Model> parse(std::string_view bytes, LoadOptions options) {
   return loaded(read_definition(bytes, "", "the bytes"), options);

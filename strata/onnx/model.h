@@ -11,6 +11,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,13 +56,16 @@ class Model : public nn::Module {
   /// gradients; after train() they go to the parameters.
   /// @throws Error (domain) for a missing or unknown input, or one of another type; (shape) for one of another shape;
   ///   and what the operators throw, with the node's name
-  NamedValues operator()(const NamedValues& given) const;
+  NamedValues operator()(const NamedValues& given) const { return run(given, {}); }
   /// The first output of a model with one input.
   Tensor operator()(const Tensor& x) const;
-  /// Tensors on device() with the type and shape of each input, filled with zeros, ones for integers; symbolic and
-  /// unknown sizes are 1.
+  using Observer = std::function<void(const Node& node, const std::vector<Datum>& outputs)>;
+  /// The same; `observe` is called after each node with its outputs, of which most are not computed then.
+  NamedValues run(const NamedValues& given, const Observer& observe) const;
+  /// Tensors on device() with the type and shape of each input, filled with ones. `sizes` has the values of symbols;
+  /// other sizes that are not numbers are 1.
   /// @throws Error (undefined) if an input is not a tensor of known rank
-  NamedValues example_inputs() const;
+  NamedValues example_inputs(const std::map<std::string, std::int64_t>& sizes = {}) const;
 
  private:
   void bind(const NamedValues& given, std::vector<Datum>& values) const;
@@ -72,6 +77,9 @@ class Model : public nn::Module {
   std::vector<int> tracked_;                   ///< slots by which the model itself takes gradients
 };
 
+/// The contents of a file, without a check of what its nodes need. @throws as read_definition(); (parse) if the file
+/// cannot be read
+Definition read_model(const std::string& path);
 /// Reads the file and makes a Model, in evaluation. External data is sought in the folder of the file.
 /// @throws Error as read_definition() and Model(); (parse) if the file cannot be read
 std::unique_ptr<Model> load(const std::string& path, LoadOptions options = {});

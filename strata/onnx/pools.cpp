@@ -13,7 +13,8 @@ namespace {
 std::vector<WindowAxis> pool_windows(const Call& call, const Tensor& x, bool has_dilations) {
   const bool has_ceil = call.node().row->attribute("ceil_mode") != nullptr;
   const Sizes kernel = call.integers("kernel_shape");
-  STRATA_CHECK(!kernel.empty() && kernel.size() <= 3, undefined, "pools over ", kernel.size(), " axes (1 to 3 are supported)");
+  STRATA_CHECK(!kernel.empty() && kernel.size() <= 3, undefined, "pools over ", kernel.size(),
+               " axes (1 to 3 are supported)");
   return windows_of(call, sizes_of(x), kernel, has_dilations, has_ceil && call.integer("ceil_mode") != 0);
 }
 
@@ -92,7 +93,8 @@ Results max_pool(const Call& call) {
   const Tensor x = call.x(0);
   const std::vector<WindowAxis> windows = pool_windows(call, x, call.opset() >= 10);
   const bool is_float = x.dtype().is_float();
-  const Number least = is_float ? Number(-std::numeric_limits<double>::infinity()) : Number(static_cast<std::int64_t>(lowest(x.dtype())));
+  const Number least = is_float ? Number(-std::numeric_limits<double>::infinity())
+                                : Number(static_cast<std::int64_t>(lowest(x.dtype())));
   const Tensor padded = padded_for(x, windows, least);
   Sizes kernel;
   for (const WindowAxis& w : windows) kernel.push_back(w.kernel);
@@ -104,7 +106,8 @@ Results max_pool(const Call& call) {
   const auto [values, index] = windows.size() == 1   ? max_pool1d_with_indices(padded, kernel, options)
                                : windows.size() == 2 ? max_pool2d_with_indices(padded, kernel, options)
                                                      : max_pool3d_with_indices(padded, kernel, options);
-  return {values, positions_in(call, x, padded, windows, index, call.opset() >= 8 && call.integer("storage_order") != 0)};
+  return {values,
+          positions_in(call, x, padded, windows, index, call.opset() >= 8 && call.integer("storage_order") != 0)};
 }
 
 Results average_pool(const Call& call) {
@@ -153,7 +156,7 @@ Samples samples_of(const Call& call, const Tensor& begin, const Tensor& length, 
   const Tensor sample = call.arange(most).cast(dtypes::float32).reshape({1, 1, most});
   const Tensor bin_size = length.reshape({regions, 1, 1}) / static_cast<double>(bins);
   const Tensor at = begin.reshape({regions, 1, 1}) + bin * bin_size + (sample + 0.5) * bin_size / number;
-  const Tensor is_inside = (at >= -1).logical_and(at <= size) .logical_and(sample < number);
+  const Tensor is_inside = (at >= -1).logical_and(at <= size).logical_and(sample < number);
   const Tensor clamped = at.clip(Operand(0), Operand(size - 1));
   const Tensor low = clamped.floor(), fraction = clamped - low;
   return {low.cast(dtypes::int64), (low + 1).clip(Operand(0), Operand(size - 1)).cast(dtypes::int64),
@@ -167,10 +170,12 @@ Results roi_align(const Call& call) {
   const Sizes shape = sizes_of(x), box_shape = sizes_of(boxes);
   STRATA_CHECK(shape.size() == 4 && box_shape.size() == 2 && box_shape[1] == 4, shape, "an input of shape ",
                sizes_text(shape), " and regions of shape ", sizes_text(box_shape));
-  const std::int64_t rows = call.integer("output_height"), columns = call.integer("output_width"), regions = box_shape[0];
+  const std::int64_t rows = call.integer("output_height"), columns = call.integer("output_width"),
+                     regions = box_shape[0];
   const std::string& mode = call.text("mode");
   STRATA_CHECK(mode == "avg" || mode == "max", domain, "the mode is ", mode);
-  STRATA_CHECK(rows >= 1 && columns >= 1 && rows <= 1 << 20 && columns <= 1 << 20, domain, "the output is ", rows, " x ", columns);
+  STRATA_CHECK(rows >= 1 && columns >= 1 && rows <= 1 << 20 && columns <= 1 << 20, domain, "the output is ", rows,
+               " x ", columns);
   const bool is_half = call.opset() >= 16 && call.text("coordinate_transformation_mode") == "half_pixel";
   const Tensor scaled = boxes * call.number("spatial_scale") - (is_half ? 0.5 : 0.0);
   const auto column = [&](std::int64_t k) { return scaled.select(1, k); };
@@ -209,8 +214,9 @@ Results roi_align(const Call& call) {
     const Tensor at = batch + along_y(ys) * shape[3] + along_x(xs);
     return flat.index_select(0, at.reshape({-1})).reshape(grid) * (along_y(yw) * along_x(xw)).unsqueeze(-1);
   };
-  Tensor values = corner(y.low, y.low_weight, c.low, c.low_weight) + corner(y.low, y.low_weight, c.high, c.high_weight) +
-                  corner(y.high, y.high_weight, c.low, c.low_weight) + corner(y.high, y.high_weight, c.high, c.high_weight);
+  Tensor values =
+      corner(y.low, y.low_weight, c.low, c.low_weight) + corner(y.low, y.low_weight, c.high, c.high_weight) +
+      corner(y.high, y.high_weight, c.low, c.low_weight) + corner(y.high, y.high_weight, c.high, c.high_weight);
   if (mode == "avg") {
     const Tensor count = call.from(per_row, {regions, 1, 1, 1}, dtypes::float32) *
                          call.from(per_column, {regions, 1, 1, 1}, dtypes::float32);

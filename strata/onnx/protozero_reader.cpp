@@ -262,8 +262,8 @@ void read_type(data_view bytes, Port& port) {
         type.skip();
         continue;
       }
-      STRATA_CHECK(field != 5 && field != 8, undefined, "\"", port.name, "\" is a ", field == 5 ? "map" : "sparse tensor",
-                   ", which Strata lacks");
+      STRATA_CHECK(field != 5 && field != 8, undefined, "\"", port.name, "\" is a ",
+                   field == 5 ? "map" : "sparse tensor", ", which Strata lacks");
       Message content(type.bytes());
       if (depth == 0)
         port.kind = field == 1 ? Port::Kind::tensor : field == 4 ? Port::Kind::sequence : Port::Kind::optional;
@@ -457,7 +457,8 @@ class ModelReader {
       }
     if (type == 11) type = 4;  // a sparse tensor is a dense one from here on
     // Optionals and sequences state types of elements (13) where they are empty: the value says nothing more.
-    STRATA_CHECK((type >= 0 && type <= 8) || type == 13, undefined, "the attribute \"", a.name, "\" has the type ", type);
+    STRATA_CHECK((type >= 0 && type <= 8) || type == 13, undefined, "the attribute \"", a.name, "\" has the type ",
+                 type);
     a.type = type == 13 ? AttributeType::undefined : static_cast<AttributeType>(type);
     if (a.type == AttributeType::graph && a.reference.empty()) a.graph = add_graph(inner, graph, depth + 1);
     return a;

@@ -37,11 +37,15 @@ Results between(const Call& call, const Sizes& shape, DType dtype) {
 
 }  // namespace
 
-Results random_normal(const Call& call) { return normal_of(call, call.integers("shape"), float_of(call, dtypes::float32)); }
+Results random_normal(const Call& call) {
+  return normal_of(call, call.integers("shape"), float_of(call, dtypes::float32));
+}
 Results random_normal_like(const Call& call) {
   return normal_of(call, call.datum(0).shape(), float_of(call, call.datum(0).tensor().dtype()));
 }
-Results random_uniform(const Call& call) { return between(call, call.integers("shape"), float_of(call, dtypes::float32)); }
+Results random_uniform(const Call& call) {
+  return between(call, call.integers("shape"), float_of(call, dtypes::float32));
+}
 Results random_uniform_like(const Call& call) {
   return between(call, call.datum(0).shape(), float_of(call, call.datum(0).tensor().dtype()));
 }

@@ -13,9 +13,9 @@
 namespace strata::onnx {
 
 /// Limits of the reader. A model that exceeds one of them is refused with an Error (budget).
-inline constexpr std::size_t kMostNodes = 500'000;   ///< of all graphs together
-inline constexpr std::size_t kDeepestGraph = 64;     ///< graphs within graphs
-inline constexpr std::size_t kDeepestType = 16;      ///< sequences of sequences
+inline constexpr std::size_t kMostNodes = 500'000;  ///< of all graphs together
+inline constexpr std::size_t kDeepestGraph = 64;    ///< graphs within graphs
+inline constexpr std::size_t kDeepestType = 16;     ///< sequences of sequences
 inline constexpr std::size_t kMostRank = 32;
 
 /// Whether this build has the reader.

@@ -7,6 +7,8 @@
 namespace strata::onnx {
 namespace {
 
+constexpr std::int64_t kMostSteps = 1 << 16;
+
 using Activation = std::function<Tensor(const Tensor&)>;
 
 /// The activation of that name. `alpha` and `beta` are consumed in the order of the activations that have them.
@@ -89,6 +91,7 @@ class Recurrence {
   std::vector<Tensor> run(std::int64_t d, const Tensor& inputs, std::vector<Tensor> states, const Step& step,
                           std::vector<Tensor>& steps) const {
     const std::int64_t length = inputs.size(0).value();
+    STRATA_CHECK(length <= kMostSteps, budget, "a sequence of ", length, " steps, more than ", kMostSteps);
     const bool is_backward = is_reverse_ || d == 1;
     std::optional<Tensor> lengths;
     if (call_.has(4)) lengths = call_.x(4).reshape({-1, 1});
@@ -142,7 +145,8 @@ Results rnn(const Call& call) {
   const Recurrence r(call, 1, {"Tanh"});
   std::vector<std::vector<Tensor>> steps(static_cast<std::size_t>(r.directions())), last;
   for (std::int64_t d = 0; d < r.directions(); ++d) {
-    const Tensor recurrent = r.recurrent(d), inputs = plus(plus(r.inputs().matmul(r.weight(d)), r.bias(d, 0)), r.bias(d, 1));
+    const Tensor recurrent = r.recurrent(d),
+                 inputs = plus(plus(r.inputs().matmul(r.weight(d)), r.bias(d, 0)), r.bias(d, 1));
     const auto step = [&](const Tensor& input, const std::vector<Tensor>& states) -> std::vector<Tensor> {
       return {r.activation(d, 0)(r.clipped(input + states[0].matmul(recurrent)))};
     };
@@ -167,8 +171,8 @@ Results gru(const Call& call) {
     }
     const auto step = [&](const Tensor& input, const std::vector<Tensor>& states) -> std::vector<Tensor> {
       const Tensor& before = states[0];
-      const Tensor gates = r.activation(d, 0)(
-          r.clipped(input.narrow(1, 0, 2 * h) + plus(before.matmul(gates_recurrent), gates_bias)));
+      const Tensor gates =
+          r.activation(d, 0)(r.clipped(input.narrow(1, 0, 2 * h) + plus(before.matmul(gates_recurrent), gates_bias)));
       const Tensor update = gates.narrow(1, 0, h), reset = gates.narrow(1, h, h);
       const Tensor memory = resets_behind ? reset * plus(before.matmul(new_recurrent), new_bias)
                                           : plus((reset * before).matmul(new_recurrent), new_bias);
@@ -187,7 +191,8 @@ Results lstm(const Call& call) {
   const std::int64_t h = r.hidden();
   for (std::int64_t d = 0; d < r.directions(); ++d) {
     // The gates are input, output, forget and cell, in this order; peepholes are of input, output and forget.
-    const Tensor recurrent = r.recurrent(d), inputs = plus(plus(r.inputs().matmul(r.weight(d)), r.bias(d, 0)), r.bias(d, 1));
+    const Tensor recurrent = r.recurrent(d),
+                 inputs = plus(plus(r.inputs().matmul(r.weight(d)), r.bias(d, 0)), r.bias(d, 1));
     std::optional<Tensor> peepholes;
     if (call.has(7)) peepholes = call.x(7).select(0, d);
     const auto gate = [&](const Tensor& sums, std::int64_t k, const Tensor& cell) {

@@ -66,7 +66,8 @@ Results reduce_l1(const Call& call) {
   return reduced(call, [](const Tensor& x, const AxesArg& axes, bool keeps) { return x.abs().sum(axes, keeps); });
 }
 Results reduce_l2(const Call& call) {
-  return reduced(call, [](const Tensor& x, const AxesArg& axes, bool keeps) { return (x * x).sum(axes, keeps).sqrt(); });
+  return reduced(call,
+                 [](const Tensor& x, const AxesArg& axes, bool keeps) { return (x * x).sum(axes, keeps).sqrt(); });
 }
 Results reduce_log_sum(const Call& call) {
   return reduced(call, [](const Tensor& x, const AxesArg& axes, bool keeps) { return x.sum(axes, keeps).log(); });
@@ -187,7 +188,7 @@ Results local_response_normalization(const Call& call) {
   const Tensor x = call.x(0);
   STRATA_CHECK(x.ndim() >= 3, shape, "the input has ", x.ndim(), " dimensions");
   const std::int64_t size = call.integer("size"), before = (size - 1) / 2;
-  STRATA_CHECK(size >= 1 && size <= 1 << 20, domain, "the size is ", size);
+  STRATA_CHECK(size >= 1 && size <= 1 << 12, domain, "the size is ", size);
   const std::int64_t channels = x.size(1).value();
   Padding around;
   for (std::int64_t d = 0; d < x.ndim(); ++d) around.push_back({d == 1 ? before : 0, d == 1 ? size - 1 - before : 0});

@@ -47,12 +47,13 @@ void realize_all(const std::vector<Datum>& values) {
 }
 
 Run::Run(const Definition& model, const std::vector<std::vector<Datum>>& constants, const LoadOptions& options,
-         const std::vector<int>& tracked, std::vector<Datum> values)
+         const std::vector<int>& tracked, std::vector<Datum> values, const Model::Observer& observe)
     : model_(model),
       constants_(constants),
       options_(options),
       is_tracked_(values.size()),
       values_(std::move(values)),
+      observe_(observe),
       generator_(Generator::default_generator()) {
   for (const int slot : tracked) {
     is_tracked_[static_cast<std::size_t>(slot)] = true;
@@ -132,6 +133,7 @@ void Run::advance(Frame& frame) {
 }
 
 void Run::finish(Frame& frame, const Node& node, Results results) {
+  if (observe_) observe_(node, results);
   for (std::size_t k = 0; k < node.output_slots.size(); ++k) {
     const int slot = node.output_slots[k];
     if (slot < 0) continue;

@@ -19,7 +19,7 @@ class Run {
   /// @param tracked slots whose tensors get gradients
   /// @param values by slot: inputs and weights of the main graph are there
   Run(const Definition& model, const std::vector<std::vector<Datum>>& constants, const LoadOptions& options,
-      const std::vector<int>& tracked, std::vector<Datum> values);
+      const std::vector<int>& tracked, std::vector<Datum> values, const Model::Observer& observe);
 
   /// The outputs of the main graph.
   std::vector<Datum> run();
@@ -50,6 +50,7 @@ class Run {
   std::vector<bool> is_tracked_;
   std::vector<Datum> values_;
   std::vector<Frame> frames_;
+  const Model::Observer& observe_;
   Generator generator_;
   std::int64_t steps_ = 0;
 };

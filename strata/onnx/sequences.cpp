@@ -65,13 +65,14 @@ Results split_to_sequence(const Call& call) {
   const std::int64_t axis = Call::axis_in(call.integer("axis"), x.ndim()), size = x.size(axis).value();
   Sequence out;
   if (!call.has(1)) {
-    STRATA_CHECK(size <= 1'000'000, budget, "a sequence of ", size, " elements");
-    for (const Tensor& part : x.split(1, axis)) out.emplace_back(call.integer("keepdims") != 0 ? part : part.squeeze(axis));
+    STRATA_CHECK(size <= 1 << 18, budget, "a sequence of ", size, " elements");
+    for (const Tensor& part : x.split(1, axis))
+      out.emplace_back(call.integer("keepdims") != 0 ? part : part.squeeze(axis));
     return {out};
   }
   const Sizes given = call.integers_of(1);
   if (call.datum(1).tensor().ndim() == 0) {
-    STRATA_CHECK(given[0] >= 1 && size / given[0] <= 1'000'000, domain, "parts of ", given[0], " elements");
+    STRATA_CHECK(given[0] >= 1 && size / given[0] <= 1 << 18, domain, "parts of ", given[0], " elements");
     for (const Tensor& part : x.split(given[0], axis)) out.emplace_back(part);
   } else {
     for (const Tensor& part : x.split(std::span<const std::int64_t>(given), axis)) out.emplace_back(part);

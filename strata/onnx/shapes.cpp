@@ -15,7 +15,9 @@ Sizes listed(const Call& call, const char* attribute, std::size_t i) {
 }
 
 /// Begin and end of Shape, limited to the rank.
-std::int64_t limited(std::int64_t at, std::int64_t rank) { return std::clamp(at < 0 ? at + rank : at, std::int64_t{0}, rank); }
+std::int64_t limited(std::int64_t at, std::int64_t rank) {
+  return std::clamp(at < 0 ? at + rank : at, std::int64_t{0}, rank);
+}
 
 /// The shape of Reshape: 0 takes the size of x, -1 follows from the others.
 Sizes reshaped(const Sizes& given, const Sizes& from, bool allows_zero) {
@@ -62,8 +64,9 @@ Tensor sliced_all(const Tensor& x, const Sizes& begins, const Sizes& ends, Sizes
     axes.resize(begins.size());
     std::iota(axes.begin(), axes.end(), std::int64_t{0});
   }
-  STRATA_CHECK(begins.size() == ends.size() && begins.size() == axes.size() && (steps.empty() || steps.size() == axes.size()),
-               shape, begins.size(), " begins, ", ends.size(), " ends, ", axes.size(), " axes and ", steps.size(), " steps");
+  STRATA_CHECK(
+      begins.size() == ends.size() && begins.size() == axes.size() && (steps.empty() || steps.size() == axes.size()),
+      shape, begins.size(), " begins, ", ends.size(), " ends, ", axes.size(), " axes and ", steps.size(), " steps");
   Tensor out = x;
   for (std::size_t k = 0; k < axes.size(); ++k)
     out = sliced(out, Call::axis_in(axes[k], x.ndim()), begins[k], ends[k], steps.empty() ? 1 : steps[k]);
@@ -129,7 +132,8 @@ Results reshape(const Call& call) {
   texts.shape = shape;
   for (std::int64_t& size : texts.shape)
     if (size < 0) size = known == 0 ? 0 : std::ssize(texts.elements) / known;
-  const std::int64_t count = std::accumulate(texts.shape.begin(), texts.shape.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t count =
+      std::accumulate(texts.shape.begin(), texts.shape.end(), std::int64_t{1}, std::multiplies<>());
   STRATA_CHECK(count == std::ssize(texts.elements), shape, texts.elements.size(), " texts do not have the shape ",
                sizes_text(shape));
   return {texts};
@@ -166,8 +170,8 @@ Results unsqueeze(const Call& call) {
   const std::int64_t rank = x.ndim() + std::ssize(axes);
   for (std::int64_t& axis : axes) axis = Call::axis_in(axis, rank);
   std::sort(axes.begin(), axes.end());
-  STRATA_CHECK(std::adjacent_find(axes.begin(), axes.end()) == axes.end(), shape, "an axis is given twice: ",
-               sizes_text(axes));
+  STRATA_CHECK(std::adjacent_find(axes.begin(), axes.end()) == axes.end(), shape,
+               "an axis is given twice: ", sizes_text(axes));
   for (const std::int64_t axis : axes) x = x.unsqueeze(axis);
   return {x};
 }
@@ -215,7 +219,8 @@ Results split(const Call& call) {
   const bool by_input = call.node().row->attribute("split") == nullptr;
   Sizes sizes = by_input ? (call.has(1) ? call.integers_of(1) : Sizes()) : call.integers("split");
   if (sizes.empty()) {
-    STRATA_CHECK(count > 0 && size % count == 0, shape, "an axis of ", size, " does not split into ", count, " equal parts");
+    STRATA_CHECK(count > 0 && size % count == 0, shape, "an axis of ", size, " does not split into ", count,
+                 " equal parts");
     sizes.assign(static_cast<std::size_t>(count), size / count);
   }
   STRATA_CHECK(std::ssize(sizes) == count, shape, sizes.size(), " sizes for ", count, " outputs");
@@ -267,7 +272,8 @@ Results constant(const Call& call) {
 Results constant_of_shape(const Call& call) {
   const Sizes shape = call.integers_of(0);
   STRATA_CHECK(shape.size() <= 32, budget, "a shape of ", shape.size(), " dimensions");
-  for (const std::int64_t size : shape) STRATA_CHECK(size >= 0, shape, "the shape ", sizes_text(shape), " has the size ", size);
+  for (const std::int64_t size : shape)
+    STRATA_CHECK(size >= 0, shape, "the shape ", sizes_text(shape), " has the size ", size);
   if (!call.given("value")) return {call.full(shape, 0, dtypes::float32)};
   const Tensor& value = call.tensor("value").tensor();
   STRATA_CHECK(value.numel() == Int(1), shape, "the value has the shape ", render(value.shape()));
@@ -299,8 +305,8 @@ Results range(const Call& call) {
 Results eye_like(const Call& call) {
   const Sizes shape = call.datum(0).shape();
   STRATA_CHECK(shape.size() == 2, shape, "the input has ", shape.size(), " dimensions instead of 2");
-  const DType dtype = call.given("dtype") ? dtype_of_element(call.integer("dtype"), "the result")
-                                          : call.datum(0).tensor().dtype();
+  const DType dtype =
+      call.given("dtype") ? dtype_of_element(call.integer("dtype"), "the result") : call.datum(0).tensor().dtype();
   const Tensor rows = call.arange(shape[0]).unsqueeze(1), columns = call.arange(shape[1]).unsqueeze(0);
   return {(columns - rows == call.integer("k")).cast(dtype)};
 }

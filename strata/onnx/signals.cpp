@@ -7,11 +7,15 @@
 namespace strata::onnx {
 namespace {
 
+constexpr std::int64_t kLongestTransform = std::int64_t{1} << 20, kMostProducts = std::int64_t{1} << 28;
+
 /// The sums over n of x[..., n] * exp(-+2 pi i k n / length), for x as real and imaginary part along the last axis:
 /// (..., n, parts) to (..., bins, 2).
 Tensor fourier(const Call& call, const Tensor& x, std::int64_t length, std::int64_t bins, bool is_inverse) {
   const std::int64_t n = x.size(-2).value(), parts = x.size(-1).value();
   STRATA_CHECK(parts == 1 || parts == 2, shape, "the last axis has ", parts, " elements instead of 1 or 2");
+  STRATA_CHECK(n <= kMostProducts / bins, budget, "a transform of ", n, " elements to ", bins,
+               ": it is a product with a matrix");
   // k * n is taken modulo the length as integers, so that angles stay exact.
   const Tensor places = (call.arange(n).unsqueeze(1) * call.arange(bins).unsqueeze(0)) % length;
   const double turn = (is_inverse ? 2 : -2) * std::numbers::pi / static_cast<double>(length);
@@ -40,8 +44,6 @@ Results cosine_window(const Call& call, const std::vector<double>& factors) {
   for (std::size_t j = 1; j < factors.size(); ++j) out = out + (at * static_cast<double>(j)).cos() * factors[j];
   return {out.cast(dtype)};
 }
-
-constexpr std::int64_t kLongestTransform = std::int64_t{1} << 20;
 
 }  // namespace
 
@@ -75,7 +77,8 @@ Results short_time_fourier(const Call& call) {
   Tensor frames = x.unfold(1, length, step).transpose(-1, -2);  // (batch, frames, length, parts)
   if (call.has(2)) {
     Tensor window = call.x(2);
-    STRATA_CHECK(sizes_of(window) == Sizes{length}, shape, "a window of shape ", render(window.shape()), " for frames of ", length);
+    STRATA_CHECK(sizes_of(window) == Sizes{length}, shape, "a window of shape ", render(window.shape()),
+                 " for frames of ", length);
     frames = frames * window.unsqueeze(-1);
   }
   const bool is_onesided = call.integer("onesided") != 0;
@@ -93,13 +96,15 @@ Results mel_weights(const Call& call) {
                " bands of a transform of length ", length, " at ", rate, " Hz");
   STRATA_CHECK(low >= 0 && high >= low && high <= 1e9, domain, "frequencies from ", low, " to ", high);
   const std::int64_t bins = length / 2 + 1;
+  STRATA_CHECK(bins * bands <= 1 << 24, budget, bands, " bands of ", bins, " bins");
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   // The edges of the bands are evenly spaced in mel, and are rounded down to bins of the transform.
   const double step = (mel(high) - mel(low)) / static_cast<double>(bands + 2);
   Sizes edges;
   for (std::int64_t k = 0; k < bands + 2; ++k) {
     const double hertz = 700 * (std::pow(10, (static_cast<double>(k) * step + mel(low)) / 2595) - 1);
-    edges.push_back(static_cast<std::int64_t>(std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
+    edges.push_back(
+        static_cast<std::int64_t>(std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
   }
   STRATA_CHECK(edges.back() <= bins, domain, "the highest frequency is above half of the sample rate");
   std::vector<double> weights(static_cast<std::size_t>(bins * bands));

@@ -27,10 +27,13 @@ struct Pool {
     std::size_t number = 0;
     for (std::size_t n = 0; n < starts.size(); ++n) {
       const std::int64_t begin = starts[n], end = n + 1 < starts.size() ? starts[n + 1] : std::ssize(words);
-      STRATA_CHECK(begin >= 0 && begin <= end && end <= std::ssize(words) && (end - begin) % static_cast<std::int64_t>(n + 1) == 0,
+      STRATA_CHECK(begin >= 0 && begin <= end && end <= std::ssize(words) &&
+                       (end - begin) % static_cast<std::int64_t>(n + 1) == 0,
                    domain, "ngram_counts is ", sizes_text(starts), " for a pool of ", words.size());
       for (std::int64_t at = begin; at < end; at += static_cast<std::int64_t>(n) + 1)
-        places.emplace(std::vector<std::string>(words.begin() + at, words.begin() + at + static_cast<std::int64_t>(n) + 1), number++);
+        places.emplace(
+            std::vector<std::string>(words.begin() + at, words.begin() + at + static_cast<std::int64_t>(n) + 1),
+            number++);
     }
     count = number;
   }
@@ -78,7 +81,8 @@ Results vectorize_texts(const Call& call) {
   const Sizes places = call.integers("ngram_indexes");
   STRATA_CHECK(places.size() == pool.count, domain, places.size(), " indexes for ", pool.count, " n-grams");
   const std::vector<double> weights = call.numbers("weights");
-  STRATA_CHECK(weights.empty() || weights.size() == pool.count, domain, weights.size(), " weights for ", pool.count, " n-grams");
+  STRATA_CHECK(weights.empty() || weights.size() == pool.count, domain, weights.size(), " weights for ", pool.count,
+               " n-grams");
   const std::string& mode = call.text("mode");
   STRATA_CHECK(mode == "TF" || mode == "IDF" || mode == "TFIDF", domain, "the mode is ", mode);
   std::int64_t width = 0;
@@ -88,8 +92,11 @@ Results vectorize_texts(const Call& call) {
   }
   const std::int64_t least = call.integer("min_gram_length"), most = call.integer("max_gram_length");
   const std::int64_t skips = call.integer("max_skip_count");
-  STRATA_CHECK(least >= 1 && least <= most && most <= 64 && skips >= 0 && skips <= 4096, domain, "n-grams of ", least, " to ",
-               most, " words with ", skips, " skips");
+  STRATA_CHECK(least >= 1 && least <= most && most <= 64 && skips >= 0 && skips <= 4096, domain, "n-grams of ", least,
+               " to ", most, " words with ", skips, " skips");
+  STRATA_CHECK(rows <= (1 << 26) / std::max(width, std::int64_t{1}), budget, rows, " rows of ", width, " counts");
+  STRATA_CHECK(std::ssize(words) <= (1 << 28) / ((most - least + 1) * (skips + 1)), budget, words.size(),
+               " words in n-grams of ", least, " to ", most, " with ", skips, " skips");
   std::vector<double> counts(static_cast<std::size_t>(rows * width));
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t n = least; n <= most; ++n)
@@ -97,7 +104,8 @@ Results vectorize_texts(const Call& call) {
       for (std::int64_t apart = 1; apart <= (n == 1 ? 1 : skips + 1); ++apart)
         for (std::int64_t at = 0; at + (n - 1) * apart < length; ++at) {
           std::vector<std::string> gram;
-          for (std::int64_t k = 0; k < n; ++k) gram.push_back(words[static_cast<std::size_t>(row * length + at + k * apart)]);
+          for (std::int64_t k = 0; k < n; ++k)
+            gram.push_back(words[static_cast<std::size_t>(row * length + at + k * apart)]);
           if (const auto found = pool.places.find(gram); found != pool.places.end())
             counts[static_cast<std::size_t>(row * width + places[found->second])] += 1;
         }

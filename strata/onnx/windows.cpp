@@ -6,7 +6,7 @@
 namespace strata::onnx {
 namespace {
 
-constexpr std::int64_t kLargestWindow = std::int64_t{1} << 31;
+constexpr std::int64_t kLargestWindow = std::int64_t{1} << 31, kMostWindows = std::int64_t{1} << 24;
 
 std::int64_t at_or(const Sizes& list, std::size_t k, std::int64_t otherwise) {
   return k < list.size() ? list[k] : otherwise;
@@ -31,7 +31,8 @@ std::vector<WindowAxis> windows_of(const Call& call, const Sizes& shape, const S
                domain, "auto_pad is ", automatic);
   std::vector<WindowAxis> out;
   for (std::size_t k = 0; k < rank; ++k) {
-    WindowAxis w{.size = shape[k + 2], .kernel = kernel[k], .stride = at_or(strides, k, 1), .dilation = at_or(dilations, k, 1)};
+    WindowAxis w{
+        .size = shape[k + 2], .kernel = kernel[k], .stride = at_or(strides, k, 1), .dilation = at_or(dilations, k, 1)};
     const bool is_sane = w.kernel >= 1 && w.stride >= 1 && w.dilation >= 1 && w.kernel < kLargestWindow &&
                          w.stride < kLargestWindow && w.dilation < kLargestWindow;
     STRATA_CHECK(is_sane, domain, "a kernel of ", w.kernel, " with stride ", w.stride, " and dilation ", w.dilation);
@@ -51,6 +52,7 @@ std::vector<WindowAxis> windows_of(const Call& call, const Sizes& shape, const S
       STRATA_CHECK(room >= 0, shape, "a window of ", w.extent(), " does not fit into ", w.size, " elements with pads ",
                    w.before, " and ", w.after);
       w.count = (is_ceil ? rounded_up(room, w.stride) : room / w.stride) + 1;
+      STRATA_CHECK(w.count < kMostWindows, budget, w.count, " windows along an axis");
       // A window that would begin behind the elements and the pads in front is left out.
       if (is_ceil && (w.count - 1) * w.stride >= w.size + w.before) --w.count;
     }

@@ -70,7 +70,8 @@ std::string difference(const Datum& got, const Datum& expected, bool is_random) 
   if (!got.tensor().dtype().is_float()) {
     const onnx::Sizes a = onnx::read_integers(got.tensor()), b = onnx::read_integers(expected.tensor());
     for (std::size_t k = 0; k < a.size(); ++k)
-      if (a[k] != b[k]) return "element " + std::to_string(k) + " is " + std::to_string(a[k]) + " instead of " + std::to_string(b[k]);
+      if (a[k] != b[k])
+        return "element " + std::to_string(k) + " is " + std::to_string(a[k]) + " instead of " + std::to_string(b[k]);
     return {};
   }
   const std::vector<double> a = onnx::read_numbers(got.tensor()), b = onnx::read_numbers(expected.tensor());
@@ -83,8 +84,8 @@ std::string difference(const Datum& got, const Datum& expected, bool is_random) 
 }
 
 bool draws_random_numbers(const onnx::Definition& model) {
-  static const std::set<std::string> kRandom = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike",
-                                                "RandomUniform", "RandomUniformLike"};
+  static const std::set<std::string> kRandom = {"Bernoulli",        "Multinomial",   "RandomNormal",
+                                                "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
   for (const onnx::Graph& graph : model.graphs)
     for (const onnx::Node& node : graph.nodes) {
       if (kRandom.contains(node.op)) return true;
@@ -196,7 +197,8 @@ int main(int argc, char** argv) {
       ++(why.empty() && !is_listed ? passed : !why.empty() && is_listed ? listed : failed);
       const std::lock_guard lock(printing);
       if (why.empty() == is_listed)
-        std::printf("FAILED %s: %s\n", cases[k].c_str(), why.empty() ? "passes, but is in the list of refused cases" : why.c_str());
+        std::printf("FAILED %s: %s\n", cases[k].c_str(),
+                    why.empty() ? "passes, but is in the list of refused cases" : why.c_str());
       if (seconds > options.slow) std::printf("slow %s: %.2f s\n", cases[k].c_str(), seconds);
       std::fflush(stdout);
     }

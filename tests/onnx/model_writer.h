@@ -90,7 +90,7 @@ inline std::string port(const std::string& name, int type, const Sizes& dims) {
 
 /// The parts of a graph, as whole messages.
 struct GraphParts {
-  Names nodes, inputs, outputs, initializers;
+  Names nodes = {}, inputs = {}, outputs = {}, initializers = {};
 };
 inline std::string graph(const GraphParts& parts) {
   std::string out;
@@ -104,9 +104,9 @@ inline std::string graph(const GraphParts& parts) {
 inline std::string opset(std::int64_t version, const std::string& domain = "") {
   return bytes(8, (domain.empty() ? "" : bytes(1, domain)) + integer(2, version));
 }
-inline std::string model(const std::string& graph_bytes, std::int64_t version = 17) {
+inline std::string model_of(const std::string& graph_bytes, std::int64_t version = 17) {
   return integer(1, 8) + bytes(7, graph_bytes) + opset(version);
 }
-inline std::string model(const GraphParts& parts, std::int64_t version = 17) { return model(graph(parts), version); }
+inline std::string model(const GraphParts& parts, std::int64_t version = 17) { return model_of(graph(parts), version); }
 
 }  // namespace strata::onnx_writer
