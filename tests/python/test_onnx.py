@@ -1,5 +1,8 @@
 """ONNX models in Python: whole models that PyTorch exports, with weights from seeds, and how inputs and outputs are given."""
+import importlib
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -271,3 +274,11 @@ def test_what_is_missing_is_refused_at_once(tmp_path):
 def test_operators():
     rows = strata.onnx.operators()
     assert ("", "Relu", 1, 0) in rows and len({name for _, name, _, _ in rows}) > 150
+
+
+def test_the_page_is_that_of_the_table(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "scripts"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    made = importlib.import_module("onnx_page")
+    assert made.PAGE.read_text(encoding="utf-8") == made.page(), "write it anew: scripts/onnx_page.py"
+    assert sorted(row[:4] for row in made.rows()) == sorted(strata.onnx.operators())
