@@ -29,6 +29,7 @@ namespace strata::onnx {
 using Results = std::vector<Datum>;
 using Sizes = std::vector<std::int64_t>;
 
+/// One call of an operator's function.
 class Call {
  public:
   Call(const Definition& model, const Node& node, std::span<const Datum> inputs, const Device& device,

@@ -15,6 +15,7 @@ struct Step {
   Results inputs;
 };
 
+/// An operator that is running graphs.
 class Control {
  public:
   Control() = default;

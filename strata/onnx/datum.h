@@ -25,11 +25,13 @@ struct Texts {
   std::vector<std::string> elements;
 };
 
+/// A list of values.
 using Sequence = std::vector<Datum>;
 
 /// An optional without a value. An optional with a value is the value itself.
 struct EmptyOptional {};
 
+/// A value between the nodes of a model: a tensor, texts, a sequence, an empty optional, or nothing.
 class Datum {
  public:
   Datum() = default;  ///< absent: an input or output that is left out
@@ -38,6 +40,7 @@ class Datum {
   Datum(Sequence sequence);
   Datum(EmptyOptional empty) : value_(empty) {}
 
+  /// Exactly one of these is true.
   bool is_absent() const { return std::holds_alternative<std::monostate>(value_); }
   bool is_tensor() const { return std::holds_alternative<Tensor>(value_); }
   bool is_texts() const { return std::holds_alternative<std::shared_ptr<const Texts>>(value_); }

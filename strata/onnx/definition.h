@@ -74,6 +74,7 @@ struct Port {
   std::string type_text() const;
 };
 
+/// Nodes in an order in which each reads what earlier ones make.
 struct Graph {
   std::string name;
   std::vector<Node> nodes;
@@ -84,6 +85,7 @@ struct Graph {
   std::vector<int> initializer_slots;          ///< by link()
 };
 
+/// An operator that the file itself defines, by a graph.
 struct Function {
   std::string name, domain;
   std::vector<std::string> attributes;
@@ -91,6 +93,7 @@ struct Function {
   int graph = -1;
 };
 
+/// The contents of a file.
 struct Definition {
   std::int64_t ir_version = 0;
   std::string producer;

@@ -131,14 +131,8 @@ void Model::bind(const NamedValues& given, std::vector<Datum>& values) const {
 NamedValues Model::run(const NamedValues& given, const Observer& observe) const {
   const Graph& graph = definition_->graphs[0];
   std::vector<Datum> values(static_cast<std::size_t>(definition_->slots));
-  const nn::NamedTensors weights = state_dict();
-  std::size_t next = 0;
-  for (std::size_t k = 0; k < graph.initializer_slots.size(); ++k) {
-    const Datum& constant = constants_[0][k];
-    // set() may have put another tensor in place of a weight.
-    values[static_cast<std::size_t>(graph.initializer_slots[k])] =
-        constant.is_tensor() ? Datum(weights[next++].second) : constant;
-  }
+  for (std::size_t k = 0; k < graph.initializer_slots.size(); ++k)
+    values[static_cast<std::size_t>(graph.initializer_slots[k])] = constants_[0][k];
   bind(given, values);
   std::optional<NoGrad> quiet;
   if (!is_training() && tracked_.empty()) quiet.emplace();

@@ -24,9 +24,10 @@
 
 namespace strata::onnx {
 
+/// Pairs of name and value.
 using NamedValues = std::vector<std::pair<std::string, Datum>>;
 
-/// What load() may be told.
+/// Options of load().
 struct LoadOptions {
   /// The device that computes; null: the default device at the time of load().
   const Device* device = nullptr;
@@ -37,6 +38,7 @@ struct LoadOptions {
   std::int64_t most_steps = 10'000'000;                ///< nodes that run, those of loops counted each time
 };
 
+/// A model: a function of named values, with parameters.
 class Model : public nn::Module {
  public:
   /// Checks the definition, and refuses at once all operators that are missing.

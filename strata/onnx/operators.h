@@ -18,6 +18,7 @@ struct AttributeRow {
   bool has_default = false;
 };
 
+/// A row of the table.
 struct Operator {
   using Function = Results (*)(const Call&);
   using Control = std::unique_ptr<onnx::Control> (*)(const Call&);

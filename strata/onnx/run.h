@@ -13,6 +13,7 @@ namespace strata::onnx {
 /// The most elements of an output that is computed on the host.
 inline constexpr std::int64_t kFoldedElements = 4096;
 
+/// One call of a model.
 class Run {
  public:
   /// @param constants by graph, the values of its initializers
