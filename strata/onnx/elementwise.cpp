@@ -34,7 +34,7 @@ void check_same(const Tensor& a, const Tensor& b) {
 
 /// The second operand. Before version 7 it broadcasts only where `broadcast` says so, from `axis` on.
 Tensor second(const Call& call, const Tensor& a) {
-  const Tensor b = call.x(1);
+  Tensor b = call.x(1);
   if (call.node().row->attribute("broadcast") == nullptr) return b;
   if (call.integer("broadcast") == 0 || !call.given("axis")) return b;
   const std::int64_t axis = Call::axis_in(call.integer("axis"), a.ndim());

@@ -17,7 +17,7 @@ Tensor likelihood_loss(const Call& call, const Tensor& x, std::size_t weight_at)
   Tensor weight = counts.cast(x.dtype());
   if (call.has(weight_at))
     weight = call.x(weight_at).index_select(0, safe.reshape({-1})).reshape(safe.shape()) * weight;
-  const Tensor loss = counts.where(-x.gather(1, safe.unsqueeze(1)).squeeze(1) * weight, 0);
+  Tensor loss = counts.where(-x.gather(1, safe.unsqueeze(1)).squeeze(1) * weight, 0);
   const std::string& reduction = call.text("reduction");
   if (reduction == "none") return loss;
   if (reduction == "sum") return loss.sum();
