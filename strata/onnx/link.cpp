@@ -171,12 +171,23 @@ class Linker {
       else
         check(node);
     }
+    for (const Attribute& a : node.attributes)
+      STRATA_CHECK(a.reference.empty() || (root_of(graph) != 0 && a.type != AttributeType::graph), parse, "[onnx] ",
+                   node.text(), ": the attribute \"", a.name, "\" takes its value from \"", a.reference,
+                   "\" of a call, but is not in a function, or is a graph");
     for (const std::string& name : node.inputs)
       node.input_slots.push_back(name.empty() ? -1 : slot_of(graph, name, node.text()));
     // Gradient names the value that it differentiates by an attribute: an input like the others.
     if (const Attribute* const y = node.op == "Gradient" ? node.find("y") : nullptr)
       node.input_slots.push_back(slot_of(graph, y->text, node.text()));
     return next_graph(node);
+  }
+
+  /// The graph that has no graph around it: 0, or the body of a function.
+  int root_of(int graph) const {
+    while (model_.graphs[static_cast<std::size_t>(graph)].parent >= 0)
+      graph = model_.graphs[static_cast<std::size_t>(graph)].parent;
+    return graph;
   }
 
   void note_missing(const Node& node) {
@@ -199,9 +210,10 @@ class Linker {
       const AttributeRow* const known = row.attribute(a.name);
       STRATA_CHECK(known != nullptr, undefined, "[onnx] ", node.text(), " has the attribute \"", a.name,
                    "\", which Strata does not know for version ", node.opset);
-      STRATA_CHECK(a.type == known->value.type || a.type == AttributeType::undefined, parse, "[onnx] ", node.text(),
-                   ": the attribute \"", a.name, "\" has the type ", static_cast<int>(a.type), " instead of ",
-                   static_cast<int>(known->value.type));
+      // A stated type of elements (of Optional) stands where a tensor might.
+      const bool is_type = a.type == AttributeType::undefined && known->value.type == AttributeType::tensor;
+      STRATA_CHECK(a.type == known->value.type || is_type, parse, "[onnx] ", node.text(), ": the attribute \"", a.name,
+                   "\" has the type ", static_cast<int>(a.type), " instead of ", static_cast<int>(known->value.type));
     }
     for (const AttributeRow& wanted : row.attributes)
       STRATA_CHECK(wanted.value.type != AttributeType::graph || node.find(wanted.value.name) != nullptr, parse,
@@ -222,9 +234,7 @@ class Linker {
   void check_functions() const {
     std::map<int, std::set<int>> calls;  // by graph of the function
     for (std::size_t k = 0; k < model_.graphs.size(); ++k) {
-      int root = static_cast<int>(k);
-      while (model_.graphs[static_cast<std::size_t>(root)].parent >= 0)
-        root = model_.graphs[static_cast<std::size_t>(root)].parent;
+      const int root = root_of(static_cast<int>(k));
       if (root == 0) continue;
       auto& from = calls[root];
       for (const Node& node : model_.graphs[k].nodes)

@@ -425,12 +425,20 @@ class ModelReader {
     out_.graphs[static_cast<std::size_t>(graph)].nodes.push_back(std::move(node));
   }
 
+  /// The type that a field of an attribute stands for; 0 for other fields. Old files state no type.
+  static std::int64_t type_of_field(std::uint32_t field) {
+    if (field >= 2 && field <= 6) return static_cast<std::int64_t>(field) - 1;
+    return field >= 7 && field <= 9 ? static_cast<std::int64_t>(field) - 1 : 0;
+  }
+
   Attribute read_attribute(const data_view& bytes, int graph, std::size_t depth) {
     Attribute a;
-    std::int64_t type = 0;
+    std::int64_t type = 0, by_field = 0;
     data_view inner;
     Message in(bytes);
-    while (in.next()) switch (in.field()) {
+    while (in.next()) {
+      by_field = std::max(by_field, type_of_field(in.field()));
+      switch (in.field()) {
         case 1: a.name = in.text(); break;
         case 2: a.number = static_cast<double>(in.number()); break;
         case 3: a.integer = in.integer(); break;
@@ -455,9 +463,11 @@ class ModelReader {
         case 22: a.tensor = dense_of_sparse(in.bytes(), folder_).second; break;
         default: in.skip();
       }
+    }
+    if (type == 0) type = by_field;
     if (type == 11) type = 4;  // a sparse tensor is a dense one from here on
     // Optionals and sequences state types of elements (13) where they are empty: the value says nothing more.
-    STRATA_CHECK((type >= 0 && type <= 8) || type == 13, undefined, "the attribute \"", a.name, "\" has the type ",
+    STRATA_CHECK((type > 0 && type <= 8) || type == 13, undefined, "the attribute \"", a.name, "\" has the type ",
                  type);
     a.type = type == 13 ? AttributeType::undefined : static_cast<AttributeType>(type);
     if (a.type == AttributeType::graph && a.reference.empty()) a.graph = add_graph(inner, graph, depth + 1);

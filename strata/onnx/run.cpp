@@ -22,6 +22,8 @@ std::unique_ptr<Node> with_attributes_of(const Node& node, const Node& caller) {
     if (a.reference.empty()) return false;
     const Attribute* const given = caller.find(a.reference);
     if (given == nullptr) return true;
+    STRATA_CHECK(given->type == a.type, parse, "[onnx] ", caller.text(), ": the attribute \"", a.reference,
+                 "\" has the type ", static_cast<int>(given->type), " instead of ", static_cast<int>(a.type));
     std::string name = std::move(a.name);
     a = *given;
     a.name = std::move(name);

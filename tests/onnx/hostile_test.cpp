@@ -152,6 +152,9 @@ std::vector<Hostile> names_and_nodes() {
       {"an attribute of another type", one("Flatten", {}, {attribute("axis", "one")}), "the attribute \"axis\" has the type 3 instead of 2"},
       {"an attribute twice", one("Flatten", {}, {attribute("axis", 1), attribute("axis", 1)}), "the attribute \"axis\" twice"},
       {"an If without branches", around({node("If", {"x"}, {"y"})}), "lacks the attribute \"then_branch\""},
+      {"a branch that is no graph", around({node("If", {"x"}, {"y"}, {bytes(1, "then_branch"), graph_attribute("else_branch", graph({}))})}), "the attribute \"then_branch\" has the type 0"},
+      {"a branch that is a number", around({node("If", {"x"}, {"y"}, {attribute("then_branch", 1), attribute("else_branch", 1)})}), "the attribute \"then_branch\" has the type 2 instead of 5"},
+      {"a reference outside of functions", one("Flatten", {}, {bytes(1, "axis") + integer(20, 2) + bytes(21, "a")}), "is not in a function"},
       {"functions that call each other", recursive_functions(), "calls itself"},
       {"a condition that is not a bool", around({node("If", {"x"}, {"y"}, {graph_attribute("then_branch", graph({})), graph_attribute("else_branch", graph({}))})}), "instead of one bool"},
   };
