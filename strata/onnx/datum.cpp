@@ -7,7 +7,13 @@
 
 namespace strata::onnx {
 
-Datum::Datum(Sequence sequence) : value_(std::make_shared<const Sequence>(std::move(sequence))) {}
+Datum::Datum(Sequence sequence) {
+  // NOTE: sequences of sequences would be destroyed by recursion, as deep as a loop nests them.
+  for (const Datum& item : sequence)
+    STRATA_CHECK(item.is_tensor() || item.is_texts(), domain, "a sequence holds tensors or texts, not ",
+                 item.type_text());
+  value_ = std::make_shared<const Sequence>(std::move(sequence));
+}
 
 const Tensor& Datum::tensor() const {
   STRATA_CHECK(is_tensor(), domain, "a tensor was expected instead of ", type_text());

@@ -25,7 +25,7 @@ struct Texts {
   std::vector<std::string> elements;
 };
 
-/// A list of values.
+/// A list of tensors or texts.
 using Sequence = std::vector<Datum>;
 
 /// An optional without a value. An optional with a value is the value itself.
@@ -37,6 +37,7 @@ class Datum {
   Datum() = default;  ///< absent: an input or output that is left out
   Datum(Tensor tensor) : value_(std::move(tensor)) {}
   Datum(Texts texts) : value_(std::make_shared<const Texts>(std::move(texts))) {}
+  /// @throws Error (domain) if an element is neither a tensor nor texts
   Datum(Sequence sequence);
   Datum(EmptyOptional empty) : value_(empty) {}
 
