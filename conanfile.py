@@ -14,8 +14,8 @@ class StrataConan(ConanFile):
     topics = ("tensor", "compiler", "autograd", "layout", "symbolic")
     package_type = "static-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"tbb": [True, False], "zlib": [True, False]}
-    default_options = {"tbb": True, "zlib": True}
+    options = {"tbb": [True, False], "zlib": [True, False], "onnx": [True, False]}
+    default_options = {"tbb": True, "zlib": True, "onnx": True}
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "strata/*", "tools/*", "viz/strata.html.gz"
 
     def set_version(self):
@@ -27,6 +27,8 @@ class StrataConan(ConanFile):
             self.requires("onetbb/[>=2021.8]")
         if self.options.zlib:
             self.requires("zlib/[>=1.2.11 <2]")
+        if self.options.onnx:
+            self.requires("protozero/[>=1.7 <2]")
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -38,8 +40,8 @@ class StrataConan(ConanFile):
         CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
         # What is not asked for is not looked for; LLVM, OpenCL and cpp-httplib are the system's, and no packages of Conan's.
-        wanted_packages = {"TBB": self.options.tbb, "ZLIB": self.options.zlib, "LLVM": False, "OpenCL": False,
-                           "httplib": False, "PkgConfig": False}
+        wanted_packages = {"TBB": self.options.tbb, "ZLIB": self.options.zlib, "protozero": self.options.onnx, "LLVM": False,
+                           "OpenCL": False, "httplib": False, "PkgConfig": False}
         for name, wanted in wanted_packages.items():
             toolchain.cache_variables[f"CMAKE_DISABLE_FIND_PACKAGE_{name}"] = not wanted
         toolchain.cache_variables["STRATA_PYTHON"] = False

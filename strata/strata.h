@@ -17,6 +17,7 @@
 #include "strata/layout.h"
 #include "strata/loops.h"
 #include "strata/nn.h"
+#include "strata/onnx.h"
 #include "strata/ops.h"
 #include "strata/render.h"
 #include "strata/runtime.h"

@@ -5,7 +5,7 @@
 `path:function`  in single backquotes, outside of blocks, path from the root of the tree: the file declares or defines the
             function (a macro by #define), or is a table (*.def) with a row of that name. `Class::function` is of a class of the file.
 
-```cpp      compiled against the library of the build and run. A block without `main` becomes the body of one; its
+```cpp      compiled against the library of the build and run, in a folder with copies of the files of docs/models. A block without `main` becomes the body of one; its
             #include lines move to the top, <strata/strata.h> and `using namespace strata` are there already.
 ```python   run in an empty folder by PYTHON (default /usr/bin/python3, Debian's), with the build's Python module in its
             path. Where the build has no module these blocks are left out, and a line says how many
@@ -21,6 +21,7 @@ where blocks were left out.
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -212,6 +213,7 @@ def check_cpp(program: list[Block], build: Path, work: Path) -> list[str | None]
     if "-fsyntax-only" in only:
         return [None]
     with tempfile.TemporaryDirectory(dir=work) as empty:
+        shutil.copytree(ROOT / "docs/models", empty, dirs_exist_ok=True)
         return run_program([str(binary)], program, Path(empty), STRATA_PLUGIN_DIR=str(build.resolve()))
 
 

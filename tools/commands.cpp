@@ -111,6 +111,31 @@ constexpr Example kernel_examples[] = {
     {"strata kernel 'a: f32[64,64]; b: f32[64,64]; c = a @ b' --show passes", "passes"},
 };
 
+constexpr Option run_options[] = {
+    {"--input",  "[NAME=]FILE", "",                       true,  "an input, from an npy file: by name, or the next one in order"},
+    {"--random", "",            "",                       false, "make the inputs that are not given: random floats (always the same), ones for others"},
+    {"--size",   "NAME=N",      "",                       true,  "a symbolic size of inputs that --random makes (default 1)"},
+    {"--output", "[NAME=]FILE", "",                       true,  "write an output to an npy file: by name, or the next one in order"},
+    {"--device", "NAME",        "LLVM|CLANG|OPENCL|INTERP", false, "the device that computes (default: the flag DEVICE, or the first usable device)"},
+    {"--json",   "",            "",                       false, "print one JSON object"},
+    {"--color",  "WHEN",        "always|never|auto",      false, "colours: always, never, or auto: on a terminal that shows them"},
+};
+constexpr Example run_examples[] = {
+    {"strata run model.onnx --input x.npy", "output      y: f32(1, 10)"},
+    {"strata run model.onnx --input image=x.npy --output y.npy", "the first output, as an npy file"},
+    {"strata run model.onnx --random --size batch=8", "time        1.23 ms   (the first call 210 ms)"},
+};
+
+constexpr Option inspect_options[] = {
+    {"--size",   "NAME=N", "",                         true,  "a symbolic size of inputs, for the shapes of nodes (default 1)"},
+    {"--device", "NAME",   "LLVM|CLANG|OPENCL|INTERP", false, "the device for what has to be computed"},
+    {"--json",   "",       "",                         false, "print one JSON object"},
+    {"--color",  "WHEN",   "always|never|auto",        false, "colours: always, never, or auto: on a terminal that shows them"},
+};
+constexpr Example inspect_examples[] = {
+    {"strata inspect model.onnx --size batch=8", "Conv      /conv1/Conv  f32(8, 64, 112, 112)"},
+};
+
 constexpr std::string_view viz_words = "expr|view|layout|kernel";
 constexpr Option viz_options[] = {
     {"--no-open", "", "", false, "print the URL without starting a browser"},
@@ -259,6 +284,16 @@ constexpr Command command_table[] = {
      "Buffers: outputs are data0, data1, ..., inputs follow.",
      "the text is invalid, the device fails, or --run differs from INTERP",
      kernel_options, kernel_examples, command_kernel},
+    {"run", "MODEL", 1, 1, "FILE", "run an ONNX model on arrays",
+     "Inputs are npy files, outputs are printed (the first elements) and written by --output. The model runs\n"
+     "twice; the first call compiles.",
+     "the model or an input is refused, or a device fails",
+     run_options, run_examples, command_run},
+    {"inspect", "MODEL", 1, 1, "FILE", "list the nodes, inputs, outputs and parameters of an ONNX model",
+     "The nodes with the types of their outputs, as a call on ones makes them; nodes in loops and branches\n"
+     "as often as they run. Where the model cannot run, its nodes and the reason.",
+     "the model cannot be read, or cannot run here",
+     inspect_options, inspect_examples, command_inspect},
     {"viz", "[COMMAND WORD... | FILE]", 0, any, "FILE|expr|view|layout|kernel", "show expressions, Views, layouts, kernels and traces in a browser",
      "COMMAND is expr, view, layout or kernel, with its arguments: the page shows the result. FILE is a\n"
      "trace that a program writes under STRATA_VIZ=FILE, as JSON lines, compressed or not. Options go first;\n"

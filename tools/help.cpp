@@ -39,7 +39,7 @@ std::string help_text(bool colour) {
   for (const Command& c : commands()) width = std::max(width, c.name.size());
   for (const Command& c : commands()) out += "  " + padded(c.name, width + 2) + std::string(c.summary) + "\n";
   out += heading(colour, "Examples");
-  for (const Command& c : commands().first(2)) append_examples(out, c.examples.first(1), colour);
+  for (const Command& c : commands().first(1)) append_examples(out, c.examples.first(1), colour);
   return out +
          "\n'strata COMMAND --help' shows a command's options and more examples; 'strata "
          "--version' "

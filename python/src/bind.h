@@ -34,6 +34,7 @@ void bind_jit(py::module_& m);       // jit.cpp
 void bind_nn(py::module_& m);        // nn.cpp, layers.cpp
 void bind_optim(py::module_& m);     // optim.cpp
 void bind_files(py::module_& m);     // files.cpp
+void bind_onnx(py::module_& m);      // onnx.cpp
 void bind_flags(py::module_& m);     // flags.cpp
 
 /// Sets the Python exception for the C++ exception that is being handled. @pre called in a catch clause

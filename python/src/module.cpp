@@ -21,6 +21,7 @@ PYBIND11_MODULE(_strata, m) {
   sp::bind_nn(m);
   sp::bind_optim(m);
   sp::bind_files(m);
+  sp::bind_onnx(m);
   sp::bind_flags(m);
   m.def("_unknown_argument", &sp::unknown_argument, "The message for an argument that a function does not have.");
   sp::refuse_in_a_line(m);

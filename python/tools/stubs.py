@@ -324,7 +324,7 @@ def write(folder, module, root):
     if module is not root:
         others = sorted(classes_of(root) - set(vars(module)) | {"DTypeLike", "Size", "TensorLike"})
         header = SUBMODULE + f"from strata._strata import {', '.join(others)}\n"
-        if module.__name__.endswith("._optim"):
+        if module.__name__.endswith(("._optim", "._onnx")):
             header += "from strata._strata._nn import Module\n"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "__init__.pyi").write_text(header + "\n".join(module_lines(module)) + "\n", encoding="utf-8")

@@ -1,0 +1,239 @@
+// Operators that select, place and order elements.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "strata/onnx/operators.h"
+
+namespace strata::onnx {
+namespace {
+
+std::int64_t count_of(std::span<const std::int64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+/// Rows of coordinates (..., k) of the first k sizes as row-major positions: shape (rows). Negative ones count from the
+/// end.
+Tensor positions_of(const Tensor& coordinates, std::span<const std::int64_t> sizes) {
+  const auto k = std::ssize(sizes);
+  const Tensor rows = coordinates.cast(dtypes::int64).reshape({-1, k});
+  Tensor out = rows.select(1, 0) * 0;
+  for (std::int64_t d = 0; d < k; ++d) {
+    const Tensor at = rows.select(1, d);
+    const std::int64_t size = sizes[static_cast<std::size_t>(d)];
+    out = out * size + (at < 0).where(at + size, at);
+  }
+  return out;
+}
+
+std::optional<Reduce> reduction_of(const Call& call, std::int64_t since) {
+  const std::string reduction = call.opset() >= since ? call.text("reduction") : "none";
+  if (reduction == "none") return std::nullopt;
+  if (reduction == "add") return Reduce::sum;
+  STRATA_CHECK(reduction == "mul", domain, "the reduction is ", reduction);
+  return Reduce::prod;
+}
+
+/// The places of `given` among `sizes.size()` axes of x, joined.
+Sizes joined(std::initializer_list<std::span<const std::int64_t>> parts) {
+  Sizes out;
+  for (const auto part : parts) out.insert(out.end(), part.begin(), part.end());
+  return out;
+}
+
+/// A box as its corners (low y, low x, high y, high x).
+struct Corners {
+  float y1, x1, y2, x2;
+  float area() const { return (y2 - y1) * (x2 - x1); }
+};
+
+Corners corners_of(const float* box, bool has_centre) {
+  if (has_centre) return {box[1] - box[3] / 2, box[0] - box[2] / 2, box[1] + box[3] / 2, box[0] + box[2] / 2};
+  return {std::min(box[0], box[2]), std::min(box[1], box[3]), std::max(box[0], box[2]), std::max(box[1], box[3])};
+}
+
+float overlap(const Corners& a, const Corners& b) {
+  const float height = std::max(0.0F, std::min(a.y2, b.y2) - std::max(a.y1, b.y1));
+  const float width = std::max(0.0F, std::min(a.x2, b.x2) - std::max(a.x1, b.x1));
+  const float shared = height * width, all = a.area() + b.area() - shared;
+  return all > 0 ? shared / all : 0;
+}
+
+}  // namespace
+
+Results gather(const Call& call) {
+  const Tensor x = call.x(0), index = call.x(1);
+  const std::int64_t axis = Call::axis_in(call.integer("axis"), x.ndim());
+  const Sizes sizes = sizes_of(x);
+  const std::span<const std::int64_t> all(sizes);
+  const auto at = static_cast<std::size_t>(axis);
+  const Sizes shape = joined({all.first(at), sizes_of(index), all.subspan(at + 1)});
+  return {x.index_select(axis, index.cast(dtypes::int64).reshape({-1})).reshape(to_shape(shape))};
+}
+
+Results gather_elements(const Call& call) {
+  const Tensor x = call.x(0);
+  return {x.gather(Call::axis_in(call.integer("axis"), x.ndim()), call.x(1).cast(dtypes::int64))};
+}
+
+Results gather_nd(const Call& call) {
+  const Tensor x = call.x(0), index = call.x(1);
+  const auto batch_axes = static_cast<std::size_t>(call.opset() >= 12 ? call.integer("batch_dims") : 0);
+  const Sizes sizes = sizes_of(x), index_sizes = sizes_of(index);
+  STRATA_CHECK(!index_sizes.empty() && batch_axes < index_sizes.size(), shape, "indices of shape ",
+               sizes_text(index_sizes));
+  const auto k = static_cast<std::size_t>(index_sizes.back());
+  STRATA_CHECK(k >= 1 && batch_axes + k <= sizes.size(), shape, "indices of ", k, " coordinates for ",
+               sizes_text(sizes));
+  const std::span<const std::int64_t> all(sizes), rows(index_sizes);
+  const std::int64_t batches = count_of(all.first(batch_axes)), picked = count_of(all.subspan(batch_axes, k));
+  Tensor at = positions_of(index, all.subspan(batch_axes, k)).reshape({batches, -1});
+  at = at + (call.arange(batches) * picked).unsqueeze(1);
+  const Sizes rest = joined({all.subspan(batch_axes + k)});
+  const Tensor flat = x.reshape(to_shape(joined({Sizes{batches * picked}, rest})));
+  const Sizes shape = joined({rows.first(rows.size() - 1), rest});
+  return {flat.index_select(0, at.reshape({-1})).reshape(to_shape(shape))};
+}
+
+Results scatter_elements(const Call& call) {
+  const Tensor x = call.x(0), index = call.x(1).cast(dtypes::int64), values = call.x(2);
+  const std::int64_t axis = Call::axis_in(call.integer("axis"), x.ndim());
+  const std::optional<Reduce> reduce = call.node().op == "Scatter" ? std::nullopt : reduction_of(call, 16);
+  if (!reduce) return {x.scatter(axis, index, values)};
+  return {x.scatter_reduce(axis, index, values, *reduce).cast(x.dtype())};
+}
+
+Results scatter_nd(const Call& call) {
+  const Tensor x = call.x(0), index = call.x(1), values = call.x(2);
+  const Sizes sizes = sizes_of(x);
+  STRATA_CHECK(index.ndim() >= 1, shape, "the indices are a scalar");
+  const auto k = static_cast<std::size_t>(index.size(-1).value());
+  STRATA_CHECK(k >= 1 && k <= sizes.size(), shape, "indices of ", k, " coordinates for ", sizes_text(sizes));
+  const std::span<const std::int64_t> all(sizes);
+  const Tensor at = positions_of(index, all.first(k));
+  const std::int64_t picked = count_of(all.first(k)), rest = count_of(all.subspan(k));
+  const Tensor flat = x.reshape({picked, rest}), source = values.reshape({at.size(0), Int(rest)});
+  const std::optional<Reduce> reduce = reduction_of(call, 16);
+  const Tensor out = reduce ? flat.index_reduce(0, at, source, *reduce) : flat.index_copy(0, at, source);
+  return {out.cast(x.dtype()).reshape(x.shape())};
+}
+
+Results one_hot(const Call& call) {
+  const Tensor index = call.x(0), values = call.x(2);
+  const double wanted = call.number_of(1);
+  STRATA_CHECK(wanted >= 0 && wanted <= 1e15, domain, "the depth is ", wanted);
+  const auto depth = static_cast<std::int64_t>(wanted);
+  const std::int64_t axis = Call::axis_in(call.integer("axis"), index.ndim() + 1);
+  Tensor at = index.cast(dtypes::int64);
+  at = (at < 0).where(at + depth, at).unsqueeze(axis);
+  Ints shape(static_cast<std::size_t>(at.ndim()), 1);
+  shape[static_cast<std::size_t>(axis)] = depth;
+  return {(at == call.arange(depth).reshape(shape)).where(values.select(0, 1), values.select(0, 0))};
+}
+
+Results nonzero(const Call& call) {
+  const Tensor x = call.x(0);
+  return {x.ndim() == 0 ? x.reshape({1}).nonzero().narrow(1, 0, 0).transpose(0, 1) : x.nonzero().transpose(0, 1)};
+}
+
+Results compress(const Call& call) {
+  Tensor x = call.x(0);
+  if (!call.given("axis")) x = x.reshape({-1});
+  const std::int64_t axis = call.given("axis") ? Call::axis_in(call.integer("axis"), x.ndim()) : 0;
+  const Sizes condition = call.integers_of(1);
+  Sizes kept;
+  for (std::size_t k = 0; k < condition.size() && Int(static_cast<std::int64_t>(k)) != x.size(axis); ++k)
+    if (condition[k] != 0) kept.push_back(static_cast<std::int64_t>(k));
+  return {x.index_select(axis, call.from(kept, {std::ssize(kept)}))};
+}
+
+Results unique(const Call& call) {
+  Tensor x = call.x(0);
+  const bool has_axis = call.given("axis");
+  if (!has_axis) x = x.reshape({-1});
+  const std::int64_t axis = has_axis ? Call::axis_in(call.integer("axis"), x.ndim()) : 0;
+  const Tensor::Unique found = x.unique(axis);
+  const Sizes inverse = read_integers(found.inverse), counts = read_integers(found.counts);
+  Sizes first(counts.size(), -1), order(counts.size()), rank(counts.size());
+  for (std::size_t k = 0; k < inverse.size(); ++k) {
+    std::int64_t& at = first[static_cast<std::size_t>(inverse[k])];
+    if (at < 0) at = static_cast<std::int64_t>(k);
+  }
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  const auto first_of = [&](std::int64_t k) { return first[static_cast<std::size_t>(k)]; };
+  if (call.integer("sorted") == 0)
+    std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return first_of(a) < first_of(b); });
+  for (std::size_t k = 0; k < order.size(); ++k)
+    rank[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
+  Sizes first_in_order, counts_in_order, inverse_in_order;
+  for (const std::int64_t k : order) {
+    first_in_order.push_back(first_of(k));
+    counts_in_order.push_back(counts[static_cast<std::size_t>(k)]);
+  }
+  for (const std::int64_t k : inverse) inverse_in_order.push_back(rank[static_cast<std::size_t>(k)]);
+  const auto vector = [&](const Sizes& elements) { return call.from(elements, {std::ssize(elements)}); };
+  return {found.values.index_select(axis, vector(order)), vector(first_in_order), vector(inverse_in_order),
+          vector(counts_in_order)};
+}
+
+Results non_max_suppression(const Call& call) {
+  const Sizes boxes_shape = call.datum(0).shape(), scores_shape = call.datum(1).shape();
+  STRATA_CHECK(boxes_shape.size() == 3 && boxes_shape[2] == 4 && scores_shape.size() == 3 &&
+                   scores_shape[0] == boxes_shape[0] && scores_shape[2] == boxes_shape[1],
+               shape, "boxes of shape ", sizes_text(boxes_shape), " and scores of shape ", sizes_text(scores_shape));
+  const std::vector<float> boxes = call.datum(0).tensor().to_vector<float>(),
+                           scores = call.datum(1).tensor().to_vector<float>();
+  const std::int64_t most = call.has(2) ? call.integer_of(2) : 0;
+  const auto most_overlap = static_cast<float>(call.has(3) ? call.number_of(3) : 0);
+  const bool has_least = call.has(4), has_centre = call.integer("center_point_box") != 0;
+  const auto least = static_cast<float>(has_least ? call.number_of(4) : 0);
+  const std::int64_t classes = scores_shape[1], count = boxes_shape[1];
+  Sizes out;
+  for (std::int64_t batch = 0; batch < boxes_shape[0]; ++batch)
+    for (std::int64_t c = 0; c < classes; ++c) {
+      const float* const score = scores.data() + (batch * classes + c) * count;
+      const float* const box = boxes.data() + batch * count * 4;
+      Sizes order;
+      for (std::int64_t k = 0; k < count; ++k)
+        if (!has_least || score[k] > least) order.push_back(k);
+      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return score[a] > score[b]; });
+      std::vector<Corners> taken;
+      for (const std::int64_t k : order) {
+        if (std::ssize(taken) >= most) break;
+        const Corners now = corners_of(box + k * 4, has_centre);
+        const bool is_covered =
+            std::any_of(taken.begin(), taken.end(), [&](const Corners& t) { return overlap(now, t) > most_overlap; });
+        if (is_covered) continue;
+        taken.push_back(now);
+        out.insert(out.end(), {batch, c, k});
+      }
+    }
+  return {call.from(out, {std::ssize(out) / 3, 3})};
+}
+
+Results max_unpool(const Call& call) {
+  const Tensor x = call.x(0), index = call.x(1);
+  const Sizes sizes = sizes_of(x), kernel = call.integers("kernel_shape");
+  STRATA_CHECK(kernel.size() + 2 == sizes.size(), shape, kernel.size(), " sizes of the kernel for ", sizes_text(sizes));
+  Sizes pads = call.integers("pads"), strides = call.integers("strides");
+  pads.resize(2 * kernel.size(), 0);
+  strides.resize(kernel.size(), 1);
+  Sizes full = {sizes[0], sizes[1]};
+  for (std::size_t d = 0; d < kernel.size(); ++d) {
+    full.push_back((sizes[d + 2] - 1) * strides[d] + kernel[d] - pads[d] - pads[d + kernel.size()]);
+    STRATA_CHECK(full.back() >= 0 && full.back() <= std::int64_t{1} << 40, shape, "the result has the size ",
+                 full.back());
+  }
+  // Indices count the elements of the result that the kernel, the strides and the pads give. A larger shape that is
+  // asked for has more zeros behind.
+  const Tensor flat = call.full({count_of(full)}, 0, x.dtype()).scatter(0, index.reshape({-1}), x.reshape({-1}));
+  const Tensor out = flat.reshape(to_shape(full));
+  if (!call.has(2)) return {out};
+  const Sizes wanted = call.integers_of(2);
+  STRATA_CHECK(wanted.size() == full.size(), shape, "the output shape ", sizes_text(wanted), " for ", sizes_text(full));
+  Padding behind;
+  for (std::size_t d = 0; d < full.size(); ++d) behind.push_back({0, wanted[d] - full[d]});
+  return {out.pad(behind)};
+}
+
+}  // namespace strata::onnx

@@ -1,0 +1,183 @@
+// Loads a model, holds its weights, and checks the inputs of a call.
+#include "strata/onnx/model.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "strata/base/check.h"
+#include "strata/nn/byte_io.h"
+#include "strata/onnx/call.h"
+#include "strata/onnx/link.h"
+#include "strata/onnx/reader.h"
+#include "strata/onnx/run.h"
+#include "strata/tensor/access.h"
+#include "strata/tensor/autograd.h"
+
+namespace strata::onnx {
+namespace {
+
+constexpr std::size_t kMostInitializers = 50'000;
+
+/// A weight as the model keeps it: floats on the device, small integers on the host, where shapes are computed.
+Tensor placed(const Tensor& x, const Device& device) {
+  const bool is_on_host = !x.dtype().is_float() && x.numel().value() <= kFoldedElements;
+  return moved(x, is_on_host ? Device::get("INTERP") : device);
+}
+
+/// Whether the model has the operator Gradient, and the slots of the values by which it differentiates.
+std::vector<int> gradient_slots(const Definition& model) {
+  std::set<std::string> names;
+  for (const Node& node : model.graphs[0].nodes)
+    if (const Attribute* const xs = node.op == "Gradient" ? node.find("xs") : nullptr)
+      names.insert(xs->texts.begin(), xs->texts.end());
+  std::vector<int> out;
+  const auto add = [&](const std::string& name, int slot) {
+    if (names.contains(name)) out.push_back(slot);
+  };
+  const Graph& graph = model.graphs[0];
+  for (std::size_t k = 0; k < graph.inputs.size(); ++k) add(graph.inputs[k].name, graph.input_slots[k]);
+  for (const Node& node : graph.nodes)
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) add(node.outputs[k], node.output_slots[k]);
+  return out;
+}
+
+/// Checks a given value against the type of its port. `bound` has the sizes that symbols stand for.
+void check_input(const Port& port, const Datum& given, bool checks_sizes, std::map<std::string, std::int64_t>& bound) {
+  const auto refuse = [&](ErrorKind kind, const std::string& why) {
+    throw Error(kind,
+                "[onnx] the input \"" + port.name + "\" is " + port.type_text() + ", not " + given.type_text() + why);
+  };
+  if (port.kind == Port::Kind::sequence && !given.is_sequence()) refuse(ErrorKind::domain, "");
+  if (port.kind == Port::Kind::texts && !given.is_texts()) refuse(ErrorKind::domain, "");
+  if (port.kind == Port::Kind::tensor && (!given.is_tensor() || given.tensor().dtype() != port.dtype))
+    refuse(ErrorKind::domain, "");
+  const bool has_sizes = port.kind == Port::Kind::tensor || port.kind == Port::Kind::texts;
+  if (!has_sizes || !port.has_shape || !checks_sizes) return;
+  const Sizes sizes = given.shape();
+  if (sizes.size() != port.sizes.size()) refuse(ErrorKind::shape, "");
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    if (port.sizes[k] >= 0 && port.sizes[k] != sizes[k]) refuse(ErrorKind::shape, "");
+    if (port.symbols[k].empty()) continue;
+    const auto [at, is_new] = bound.emplace(port.symbols[k], sizes[k]);
+    if (!is_new && at->second != sizes[k])
+      refuse(ErrorKind::shape, ": " + port.symbols[k] + " is " + std::to_string(at->second) + " already");
+  }
+}
+
+std::unique_ptr<Model> loaded(Definition definition, const LoadOptions& options) {
+  auto model = std::make_unique<Model>(std::move(definition), options);
+  model->eval();
+  return model;
+}
+
+}  // namespace
+
+Model::Model(Definition definition, LoadOptions options)
+    : definition_(std::make_unique<Definition>(std::move(definition))), options_(options) {
+  if (options_.device == nullptr) options_.device = &Device::default_device();
+  link(*definition_);
+  std::size_t count = 0;
+  for (const Graph& graph : definition_->graphs) count += graph.initializers.size();
+  STRATA_CHECK(count <= kMostInitializers, budget, "[onnx] the model has ", count, " initializers, more than ",
+               kMostInitializers);
+  std::set<std::string> filled;
+  constants_.resize(definition_->graphs.size());
+  for (std::size_t g = 0; g < definition_->graphs.size(); ++g)
+    for (auto& [name, value] : definition_->graphs[g].initializers) {
+      if (g == 0) filled.insert(name);
+      if (value.is_tensor()) {
+        const Tensor weight = placed(value.tensor(), *options_.device);
+        const bool is_named = g == 0;
+        value = !is_named ? weight : weight.dtype().is_float() ? add(name, weight) : add_buffer(name, weight);
+      }
+      constants_[g].push_back(value);
+    }
+  for (const Port& port : definition_->graphs[0].inputs)
+    (filled.contains(port.name) ? optional_inputs_ : inputs_).push_back(port);
+  tracked_ = gradient_slots(*definition_);
+}
+
+Model::~Model() = default;
+
+const std::vector<Port>& Model::outputs() const { return definition_->graphs[0].outputs; }
+
+void Model::bind(const NamedValues& given, std::vector<Datum>& values) const {
+  const Graph& graph = definition_->graphs[0];
+  std::map<std::string_view, const Datum*> by_name;
+  for (const auto& [name, value] : given)
+    STRATA_CHECK(by_name.emplace(name, &value).second, domain, "[onnx] the input \"", name, "\" is given twice");
+  std::map<std::string, std::int64_t> bound;
+  for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
+    const Port& port = graph.inputs[k];
+    const auto found = by_name.find(port.name);
+    if (found == by_name.end()) {
+      const bool has_value = !values[static_cast<std::size_t>(graph.input_slots[k])].is_absent();
+      STRATA_CHECK(has_value, domain, "[onnx] the input \"", port.name, "\" (", port.type_text(), ") is missing");
+      continue;
+    }
+    check_input(port, *found->second, options_.checks_sizes, bound);
+    const Datum& value = *found->second;
+    const bool is_foreign = value.is_tensor() && value.tensor().device().name() != "INTERP";
+    values[static_cast<std::size_t>(graph.input_slots[k])] =
+        is_foreign ? Datum(moved(value.tensor(), *options_.device)) : value;
+    by_name.erase(found);
+  }
+  STRATA_CHECK(by_name.empty(), domain, "[onnx] the model has no input \"", by_name.begin()->first, "\"");
+}
+
+NamedValues Model::run(const NamedValues& given, const Observer& observe) const {
+  const Graph& graph = definition_->graphs[0];
+  std::vector<Datum> values(static_cast<std::size_t>(definition_->slots));
+  for (std::size_t k = 0; k < graph.initializer_slots.size(); ++k)
+    values[static_cast<std::size_t>(graph.initializer_slots[k])] = constants_[0][k];
+  bind(given, values);
+  std::optional<NoGrad> quiet;
+  if (!is_training() && tracked_.empty()) quiet.emplace();
+  std::vector<Datum> results = Run(*definition_, constants_, options_, tracked_, std::move(values), observe).run();
+  NamedValues out;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (results[k].is_tensor()) results[k] = moved(results[k].tensor(), *options_.device);
+    out.emplace_back(graph.outputs[k].name, std::move(results[k]));
+  }
+  return out;
+}
+
+Tensor Model::operator()(const Tensor& x) const {
+  STRATA_CHECK(inputs_.size() == 1, domain, "[onnx] the model has ", inputs_.size(), " inputs: give them by name");
+  const NamedValues results = (*this)(NamedValues{{inputs_[0].name, x}});
+  STRATA_CHECK(!results.empty(), domain, "[onnx] the model has no output");
+  return results[0].second.tensor();
+}
+
+NamedValues Model::example_inputs(const std::map<std::string, std::int64_t>& given) const {
+  NamedValues out;
+  for (const Port& port : inputs_) {
+    STRATA_CHECK(port.kind == Port::Kind::tensor && port.has_shape, undefined, "[onnx] the input \"", port.name,
+                 "\" is ", port.type_text(), ": an example of it cannot be made");
+    Sizes sizes = port.sizes;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      const auto symbol = given.find(port.symbols[k]);
+      if (sizes[k] < 0) sizes[k] = symbol == given.end() ? 1 : symbol->second;
+    }
+    out.emplace_back(port.name,
+                     TensorAccess::of(Tensor::full(to_shape(sizes), 1, port.dtype).node(), *options_.device));
+  }
+  return out;
+}
+
+Definition read_model(const std::string& path) {
+  const ByteSource source = ByteSource::file("onnx", path);
+  const std::vector<std::byte> bytes = source.read(0, source.size());
+  return read_definition(text_of(bytes), std::filesystem::absolute(path).parent_path().string(), path);
+}
+
+std::unique_ptr<Model> load(const std::string& path, LoadOptions options) { return loaded(read_model(path), options); }
+
+std::unique_ptr<Model> parse(std::string_view bytes, LoadOptions options) {
+  return loaded(read_definition(bytes, "", "the bytes"), options);
+}
+
+}  // namespace strata::onnx

@@ -1,0 +1,71 @@
+// Quantized operators. Products of integers are integers of 32 bits; only scales are floats.
+#include "strata/onnx/operators.h"
+
+namespace strata::onnx {
+namespace {
+
+/// A scale or zero point of each index of `axis`, or of all, beside x.
+Tensor beside(const Tensor& value, const Tensor& x, std::int64_t axis) {
+  if (value.numel() == Int(1)) return value.reshape({});
+  STRATA_CHECK(value.ndim() == 1, shape, "a scale or zero point of shape ", render(value.shape()));
+  Ints shape(static_cast<std::size_t>(x.ndim()), 1);
+  shape[static_cast<std::size_t>(Call::axis_in(axis, x.ndim()))] = value.numel();
+  return value.reshape(shape);
+}
+
+/// Rounded to the nearest integer, ties to even, plus the zero point, limited to its dtype.
+Tensor quantized(const Tensor& x, const Tensor& zero) {
+  const DType dtype = zero.dtype();
+  const Tensor y = x.round() + zero.cast(dtypes::float32);
+  return y.clip(Operand(lowest(dtype)), Operand(highest(dtype))).cast(dtype);
+}
+
+std::int64_t axis_of(const Call& call) { return call.opset() >= 13 ? call.integer("axis") : 1; }
+
+/// A zero point of rows or columns of a matrix, or of all.
+Tensor beside_matrix(const Tensor& zero, bool is_of_rows) {
+  if (zero.numel() == Int(1)) return zero.reshape({});
+  return is_of_rows && zero.ndim() == 1 ? zero.unsqueeze(-1) : zero;
+}
+
+Tensor integer_product(const Call& call, std::size_t a_at, std::size_t a_zero, std::size_t b_at, std::size_t b_zero) {
+  Tensor a = call.x(a_at).cast(dtypes::int32), b = call.x(b_at).cast(dtypes::int32);
+  if (call.has(a_zero)) a = a - beside_matrix(call.x(a_zero).cast(dtypes::int32), true);
+  if (call.has(b_zero)) b = b - beside_matrix(call.x(b_zero).cast(dtypes::int32), false);
+  return a.matmul(b).cast(dtypes::int32);
+}
+
+}  // namespace
+
+Results quantize_linear(const Call& call) {
+  const Tensor x = call.x(0).cast(dtypes::float32);
+  const std::int64_t axis = axis_of(call);
+  const Tensor zero = call.has(2) ? call.x(2) : call.full({}, 0, dtypes::uint8);
+  return {quantized(x / beside(call.x(1).cast(dtypes::float32), x, axis), beside(zero, x, axis))};
+}
+
+Results dequantize_linear(const Call& call) {
+  const Tensor x = call.x(0);
+  const std::int64_t axis = axis_of(call);
+  Tensor steps = x.cast(dtypes::int32);
+  if (call.has(2)) steps = steps - beside(call.x(2), x, axis).cast(dtypes::int32);
+  return {steps.cast(dtypes::float32) * beside(call.x(1), x, axis)};
+}
+
+Results dynamic_quantize_linear(const Call& call) {
+  const Tensor x = call.x(0);
+  const Tensor low = x.min().minimum(0), high = x.max().maximum(0);
+  const Tensor scale = (high - low) / 255;
+  const Tensor zero = (-low / scale).clip(Operand(0), Operand(255)).round().cast(dtypes::uint8);
+  return {quantized(x / scale, zero), scale, zero};
+}
+
+Results product_of_integers(const Call& call) { return {integer_product(call, 0, 2, 1, 3)}; }
+
+Results quantized_product(const Call& call) {
+  const Tensor sums = integer_product(call, 0, 2, 3, 5);
+  const Tensor scale = beside_matrix(call.x(1), true) * beside_matrix(call.x(4), false) / call.x(6).reshape({});
+  return {quantized(sums.cast(dtypes::float32) * scale, call.x(7).reshape({}))};
+}
+
+}  // namespace strata::onnx

@@ -1,0 +1,114 @@
+// `strata run` and `strata inspect`.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "strata/nn/npy.h"
+#include "strata/onnx/reader.h"
+#include "tests/onnx/model_writer.h"
+#include "tests/tools/command_line.h"
+
+namespace strata::tools {
+namespace {
+
+using namespace onnx_writer;
+
+/// A folder of its own, removed at the end.
+class OnnxFolder {
+ public:
+  OnnxFolder() : path_(testing::TempDir() + "strata_" + testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::create_directories(path_);
+  }
+  ~OnnxFolder() { std::filesystem::remove_all(path_); }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  std::string write(const std::string& name, const std::string& content) const {
+    std::ofstream(file(name), std::ios::binary) << content;
+    return file(name);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string product_and_relu() {
+  return model({.nodes = {node("MatMul", {"x", "w"}, {"p"}), node("Relu", {"p"}, {"y"}), node("Shape", {"y"}, {"s"})},
+                .inputs = {port("x", kFloat, {-1, 2})},
+                .outputs = {port("y", kFloat, {-1, 2}), port("s", kInt64, {2})},
+                .initializers = {floats("w", {2, 2}, {1, -1, 2, 3})}});
+}
+
+TEST(OnnxCommands, Run) {
+  if (!onnx::has_reader()) GTEST_SKIP();
+  const OnnxFolder folder;
+  const std::string path = folder.write("m.onnx", product_and_relu());
+  const std::vector<float> x = {1, 2, 3, 4};
+  write_npy(folder.file("x.npy"), {dtypes::float32, {2, 2}, Buffer::fromCPU(x)});
+  const Output ran = run({"run", path, "--device", "INTERP", "--input", folder.file("x.npy"), "--output",
+                          folder.file("y.npy"), "--output", "s=" + folder.file("s.npy")});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_NE(ran.out.find("output      y: f32(2, 2)\n            5.0 5.0 11.0 9.0\n"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("s: i64(2,)\n            2 2\n"), std::string::npos) << ran.out;
+  EXPECT_EQ(read_npy(folder.file("y.npy")).data[3].as_double(), 9);
+  EXPECT_EQ(read_npy(folder.file("s.npy")).data[0].as_int(), 2);
+  const Output random = run({"run", path, "--device", "INTERP", "--random", "--size", "n=5", "--json"});
+  EXPECT_EQ(random.status, 0) << random.err;
+  EXPECT_NE(random.out.find("{\"outputs\":[{\"name\":\"y\",\"type\":\"f32(5, 2)\",\"elements\":"), std::string::npos)
+      << random.out;
+}
+
+TEST(OnnxCommands, RunRefuses) {
+  if (!onnx::has_reader()) GTEST_SKIP();
+  const OnnxFolder folder;
+  const std::string path = folder.write("m.onnx", product_and_relu());
+  const Output missing = run({"run", path, "--device", "INTERP"});
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_NE(missing.err.find("the input \"x\" (f32[n, 2]) is missing"), std::string::npos) << missing.err;
+  EXPECT_EQ(run({"run", path, "--size", "n"}).status, 1);  // without --random sizes are not read
+  EXPECT_EQ(run({"run", path, "--random", "--size", "n"}).status, 2);
+  EXPECT_EQ(run({"run", path, "--random", "--size", "n=-1"}).status, 2);
+  EXPECT_EQ(run({"run", folder.write("bad.onnx", "no model")}).status, 1);
+  EXPECT_EQ(run({"run", path, "--device", "INTERP", "--random", "--output", "z=" + folder.file("z.npy")}).status, 1);
+}
+
+TEST(OnnxCommands, Inspect) {
+  if (!onnx::has_reader()) GTEST_SKIP();
+  const OnnxFolder folder;
+  const std::string path = folder.write("m.onnx", product_and_relu());
+  const Output shown = run({"inspect", path, "--device", "INTERP", "--size", "n=4"});
+  EXPECT_EQ(shown.status, 0) << shown.err;
+  EXPECT_EQ(shown.out,
+            "operator  node  outputs\n"
+            "MatMul    p     f32(4, 2)\n"
+            "Relu      y     f32(4, 2)\n"
+            "Shape     s     i64(2,)\n"
+            "\n"
+            "opset       ai.onnx 17\n"
+            "inputs      x: f32[n, 2]\n"
+            "outputs     y: f32[n, 2]\n"
+            "            s: i64[2]\n"
+            "operators   MatMul 1, Relu 1, Shape 1\n"
+            "parameters  4  (16 bytes)\n");
+  const Output json = run({"inspect", path, "--device", "INTERP", "--json"});
+  EXPECT_NE(json.out.find(R"("operators":{"MatMul":1,"Relu":1,"Shape":1},"parameters":4,"parameter_bytes":16})"),
+            std::string::npos)
+      << json.out;
+}
+
+TEST(OnnxCommands, InspectShowsWhatIsRefused) {
+  if (!onnx::has_reader()) GTEST_SKIP();
+  const OnnxFolder folder;
+  const std::string path =
+      folder.write("m.onnx", model({.nodes = {node("Frobnicate", {"x"}, {"y"}), node("Relu", {"y"}, {"z"})},
+                                    .inputs = {port("x", kFloat, {2})},
+                                    .outputs = {port("z", kFloat, {2})}}));
+  const Output shown = run({"inspect", path, "--device", "INTERP"});
+  EXPECT_EQ(shown.status, 1);
+  EXPECT_NE(shown.out.find("Frobnicate  y\nRelu        z\n"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.err.find("1 nodes need operators that Strata lacks:\n  node \"y\" (Frobnicate) of version 17"),
+            std::string::npos)
+      << shown.err;
+}
+
+}  // namespace
+}  // namespace strata::tools

@@ -1,0 +1,292 @@
+// `strata run` and `strata inspect`: ONNX models. One runs a model on arrays of npy files, the other lists its nodes.
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <ostream>
+
+#include "strata/base/json.h"
+#include "strata/nn/npy.h"
+#include "strata/onnx/call.h"
+#include "strata/onnx/model.h"
+#include "strata/tensor/random.h"
+#include "tools/command_parts.h"
+#include "tools/commands.h"
+#include "tools/units.h"
+
+namespace strata::tools {
+namespace {
+
+/// "NAME=TEXT" as a pair; a text without = has an empty name.
+std::pair<std::string, std::string> named_text(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return {"", text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+/// The values of all options --size NAME=N.
+std::map<std::string, std::int64_t> read_sizes(const Invocation& invocation) {
+  std::map<std::string, std::int64_t> out;
+  for (const std::string& text : invocation.values("--size")) {
+    const auto [name, number] = named_text(text);
+    if (name.empty()) throw UsageError("--size " + text + ": expected NAME=N", &invocation.command());
+    const std::int64_t size = parse_integer(number, "--size " + text, invocation.command());
+    if (size < 0) throw UsageError("--size " + text + ": at least 0", &invocation.command());
+    out[name] = size;
+  }
+  return out;
+}
+
+onnx::LoadOptions load_options(const Invocation& invocation) {
+  onnx::LoadOptions options;
+  if (const auto device = invocation.value("--device")) options.device = &Device::get(*device);
+  return options;
+}
+
+/// The inputs of the call: those of --input, by name or in order; with --random the others, too.
+onnx::NamedValues read_inputs(const Invocation& invocation, const onnx::Model& model) {
+  onnx::NamedValues out;
+  std::size_t next = 0;
+  for (const std::string& text : invocation.values("--input")) {
+    auto [name, path] = named_text(text);
+    if (name.empty()) {
+      STRATA_CHECK(next < model.inputs().size(), domain, "[run] --input ", path, ": the model has ",
+                   model.inputs().size(), " inputs");
+      name = model.inputs()[next++].name;
+    }
+    out.emplace_back(name, nn::from_array(read_npy(path)));
+  }
+  if (!invocation.has("--random")) return out;
+  Generator generator(0);
+  for (auto& [name, example] : model.example_inputs(read_sizes(invocation))) {
+    const bool is_given =
+        std::any_of(out.begin(), out.end(), [&, &n = name](const auto& given) { return given.first == n; });
+    if (is_given) continue;
+    const Tensor& like = example.tensor();
+    out.emplace_back(name, like.dtype().is_float() ? randn_like(like, generator) : like);
+  }
+  return out;
+}
+
+/// The elements of a value, the first ones where there are many.
+std::string elements_text(const onnx::Datum& value) {
+  constexpr std::int64_t most = 8;
+  if (value.is_sequence() || value.is_empty_optional()) return "";
+  std::string out;
+  const onnx::Sizes shape = value.shape();
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count *= size;
+  const Buffer elements =
+      value.is_tensor() && count > 0 ? value.tensor().buffer().toCPU() : Buffer::allocate(0, dtypes::float32);
+  for (std::int64_t k = 0; k < std::min(count, most); ++k)
+    out += (k > 0 ? " " : "") +
+           (value.is_texts() ? value.texts().elements[static_cast<std::size_t>(k)] : elements[k].text());
+  return count > most ? out + " ..." : out;
+}
+
+void write_outputs(const Invocation& invocation, const onnx::NamedValues& outputs) {
+  std::size_t next = 0;
+  for (const std::string& text : invocation.values("--output")) {
+    const auto [name, path] = named_text(text);
+    const auto found = name.empty() ? outputs.begin() + static_cast<std::ptrdiff_t>(std::min(next++, outputs.size()))
+                                    : std::find_if(outputs.begin(), outputs.end(),
+                                                   [&, &n = name](const auto& output) { return output.first == n; });
+    STRATA_CHECK(found != outputs.end(), domain, "[run] --output ", text, ": the model has no such output");
+    write_npy(path, nn::to_array(found->second.tensor()));
+  }
+}
+
+/// Runs the model and waits for the values.
+onnx::NamedValues run_now(const onnx::Model& model, const onnx::NamedValues& inputs) {
+  onnx::NamedValues outputs = model(inputs);
+  for (const auto& [name, value] : outputs)
+    if (value.is_tensor()) value.tensor().realize();
+  return outputs;
+}
+
+double seconds_of_run(const onnx::Model& model, const onnx::NamedValues& inputs) {
+  const auto begin = std::chrono::steady_clock::now();
+  run_now(model, inputs);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+std::string run_json(const onnx::NamedValues& outputs, double first, double again) {
+  JsonWriter json;
+  json.begin_object().key("outputs").begin_array();
+  for (const auto& [name, value] : outputs) {
+    json.begin_object().member("name", name).member("type", value.type_text());
+    json.member("elements", elements_text(value)).end_object();
+  }
+  json.end_array().key("first_seconds").raw(Scalar(first).text()).key("seconds").raw(Scalar(again).text());
+  return json.end_object().take();
+}
+
+// --- inspect ---
+
+/// A line of the table of nodes.
+struct NodeLine {
+  std::string op, name, type;
+};
+
+std::string op_text(const onnx::Node& node) { return node.domain.empty() ? node.op : node.domain + "." + node.op; }
+
+NodeLine line_of(const onnx::Node& node, const std::vector<onnx::Datum>& outputs) {
+  std::string type;
+  for (std::size_t k = 0; k < outputs.size() && k < node.outputs.size(); ++k)
+    if (!node.outputs[k].empty()) type += (type.empty() ? "" : ", ") + outputs[k].type_text();
+  return {op_text(node), node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name, type};
+}
+
+/// The nodes of a call on example inputs. A node whose shape depends on values stops the walk, with the reason.
+std::vector<NodeLine> walked(const onnx::Model& model, const std::map<std::string, std::int64_t>& sizes,
+                             std::string& stopped) {
+  std::vector<NodeLine> out;
+  try {
+    model.run(model.example_inputs(sizes), [&](const onnx::Node& node, const std::vector<onnx::Datum>& outputs) {
+      out.push_back(line_of(node, outputs));
+    });
+  } catch (const Error& e) {
+    stopped = e.what();
+  }
+  return out;
+}
+
+/// What of a model is printed: also of one that cannot be run.
+struct Inspected {
+  std::string producer, refusal, stopped;
+  std::map<std::string, std::int64_t> opsets, operators;
+  std::vector<onnx::Port> inputs, outputs;
+  std::vector<NodeLine> nodes;
+  std::int64_t graphs = 0, parameters = 0;
+  std::uint64_t parameter_bytes = 0;
+};
+
+Inspected inspected(const Invocation& invocation) {
+  onnx::Definition definition = onnx::read_model(invocation.arguments().front());
+  Inspected out;
+  out.producer = definition.producer;
+  out.opsets = definition.opsets;
+  out.graphs = std::ssize(definition.graphs);
+  std::vector<NodeLine> stated;
+  for (const onnx::Graph& graph : definition.graphs)
+    for (const onnx::Node& node : graph.nodes) {
+      ++out.operators[op_text(node)];
+      stated.push_back(line_of(node, {}));
+    }
+  out.inputs = definition.graphs[0].inputs;
+  out.outputs = definition.graphs[0].outputs;
+  try {
+    onnx::Model model(std::move(definition), load_options(invocation));
+    model.eval();
+    out.inputs = model.inputs();
+    for (const auto& [name, tensor] : model.state_dict()) {
+      const std::int64_t count = tensor.numel().value();
+      out.parameters += count;
+      out.parameter_bytes += static_cast<std::uint64_t>(count) * tensor.itemsize();
+    }
+    out.nodes = walked(model, read_sizes(invocation), out.stopped);
+  } catch (const Error& e) {
+    out.refusal = e.what();
+    out.nodes = std::move(stated);
+  }
+  return out;
+}
+
+void json_ports(JsonWriter& json, std::string_view key, const std::vector<onnx::Port>& ports) {
+  json.key(key).begin_array();
+  for (const onnx::Port& port : ports)
+    json.begin_object().member("name", port.name).member("type", port.type_text()).end_object();
+  json.end_array();
+}
+
+std::string inspect_json(const Inspected& model) {
+  JsonWriter json;
+  json.begin_object().member("producer", model.producer).key("opsets").begin_object();
+  for (const auto& [domain, version] : model.opsets) json.member(domain.empty() ? "ai.onnx" : domain, version);
+  json.end_object();
+  json_ports(json, "inputs", model.inputs);
+  json_ports(json, "outputs", model.outputs);
+  json.key("nodes").begin_array();
+  for (const NodeLine& node : model.nodes)
+    json.begin_object().member("operator", node.op).member("name", node.name).member("type", node.type).end_object();
+  json.end_array().key("operators").begin_object();
+  for (const auto& [name, count] : model.operators) json.member(name, count);
+  json.end_object().member("parameters", model.parameters);
+  json.member("parameter_bytes", static_cast<std::int64_t>(model.parameter_bytes));
+  if (!model.stopped.empty()) json.member("stopped", model.stopped);
+  if (!model.refusal.empty()) json.member("error", model.refusal);
+  return json.end_object().take();
+}
+
+void print_ports(Lines& lines, std::string_view label, const std::vector<onnx::Port>& ports) {
+  for (std::size_t k = 0; k < ports.size(); ++k)
+    lines.print(k == 0 ? label : "", ports[k].name + ": " + ports[k].type_text());
+}
+
+void print_nodes(const std::vector<NodeLine>& nodes, bool colour, Console& console) {
+  std::size_t op_width = 8, name_width = 4;
+  for (const NodeLine& node : nodes) {
+    op_width = std::max(op_width, std::min<std::size_t>(node.op.size(), 24));
+    name_width = std::max(name_width, std::min<std::size_t>(node.name.size(), 40));
+  }
+  console.out << paint(colour, Style::bold,
+                       padded("operator", op_width + 2) + padded("node", name_width + 2) + "outputs")
+              << '\n';
+  for (const NodeLine& node : nodes) {
+    std::string line = padded(node.op, op_width + 2) + padded(node.name, name_width + 2) + node.type;
+    line.erase(line.find_last_not_of(' ') + 1);
+    console.out << line << '\n';
+  }
+}
+
+}  // namespace
+
+int command_run(const Invocation& invocation, Console& console) {
+  const auto model = onnx::load(invocation.arguments().front(), load_options(invocation));
+  const onnx::NamedValues inputs = read_inputs(invocation, *model);
+  const double first = seconds_of_run(*model, inputs);
+  const auto begin = std::chrono::steady_clock::now();
+  const onnx::NamedValues outputs = run_now(*model, inputs);
+  const double again = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  write_outputs(invocation, outputs);
+  if (invocation.has("--json")) {
+    console.out << run_json(outputs, first, again) << '\n';
+    return 0;
+  }
+  Lines lines(console, wants_colour(invocation, console));
+  for (const auto& [name, value] : outputs) {
+    lines.print("output", name + ": " + value.type_text());
+    if (const std::string elements = elements_text(value); !elements.empty()) lines.print("", elements);
+  }
+  lines.print("time", seconds_text(again), "the first call " + seconds_text(first));
+  return 0;
+}
+
+int command_inspect(const Invocation& invocation, Console& console) {
+  const Inspected model = inspected(invocation);
+  if (invocation.has("--json")) {
+    console.out << inspect_json(model) << '\n';
+    return model.refusal.empty() ? 0 : 1;
+  }
+  const bool colour = wants_colour(invocation, console);
+  print_nodes(model.nodes, colour, console);
+  Lines lines(console, colour);
+  console.out << '\n';
+  if (!model.producer.empty()) lines.print("producer", model.producer);
+  for (const auto& [domain, version] : model.opsets)
+    lines.print("opset", detail::message(domain.empty() ? "ai.onnx" : domain, " ", version));
+  print_ports(lines, "inputs", model.inputs);
+  print_ports(lines, "outputs", model.outputs);
+  std::string operators;
+  for (const auto& [name, count] : model.operators)
+    operators += detail::message(operators.empty() ? "" : ", ", name, " ", count);
+  lines.print("operators", operators);
+  if (model.graphs > 1) lines.print("graphs", std::to_string(model.graphs));
+  if (model.refusal.empty())
+    lines.print("parameters", std::to_string(model.parameters), bytes_text(model.parameter_bytes));
+  if (!model.stopped.empty()) lines.print("stopped", model.stopped);
+  if (model.refusal.empty()) return 0;
+  console.err << paint(console.colour_err, Style::red, "strata:") << ' ' << model.refusal << '\n';
+  return 1;
+}
+
+}  // namespace strata::tools
