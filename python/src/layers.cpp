@@ -221,6 +221,19 @@ constexpr const char* kRecurrentDoc =
     "integers (batch,), says where each sequence ends: behind it the output is 0, and the last state is that of its "
     "last element. `dropout` acts between layers, in training. The steps are one loop, as of strata.scan().";
 
+/// NOTE: a tensor is a sequence, too, whose elements are no state.
+std::optional<std::pair<Tensor, Tensor>> lstm_state(const py::object& state) {
+  if (state.is_none()) return std::nullopt;
+  const bool is_pair = (py::isinstance<py::tuple>(state) || py::isinstance<py::list>(state)) && py::len(state) == 2;
+  const py::object hidden = is_pair ? py::object(state[py::int_(0)]) : py::none();
+  const py::object cell = is_pair ? py::object(state[py::int_(1)]) : py::none();
+  const Tensor *const h = tensor_in(hidden.ptr()), *const c = tensor_in(cell.ptr());
+  if (h == nullptr || c == nullptr)
+    throw py::type_error(
+        detail::message("[LSTM] the state is a pair of tensors (hidden, cell), not ", Py_TYPE(state.ptr())->tp_name));
+  return std::pair(*h, *c);
+}
+
 /// Binds a layer whose state is one tensor.
 template <class L>
 void with_one_state(LayerClass<L>& c, const char* name) {
@@ -263,10 +276,9 @@ void bind_recurrent(py::module_& m) {
   with_recurrent_options(lstm);
   called(
       lstm,
-      [](const nn::LSTM& l, const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state,
-         const std::optional<Tensor>& lengths) {
+      [](const nn::LSTM& l, const Tensor& x, const py::object& state, const std::optional<Tensor>& lengths) {
         const LocationScope scope("LSTM");
-        const nn::LSTM::Result r = l(x, state, lengths);
+        const nn::LSTM::Result r = l(x, lstm_state(state), lengths);
         return py::make_tuple(r.output, py::make_tuple(r.hidden, r.cell));
       },
       py::arg("input"), py::arg("state") = py::none(), py::arg("lengths") = py::none());

@@ -1,4 +1,4 @@
-// Binds loops: strata/_functions.py flattens the states and sequences of scan() and while_loop() into lists of tensors.
+// Binds loops: strata/_loops.py flattens the states and sequences of scan() and while_loop() into lists of tensors.
 #include <optional>
 #include <utility>
 #include <vector>

@@ -8,14 +8,17 @@ from ._strata import Expr, Tensor
 
 
 def _flatten(value: Any, what: str, out: list[Tensor]) -> Callable[[list[Tensor]], Any]:
-    """Appends the tensors inside of `value` to `out`. Returns a function that takes them off the front of a list and builds the same again."""
+    """Appends the tensors inside of `value` to `out`, those of dictionaries in the order of their keys.
+
+    Returns a function that takes them off the front of a list and builds the same again.
+    """
     if value is None:
         return lambda tensors: None
     if isinstance(value, Tensor):
         out.append(value)
         return lambda tensors: tensors.pop(0)
     if isinstance(value, dict):
-        parts = {key: _flatten(item, what, out) for key, item in value.items()}
+        parts = {key: _flatten(value[key], what, out) for key in sorted(value, key=_order)}
         return lambda tensors: {key: part(tensors) for key, part in parts.items()}
     if isinstance(value, (tuple, list)):
         items = [_flatten(item, what, out) for item in value]
@@ -23,6 +26,17 @@ def _flatten(value: Any, what: str, out: list[Tensor]) -> Callable[[list[Tensor]
             return lambda tensors: type(value)(*[item(tensors) for item in items])
         return lambda tensors: type(value)([item(tensors) for item in items])
     raise TypeError(f"{what} is a tensor, None, or a tuple, list or dictionary of them, not {type(value).__name__}")
+
+
+def _order(key: Any) -> tuple[str, str]:
+    """The order of keys: that of a dictionary says nothing."""
+    return type(key).__name__, repr(key)
+
+
+def _count(value: Any, what: str) -> Any:
+    if isinstance(value, Expr) or (hasattr(value, "__index__") and not isinstance(value, (bool, Tensor))):
+        return value
+    raise TypeError(f"{what} is an integer or an expression, not {type(value).__name__}")
 
 
 def _structure(value: Any) -> Any:
@@ -74,7 +88,7 @@ def scan(
     """
     initial: list[Tensor] = []
     sequences: list[Tensor] = []
-    build_state, build_element = _flatten(init, "the state", initial), _flatten(xs, "a sequence", sequences)
+    build_state, build_element = _flatten(init, "[scan] the state", initial), _flatten(xs, "[scan] a sequence", sequences)
     build_output: list[Callable[[list[Tensor]], Any]] = []
 
     def step(state: list[Tensor], elements: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
@@ -84,11 +98,12 @@ def scan(
         _check_state(init, made[0], "scan")
         following: list[Tensor] = []
         outputs: list[Tensor] = []
-        _flatten(made[0], "the next state", following)
-        build_output.append(_flatten(made[1], "an output", outputs))
+        _flatten(made[0], "[scan] the next state", following)
+        build_output.append(_flatten(made[1], "[scan] an output", outputs))
         return following, outputs
 
-    last, stacked = _strata._scan(step, initial, sequences, length, reverse)
+    count = None if length is None else _count(length, "[scan] the length")
+    last, stacked = _strata._scan(step, initial, sequences, count, reverse)
     return build_state(list(last)), build_output[0](list(stacked))
 
 
@@ -101,14 +116,20 @@ def while_loop(condition: Callable[[Any], Tensor], f: Callable[[Any], Any], init
     a bool of one element. Gradients flow through the steps that ran. Raises as scan().
     """
     initial: list[Tensor] = []
-    build_state = _flatten(init, "the state", initial)
+    build_state = _flatten(init, "[while_loop] the state", initial)
+
+    def goes_on(state: list[Tensor]) -> Tensor:
+        made = condition(build_state(list(state)))
+        if not isinstance(made, Tensor):
+            raise TypeError(f"[while_loop] the condition is a bool tensor of one element, not {type(made).__name__}")
+        return made
 
     def step(state: list[Tensor]) -> list[Tensor]:
         made = f(build_state(state))
         _check_state(init, made, "while_loop")
         following: list[Tensor] = []
-        _flatten(made, "the next state", following)
+        _flatten(made, "[while_loop] the next state", following)
         return following
 
-    last = _strata._while_loop(lambda state: condition(build_state(list(state))), step, initial, most)
+    last = _strata._while_loop(goes_on, step, initial, _count(most, "[while_loop] the most steps"))
     return build_state(list(last))

@@ -63,7 +63,7 @@ void MergedDims::set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t>
       if (!positions.empty()) d = static_cast<std::size_t>(positions[d]);
     if (dims.size() == 1 || dims.back() - dims.front() != dims.size() - 1) continue;
     auto run = std::find_if(runs_.begin(), runs_.end(),
-                            [&](const Run& r) { return r.first == dims[0] && r.sizes.size() == dims.size(); });
+                            [&](const Run& r) { return r.first == dims[0] && r.sizes == axis.sizes; });
     if (run == runs_.end()) run = runs_.insert(runs_.end(), {dims[0], axis.sizes, {}});
     const auto digits = std::span<const Expr>(idxs).subspan(dims[0], dims.size());
     const bool is_known = std::any_of(run->coordinates.begin(), run->coordinates.end(),

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "strata/base/flags.h"
 #include "strata/engine/buffer_storage.h"
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/loop_program.h"
@@ -70,6 +71,7 @@ class LoopCompiler {
     plan_.is_reversed = step_.is_reversed;
     if (step_.has_last_source()) plan_.last_source = place_of_source(step_.inputs.size());
     place_condition();
+    place_checks();
     return finish();
   }
 
@@ -83,9 +85,9 @@ class LoopCompiler {
     std::unordered_map<const LazyNode*, std::size_t> formal;
     for (std::size_t k = 0; k < step_.inputs.size(); ++k) formal.emplace(step_.inputs[k].node(), k);
     detail::Rebuild build(
-        [](const LazyOp& n, const std::vector<LazyOp>& sources) {
+        [this](const LazyOp& n, const std::vector<LazyOp>& sources) {
           if (sources.empty()) return n;
-          if (is_annotation(n.op())) return sources[0];
+          if (is_annotation(n.op())) return checked(n, sources[0]);
           const UserCodeScope anew;
           const OriginScope as_before(n.origin());
           return n.with_sources(sources);
@@ -97,6 +99,14 @@ class LoopCompiler {
     for (const LazyOp& r : step_.results) results_.push_back(build(r));
     if (step_.condition) condition_ = build(*step_.condition);
     for (std::size_t k = 0; k < leaves_.size(); ++k) leaf_.emplace(leaves_[k].node(), k);
+  }
+
+  /// An annotation of `integers` or other values: under the flag CHECK_INDEX, each step checks their range.
+  LazyOp checked(const LazyOp& n, const LazyOp& integers) {
+    const auto* const range = std::get_if<IndexRange>(&n.arg());
+    if (range != nullptr && flags::CHECK_INDEX.get() && !integers.node()->is_closed)
+      plan_.checks.push_back({integers, 0, *range, n.origin()});
+    return integers;
   }
 
   /// The node of `bundles_` that has result `k`; nothing where nobody wants the result.
@@ -113,6 +123,7 @@ class LoopCompiler {
     for (std::size_t k = 0; k < results_.size(); ++k)
       if (step_.is_state(k) || bundle_with(k)) add(results_[k]);
     if (condition_) add(*condition_);
+    for (const StepCheck& c : plan_.checks) add(c.of);
   }
   void note_shared() {
     for (const ScheduleItem& item : items_)
@@ -180,6 +191,13 @@ class LoopCompiler {
         cell_.emplace(memory, cell);
     }
     for (std::size_t k = 0; k < step_.states; ++k) place_state(k);
+    // What is read behind the kernels of a step: no later kernel may have the memory.
+    if (condition_) keep_memory(*condition_);
+    for (const StepCheck& c : plan_.checks) keep_memory(c.of);
+  }
+  void keep_memory(const LazyOp& n) {
+    const LazyNode* const memory = memory_of(n.node());
+    if (!cell_.contains(memory) && !is_realized(*memory)) cell_.emplace(memory, new_cell(temporary(nbytes_of(n))));
   }
   void place_state(std::size_t k) {
     LoopState& s = plan_.states.emplace_back();
@@ -232,6 +250,17 @@ class LoopCompiler {
     return cell;
   }
 
+  void place_checks() {
+    for (StepCheck& c : plan_.checks) c.cell = cell_of(c.of);
+    if (!flags::NAN_CHECK.get()) return;
+    for (std::size_t k = 0, l = 0; k < items_.size(); ++k) {
+      if (items_[k].is_shared()) continue;
+      for (const LazyOp& output : items_[k].outputs)
+        if (output.dtype().is_float() && !items_[k].is_loop())
+          launches_[l].numbers.push_back({output, cell_of(output), {}, output.origin()});
+      ++l;
+    }
+  }
   void place_condition() {
     if (!step_.condition) return;
     plan_.goes_on = cell_of(*condition_);
@@ -307,6 +336,9 @@ class LoopCompiler {
       for (std::size_t& cell : l.cells) renumber(cell);
     for (StepCopy& c : plan_.copies) renumber(c.from), renumber(c.to);
     if (plan_.goes_on) renumber(*plan_.goes_on);
+    for (StepCheck& c : plan_.checks) renumber(c.cell);
+    for (StepLaunch& l : launches_)
+      for (StepCheck& c : l.numbers) renumber(c.cell);
     plan_.launches = std::move(launches_);
     Kernel kernel{
         detail::message("scan_", step_.count.render()), closed_loop(), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};

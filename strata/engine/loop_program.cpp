@@ -6,6 +6,7 @@
 #include "strata/base/interrupt.h"
 #include "strata/base/small_vec.h"
 #include "strata/expr/evaluate.h"
+#include "strata/view/strided.h"
 
 namespace strata {
 
@@ -98,13 +99,37 @@ class LoopRun {
         l.kernel->replay(arguments, numbers);
       else
         l.kernel->replay_rest(arguments, numbers, l.keeps);
+      for (const StepCheck& c : l.numbers) check(c);
       unpolled_ += l.kernel->estimated_seconds();
       if (unpolled_ <= kUnpolled) continue;
       check_interrupt();
       unpolled_ = 0;
     }
+    for (const StepCheck& c : plan_.checks) check(c);
     for (std::size_t k = 0; k < plan_.copies.size(); ++k)
       std::memcpy(cells_[plan_.copies[k].to], cells_[plan_.copies[k].from], bytes_[k]);
+  }
+
+  void check(const StepCheck& c) const {
+    Index shape;
+    for (const Int& size : c.of.shape()) shape.push_back(number(size));
+    std::int64_t count = 1;
+    for (const std::int64_t size : shape) count *= size;
+    std::string words;
+    if (c.range) {
+      words =
+          words_on_outside(*c.range, {cells_[c.cell], c.of.dtype(), shape, contiguous_box(shape).stride}).value_or("");
+    } else {
+      const Buffer all = Buffer::from_pointer(cells_[c.cell], count, c.of.dtype(), [](void*) {});
+      for (std::int64_t k = 0; k < count && words.empty(); ++k)
+        if (all[k].is_nan())
+          words = detail::message("[NAN_CHECK] ", spec_name(c.of.op()), " of shape ", render(c.of.shape()),
+                                  " made a NaN at element ", k, ", in a step of a loop");
+    }
+    if (words.empty()) return;
+    const std::string origin = c.origin.text();
+    if (!origin.empty()) words += detail::message(" (", origin, ")");
+    throw Error(c.range ? ErrorKind::shape : ErrorKind::domain, words);
   }
 
   /// Sets the cells for the next step.

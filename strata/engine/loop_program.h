@@ -30,12 +30,21 @@ struct LoopState {
   Int bytes = 0;
 };
 
+/// Elements that each step checks, under the flags CHECK_INDEX and NAN_CHECK.
+struct StepCheck {
+  LazyOp of;
+  std::size_t cell = 0;
+  std::optional<IndexRange> range;  ///< of integers; nothing: that no element is NaN
+  Origin origin;
+};
+
 /// A kernel of a step. Its arguments are cells.
 struct StepLaunch {
   std::shared_ptr<const CompiledKernel> kernel;
-  std::vector<std::size_t> cells;  ///< by slot, temporaries among them
-  std::vector<int> values;         ///< by variable: the variable of the loop; -1 for a bound of the range
-  std::vector<char> keeps;         ///< by kernel that runs first: whether its results serve all steps
+  std::vector<std::size_t> cells;    ///< by slot, temporaries among them
+  std::vector<int> values;           ///< by variable: the variable of the loop; -1 for a bound of the range
+  std::vector<char> keeps;           ///< by kernel that runs first: whether its results serve all steps
+  std::vector<StepCheck> numbers{};  ///< of its results: that they are numbers
 };
 /// Elements that a step copies from cell to cell, behind its kernels.
 struct StepCopy {
@@ -50,6 +59,7 @@ struct LoopPlan {
   std::size_t cells = 0;
   std::vector<StepLaunch> launches;
   std::vector<StepCopy> copies;
+  std::vector<StepCheck> checks;  ///< behind the kernels of each step
   Int count = 0;
   bool is_reversed = false;
   /// Places that a run fills with a value before the first step: the number of elements, and the value.

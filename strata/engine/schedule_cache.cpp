@@ -30,6 +30,8 @@ struct ScheduleCache::Structure {
   std::vector<std::uint32_t> sources;  ///< of all nodes, one node's after another's; then the roots
   FusionOptions options;
   std::uint64_t hash = 0;
+  /// A loop's argument is its step, which holds what it takes from outside, and no other graph has the same.
+  bool has_loop = false;
 
   Structure(std::span<const LazyOp> roots, const FusionOptions& of) : options(of) {
     const auto source = [](const LazyOp* n, std::size_t k) {
@@ -62,6 +64,7 @@ struct ScheduleCache::Structure {
     memory.push_back(is_memory(node));
     hash = mix(hash, hash_of_own(node, !memory.back()));
     hash = mix(hash, (memory.back() ? 1U : 0U) | (node.is_tracked ? 2U : 0U));
+    has_loop = has_loop || (n.op() == Ops::SCAN && !memory.back());
     if (!memory.back())
       for (const LazyOp& s : needed(node)) add_source(s);
   }
@@ -179,6 +182,7 @@ const ForkHook ScheduleCache::AtFork::hook(ForkOrder::schedule_cache, &before, &
 std::vector<ScheduleItem> ScheduleCache::get(std::span<const LazyOp> roots, const FusionOptions& options) {
   if (Meter::is_set() || RewriteTrace::current() != nullptr) return schedule(roots, options);
   const Structure structure(roots, options);
+  if (structure.has_loop) return schedule(roots, options);
   if (const auto known = find(structure)) return known->items_on(structure);
   const bool is_second = is_known(structure.hash);
   std::vector<ScheduleItem> items = schedule(roots, options);

@@ -111,9 +111,14 @@ Recurrent::Out Recurrent::run(const Tensor& given, std::span<const Tensor> initi
   const Int length = x.shape()[0], batch = x.shape()[1];
   STRATA_CHECK(x.shape()[2] == weight_ih.shape()[1], shape, "[", name_, "] the input has ", x.shape()[2].render(),
                " features, not ", weight_ih.shape()[1].render());
+  STRATA_CHECK(x.dtype() == weight_ih.dtype(), domain, "[", name_, "] the input is of ", x.dtype().name(),
+               ", and the weights of ", weight_ih.dtype().name());
   const std::int64_t count = options.layers * directions();
   Ints wanted = {count, batch, features};
   if (count == 1) wanted = {batch, features};
+  for (const Tensor& s : initial)
+    STRATA_CHECK(s.dtype() == x.dtype(), domain, "[", name_, "] an initial state is of ", s.dtype().name(),
+                 ", and the input of ", x.dtype().name());
   for (const Tensor& s : initial)
     STRATA_CHECK(s.shape() == wanted, shape, "[", name_, "] an initial state has the shape ", render(s.shape()),
                  ", not ", render(wanted));

@@ -15,13 +15,6 @@ using Nodes = std::unordered_set<const LazyNode*>;
 
 bool is_memory(const LazyNode& n) { return n.op == Ops::EMPTY || is_realized(n); }
 
-/// The sources by which a node of a step is computed or differentiated. Nothing below memory.
-const LazyOp* source_in_step(const LazyOp* n, std::size_t k) {
-  if (is_memory(*n->node())) return nullptr;
-  if (n->op() == Ops::CUSTOM_GRAD) return k < n->src().size() ? &n->src()[k] : nullptr;
-  return needed_source(n, k);
-}
-
 /// Finds which nodes of a step depend on its formal inputs, and what the step takes from outside.
 class Captures {
  public:
@@ -128,6 +121,12 @@ void save_for_gradient(StepGraph& step, const Nodes& varying) {
 }
 
 }  // namespace
+
+const LazyOp* source_in_step(const LazyOp* n, std::size_t k) {
+  if (is_memory(*n->node())) return nullptr;
+  if (n->op() == Ops::CUSTOM_GRAD) return k < n->src().size() ? &n->src()[k] : nullptr;
+  return needed_source(n, k);
+}
 
 Loop make_loop(StepGraph step, std::vector<LazyOp> sources, const std::optional<LazyOp>& last, bool saves) {
   const Captures captures(step);

@@ -11,6 +11,9 @@
 
 namespace strata::ops {
 
+/// The source `k` by which a node of a step is computed or differentiated; null beyond the last one, and below memory.
+const LazyOp* source_in_step(const LazyOp* n, std::size_t k);
+
 /// A step, and the sources of its SCAN nodes.
 struct Loop {
   std::shared_ptr<const StepGraph> step;

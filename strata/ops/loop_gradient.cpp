@@ -187,7 +187,7 @@ class LoopGradient {
       if (g)
         detail::walk(
             &*g, [&](const LazyOp* n) { return seen.insert(n->node()).second; },
-            [&](const LazyOp* n, std::size_t k) { return is_end(*n) ? nullptr : needed_source(n, k); },
+            [&](const LazyOp* n, std::size_t k) { return is_end(*n) ? nullptr : source_in_step(n, k); },
             [&](const LazyOp* n) {
               if (sequence_of(*n)) used_.push_back(*n);
             });

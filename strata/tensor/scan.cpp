@@ -1,11 +1,69 @@
 #include "strata/tensor/scan.h"
 
+#include <algorithm>
+#include <unordered_set>
+
+#include "strata/base/walk.h"
 #include "strata/ops/loop.h"
 #include "strata/tensor/access.h"
 
 namespace strata {
 
 namespace {
+
+/// Whether `root` is computed from a value that exists while a loop runs.
+bool is_of_step(const LazyOp& root) {
+  std::unordered_set<const LazyNode*> seen;
+  bool out = false;
+  detail::walk(
+      &root, [&](const LazyOp* n) { return !out && !is_realized(*n->node()) && seen.insert(n->node()).second; },
+      needed_source, [&](const LazyOp* n) { out = out || is_placeholder(*n->node()); });
+  return out;
+}
+
+/// Finds the tensors from outside that the user's functions assign values of a step to: nobody could read them behind
+/// the loop. Such tensors get back the values that they had.
+class OutsideTensors final : public TensorListener {
+ public:
+  using State = std::shared_ptr<TensorState>;
+
+  /// @param begin the birth of the first tensor of the step
+  explicit OutsideTensors(std::uint64_t begin) : begin_(begin) {}
+  ~OutsideTensors() override { restore(); }
+  OutsideTensors(const OutsideTensors&) = delete;
+  OutsideTensors& operator=(const OutsideTensors&) = delete;
+
+  void read(const State& state) override {
+    if (outer() != nullptr) outer()->read(state);
+  }
+  void assigned(const State& state) override {
+    if (outer() != nullptr) outer()->assigned(state);
+    const auto is_it = [&](const auto& known) { return known.first == state; };
+    if (state->born < begin_ && std::none_of(assigned_.begin(), assigned_.end(), is_it))
+      assigned_.emplace_back(state, state->node);
+  }
+  /// @throws Error (domain) where there is such a tensor
+  void check(const char* name) {
+    const Ints* const shape = restore();
+    STRATA_CHECK(shape == nullptr, domain, "[", name, "] the step assigns one of its values to a tensor of shape ",
+                 render(*shape), " from outside: let the tensor be a state of the loop");
+  }
+
+ private:
+  /// The shape of a restored tensor; null: there is none.
+  const Ints* restore() {
+    const Ints* out = nullptr;
+    for (auto& [state, before] : assigned_) {
+      if (!is_of_step(state->node)) continue;
+      state->node = before;
+      out = &before.shape();
+    }
+    return out;
+  }
+
+  std::uint64_t begin_;
+  std::vector<std::pair<State, LazyOp>> assigned_;
+};
 
 /// Checks a loop and traces its step.
 class Tracing {
@@ -16,9 +74,13 @@ class Tracing {
         device_(initial.empty() && sequences.empty() ? Device::default_device()
                 : initial.empty()                    ? sequences[0].device()
                                                      : initial[0].device()) {
-    for (const Tensor& x : initial) check_device(x), add_input(x, x.shape());
-    for (const Tensor& x : sequences) {
-      check_device(x);
+    for (std::size_t k = 0; k < initial.size(); ++k) {
+      check_device(initial[k], "state", k);
+      add_input(initial[k], initial[k].shape());
+    }
+    for (std::size_t k = 0; k < sequences.size(); ++k) {
+      const Tensor& x = sequences[k];
+      check_device(x, "sequence", k);
       STRATA_CHECK(x.ndim() > 0, shape, "[", name_, "] a sequence of shape () has no axis");
       Ints element;
       element.append(x.shape().begin() + 1, x.shape().size() - 1);
@@ -32,6 +94,18 @@ class Tracing {
   std::span<const Tensor> elements() const { return std::span(inputs_).subspan(step.states); }
   const Device& device() const { return device_; }
 
+  /// Calls a function of the user's.
+  template <class F>
+  auto call(const F& f) const {
+    OutsideTensors outside(begin_);
+    auto out = [&] {
+      const UserCodeScope user;
+      return f();
+    }();
+    outside.check(name_);
+    return out;
+  }
+
   void take_state(std::span<const Tensor> next) {
     STRATA_CHECK(next.size() == step.states, domain, "[", name_, "] the step returns ", next.size(),
                  " states, and takes ", step.states);
@@ -43,12 +117,15 @@ class Tracing {
                    render(from.shape()), ", and behind a step ", render(to.shape()), at);
       STRATA_CHECK(to.dtype() == from.dtype(), domain, "[", name_, "] state ", k, " is of ", from.dtype().name(),
                    ", and behind a step of ", to.dtype().name(), at);
-      check_device(to);
+      check_device(to, "the next state", k);
       step.results.push_back(to.node());
     }
   }
   void take_outputs(std::span<const Tensor> outputs) {
-    for (const Tensor& y : outputs) check_device(y), step.results.push_back(y.node());
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      check_device(outputs[k], "output", k);
+      step.results.push_back(outputs[k].node());
+    }
   }
 
   Tensor tensor_of(const LazyOp& n) const { return TensorAccess::of(n, device_); }
@@ -63,14 +140,17 @@ class Tracing {
     step.inputs.push_back(placeholder(x.dtype(), shape));
     inputs_.push_back(tensor_of(step.inputs.back()));
   }
-  void check_device(const Tensor& x) const {
-    STRATA_CHECK(&x.device() == &device_, domain, "[", name_, "] tensors on ", device_.name(), " and on ",
-                 x.device().name());
+  void check_device(const Tensor& x, const char* what, std::size_t k) const {
+    if (&x.device() == &device_) return;
+    const std::string origin = x.node().origin().text();
+    STRATA_CHECK(false, domain, "[", name_, "] ", what, " ", k, " is on ", x.device().name(), ", and the loop on ",
+                 device_.name(), origin.empty() ? "" : " (", origin, origin.empty() ? "" : ")");
   }
 
   const char* name_;
   std::span<const Tensor> initial_;
   const Device& device_;
+  const std::uint64_t begin_ = TensorAccess::state(TensorAccess::of(LazyOp::empty(dtypes::uint8, {}), device_))->born;
   std::vector<Tensor> inputs_;
 };
 
@@ -90,10 +170,7 @@ ScanResult scan(const ScanStep& f, std::span<const Tensor> initial, std::span<co
                  sequences[k].shape()[0].render(), " elements, not ", count.render());
     sources.push_back(sequences[k].node());
   }
-  const auto [next, outputs] = [&] {
-    const UserCodeScope user;
-    return f(tracing.state(), tracing.elements());
-  }();
+  const auto [next, outputs] = tracing.call([&] { return f(tracing.state(), tracing.elements()); });
   tracing.take_state(next);
   tracing.take_outputs(outputs);
   tracing.step.count = count;
@@ -113,19 +190,13 @@ std::vector<Tensor> while_loop(const std::function<Tensor(std::span<const Tensor
   STRATA_CHECK(!most.is_number() || most.value() >= 0, shape, "[while_loop] ", most.value(), " steps are fewer than 0");
   Tracing tracing("while_loop", initial, {});
   const auto condition_of = [&](std::span<const Tensor> state) {
-    const Tensor out = [&] {
-      const UserCodeScope user;
-      return condition(state);
-    }();
+    const Tensor out = tracing.call([&] { return condition(state); });
     STRATA_CHECK(out.dtype().is_bool() && out.numel() == Int(1), domain,
                  "[while_loop] the condition is a bool of one element, not ", out.dtype().name(), " of shape ",
                  render(out.shape()));
     return out.node().reshape({});
   };
-  const std::vector<Tensor> next = [&] {
-    const UserCodeScope user;
-    return f(tracing.state());
-  }();
+  const std::vector<Tensor> next = tracing.call([&] { return f(tracing.state()); });
   tracing.take_state(next);
   tracing.step.condition = condition_of(next);
   tracing.step.count = most;

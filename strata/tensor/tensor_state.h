@@ -62,6 +62,10 @@ class TensorListener {
   virtual void read(const std::shared_ptr<TensorState>& state) = 0;
   virtual void assigned(const std::shared_ptr<TensorState>& state) = 0;
 
+ protected:
+  /// The listener that this one is nested in, or null.
+  TensorListener* outer() const { return outer_; }
+
  private:
   TensorListener* outer_;
   static thread_local constinit TensorListener* current_;

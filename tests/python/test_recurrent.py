@@ -140,3 +140,14 @@ def test_refusals():
     ]:
         with pytest.raises(strata.DomainError, match=words):
             make()
+
+
+def test_a_state_is_a_pair_of_tensors():
+    layer, x = nn.LSTM(4, 4, num_layers=2), strata.rand(3, 2, 4)
+    for state in (strata.rand(2, 2, 4), strata.rand(2, 3, 4), (strata.rand(2, 3, 4),), 3, (strata.rand(2, 3, 4), None)):
+        with pytest.raises(TypeError, match=r"\[LSTM\] the state is a pair of tensors"):
+            layer(x, state)
+    with pytest.raises(strata.DomainError, match="the input is of f16, and the weights of f32"):
+        layer(x.half())
+    with pytest.raises(strata.DomainError, match="an initial state is of f64"):
+        layer(x, (strata.rand(2, 3, 4).double(), strata.rand(2, 3, 4).double()))

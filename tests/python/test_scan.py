@@ -450,3 +450,126 @@ def test_constant_sources_need_no_kernel():
     for value in (-1, 300):
         got = strata.scan(lambda s, e: (s + 1, None), strata.full((3,), value).cast(strata.int16), None, length=0)[0]
         assert got.tolist() == [value] * 3
+
+
+def test_the_condition_outlives_the_kernels_of_its_step():
+    w = strata.tensor([[0.5, 0.2], [0.1, 0.9]])
+    steps = [
+        (lambda x: ((x @ w).softmax(0) @ w).softmax(0), lambda n: n * 2 + 1 < 6, 3),
+        (lambda x: (x @ w).cumsum(0) @ w, lambda n: n < 3, 3),
+        (lambda x: ((x @ w).softmax(0) @ w).sum() + x, lambda n: (n * 3 - 7) * n < 5, 3),
+    ]
+    for f, goes_on, wanted in steps:
+        x, n = strata.while_loop(lambda s: goes_on(s[1]), lambda s: (f(s[0]), s[1] + 1), (strata.tensor([1.0, 2.0]), strata.tensor(0)), 50)
+        assert n.item() == wanted
+        y = strata.tensor([1.0, 2.0])
+        for _ in range(wanted):
+            y = f(y)
+        close(x.numpy(), y.numpy())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_while_loops_with_gradients(seed):
+    rng = np.random.default_rng(seed)
+    n, most = int(rng.integers(2, 5)), int(rng.integers(1, 9))
+    w = strata.tensor((rng.standard_normal((n, n)) * 0.7).astype(np.float32)).requires_grad_()
+    x = strata.tensor(rng.standard_normal(n).astype(np.float32)).requires_grad_()
+    ops = [lambda v: v @ w, lambda v: v.softmax(0), lambda v: v.cumsum(0), lambda v: v.tanh(), lambda v: v - v.mean(), lambda v: v.gelu()]
+    chosen = [ops[k] for k in rng.integers(0, len(ops), 4)]
+
+    def f(v):
+        for op in chosen:
+            v = op(v)
+        return v
+
+    y, k = strata.while_loop(lambda s: s[1] * 2 < 2 * most - 1, lambda s: (f(s[0]), s[1] + 1), (x, strata.tensor(0)), 40)
+    z = x
+    for _ in range(most):
+        z = f(z)
+    assert k.item() == most
+    close(y.numpy(), z.numpy(), 1e-4)
+    for a, b in zip(strata.gradients(y.sin().sum(), [w, x], allow_unused=True), strata.gradients(z.sin().sum(), [w, x], allow_unused=True)):
+        close(a.numpy(), b.numpy(), 1e-3)
+
+
+def test_dictionaries_are_matched_by_key():
+    step = lambda s, x: ({"b": s["b"] + 10, "a": s["a"] + 1}, {"z": s["a"], "y": s["b"]})  # noqa: E731
+    last, ys = strata.scan(step, {"a": strata.tensor(0), "b": strata.tensor(0)}, None, length=2)
+    assert (last["a"].item(), last["b"].item()) == (2, 20) and ys["z"].tolist() == [0, 1] and ys["y"].tolist() == [0, 10]
+    last = strata.while_loop(lambda s: s["a"] < 3, lambda s: step(s, None)[0], {"a": strata.tensor(0), "b": strata.tensor(0)}, 9)
+    assert (last["a"].item(), last["b"].item()) == (3, 30)
+
+
+def test_flags_that_check():
+    table = strata.arange(5)
+    with strata.flags(CHECK_INDEX=True):
+        assert strata.scan(lambda s, i: (s + table[i], None), strata.tensor(0), strata.tensor([1, 2, 4]))[0].item() == 7
+        with pytest.raises(strata.OutOfRangeError, match=r"9.*test_scan.py"):
+            strata.scan(lambda s, i: (s + table[i], None), strata.tensor(0), strata.tensor([1, 2, 9]))[0].item()
+    with strata.flags(NAN_CHECK=True):
+        close(strata.scan(lambda s, i: (s + s.sqrt(), None), strata.tensor(3.0), None, length=3)[0].item(), 9.5356, 1e-3)
+        with pytest.raises(strata.DomainError, match=r"SQRT.*in a step of a loop.*test_scan.py"):
+            strata.scan(lambda s, i: (s + ((s - 100).sqrt() > 0).where(1.0, 0.0), None), strata.tensor(3.0), None, length=5)[0].item()
+
+
+def test_custom_gradients_of_gradients():
+    a0 = strata.tensor([1.0, 2.0]).requires_grad_()
+
+    def step(s, x):
+        a, b = s
+        return (a * 0.5, strata.with_gradient(b.detach() * 1, [b], lambda dy: [strata.with_gradient(dy * 1, [a], lambda d: [d])])), None
+
+    (_, m), _ = strata.scan(step, (a0, a0), None, length=2)
+    assert strata.gradients(m.sum(), a0).tolist() == [1.0, 1.0]
+
+
+def test_values_of_a_step_do_not_leave_it():
+    buffer, x = strata.zeros(2, 3), data(4, 3)
+    norm = strata.nn.BatchNorm(3)
+    before = norm.running_mean.numpy().copy()
+
+    def writes(s, e):
+        buffer[0] = e
+        return s, None
+
+    for f in (writes, lambda s, e: (s + norm(e.reshape(1, 3).expand(4, 3))[0], None)):
+        with pytest.raises(strata.DomainError, match="assigns one of its values to a tensor of shape"):
+            strata.scan(f, strata.zeros(3), x)
+    assert buffer.tolist() == [[0] * 3] * 2
+    assert np.array_equal(norm.running_mean.numpy(), before)
+
+    def inside(s, e):  # tensors of the step itself may change
+        t = s * 2
+        t += e
+        t[0] = 5.0
+        return t, None
+
+    close(strata.scan(inside, strata.zeros(3), x)[0].numpy()[1:], unrolled(inside, strata.zeros(3), x)[0].numpy()[1:])
+
+
+def test_eager_loops_keep_nothing():
+    resource = pytest.importorskip("resource")
+
+    def run():
+        w = strata.tensor(np.ones(1_000_000))
+        strata.scan(lambda s, e: (s * w[0] + w.sum(), None), strata.zeros(()).cast(strata.float64), None, length=3)[0].numpy()
+
+    for _ in range(5):
+        run()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(40):
+        run()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000  # kB; 40 arrays are 320,000
+
+
+def test_refuses_other_types():
+    with pytest.raises(TypeError, match=r"\[while_loop\] the condition is a bool tensor of one element, not bool"):
+        strata.while_loop(lambda s: True, lambda s: s, K, 5)
+    with pytest.raises(TypeError, match=r"\[while_loop\] the most steps is an integer or an expression, not float"):
+        strata.while_loop(lambda s: s.sum() > 0, lambda s: s, K, 2.5)
+    with pytest.raises(TypeError, match=r"\[scan\] the length is an integer or an expression, not str"):
+        strata.scan(lambda s, x: (s, None), K, None, length="3")
+    with pytest.raises(TypeError, match=r"\[scan\] an output is .*, not float"):
+        strata.scan(lambda s, x: (s, 3.0), K, data(4))
+    with pytest.raises(strata.DomainError, match=r"\[scan\] sequence 0 is on CLANG, and the loop on LLVM"):
+        strata.scan(lambda s, x: (s, None), K.to("LLVM"), data(4).to("CLANG"))
