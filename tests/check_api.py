@@ -252,7 +252,9 @@ def main():
     for line in now:
         named.setdefault(signature(line)[0], []).append(line)
     gone = [line for line in listed if line not in now and not listed[line] and signature(line)[0] not in kept]
-    lost = [line for line in gone if not any(serves(other, line) for other in named.get(signature(line)[0], []))]
+    # A field that moved to a base class is still one of the class where a using-declaration names it.
+    moved = {line.replace("using ", "field ", 1) for line in now if line.startswith("using ")}
+    lost = [line for line in gone if line not in moved and not any(serves(other, line) for other in named.get(signature(line)[0], []))]
     changed = [line for line in now if line not in listed or listed[line] != now[line]]
 
     for line in lost:

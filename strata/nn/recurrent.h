@@ -78,13 +78,18 @@ class RNN : public Recurrent {
   RNN(std::int64_t in, std::int64_t features, RecurrentOptions options = {}, bool relu = false);
   /// The hidden state of each step, and the last one.
   std::pair<Tensor, Tensor> operator()(const Tensor& x, const std::optional<Tensor>& state = {},
-                                       const std::optional<Tensor>& lengths = {}, At at = At::current()) const;
+                                       At at = At::current()) const {
+    return (*this)(x, state, std::nullopt, at);
+  }
+  std::pair<Tensor, Tensor> operator()(const Tensor& x, const std::optional<Tensor>& state,
+                                       const std::optional<Tensor>& lengths, At at = At::current()) const;
   bool relu;
 };
 
 /// Hochreiter and Schmidhuber, 1997, with the gates input, forget, cell, output: c' = f*c + i*g, h' = o*tanh(c').
 class LSTM : public Recurrent {
  public:
+  using Recurrent::features, Recurrent::weight_ih, Recurrent::weight_hh, Recurrent::bias_ih, Recurrent::bias_hh;
   LSTM(std::int64_t in, std::int64_t features, RecurrentOptions options = {});
   /// `output` is the hidden state of each step.
   struct Result {
@@ -92,16 +97,25 @@ class LSTM : public Recurrent {
   };
   /// @param state the hidden and the cell state before the first step; zeros if not given
   Result operator()(const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state = {},
-                    const std::optional<Tensor>& lengths = {}, At at = At::current()) const;
+                    At at = At::current()) const {
+    return (*this)(x, state, std::nullopt, at);
+  }
+  Result operator()(const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state,
+                    const std::optional<Tensor>& lengths, At at = At::current()) const;
 };
 
 /// Cho et al., 2014, with the gates reset, update, new, as in PyTorch: n = tanh(x_n + r * h_n), h' = n + z * (h - n).
 class GRU : public Recurrent {
  public:
+  using Recurrent::features, Recurrent::weight_ih, Recurrent::weight_hh, Recurrent::bias_ih, Recurrent::bias_hh;
   GRU(std::int64_t in, std::int64_t features, RecurrentOptions options = {});
   /// The hidden state of each step, and the last one.
   std::pair<Tensor, Tensor> operator()(const Tensor& x, const std::optional<Tensor>& state = {},
-                                       const std::optional<Tensor>& lengths = {}, At at = At::current()) const;
+                                       At at = At::current()) const {
+    return (*this)(x, state, std::nullopt, at);
+  }
+  std::pair<Tensor, Tensor> operator()(const Tensor& x, const std::optional<Tensor>& state,
+                                       const std::optional<Tensor>& lengths, At at = At::current()) const;
 };
 
 }  // namespace strata::nn
