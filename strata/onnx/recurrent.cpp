@@ -1,13 +1,13 @@
-// RNN, GRU and LSTM: the steps of a sequence, one after another, in one or both directions.
+// RNN, GRU and LSTM: the steps of a direction are one loop of the graph (tensor/scan.h).
 #include <algorithm>
 #include <functional>
+#include <span>
 
 #include "strata/onnx/operators.h"
+#include "strata/tensor/scan.h"
 
 namespace strata::onnx {
 namespace {
-
-constexpr std::int64_t kMostSteps = 1 << 16;
 
 using Activation = std::function<Tensor(const Tensor&)>;
 
@@ -85,44 +85,47 @@ class Recurrence {
   }
   Tensor inputs() const { return x_; }
 
-  using Step = std::function<std::vector<Tensor>(const Tensor& input, const std::vector<Tensor>& states)>;
-  /// Runs a direction. `steps` gets the first state of each step in the order of the sequence; the result is the last
-  /// states. Steps behind the length of a sequence change nothing, and their output is 0.
-  std::vector<Tensor> run(std::int64_t d, const Tensor& inputs, std::vector<Tensor> states, const Step& step,
-                          std::vector<Tensor>& steps) const {
+  using Step = std::function<std::vector<Tensor>(const Tensor& input, std::span<const Tensor> states)>;
+  /// A direction: the first state of each step in the order of the sequence, (length, batch, hidden), and the last
+  /// states.
+  struct Direction {
+    Tensor steps;
+    std::vector<Tensor> last;
+  };
+  /// Runs a direction, as one loop of the graph. Steps behind the length of a sequence change nothing, and their output
+  /// is 0.
+  Direction run(std::int64_t d, const Tensor& inputs, const std::vector<Tensor>& states, const Step& step) const {
     const std::int64_t length = inputs.size(0).value();
-    STRATA_CHECK(length <= kMostSteps, budget, "a sequence of ", length, " steps, more than ", kMostSteps);
-    const bool is_backward = is_reverse_ || d == 1;
-    std::optional<Tensor> lengths;
-    if (call_.has(4)) lengths = call_.x(4).reshape({-1, 1});
-    steps.resize(static_cast<std::size_t>(length));
-    for (std::int64_t k = 0; k < length; ++k) {
-      const std::int64_t t = is_backward ? length - 1 - k : k;
-      std::vector<Tensor> next = step(inputs.select(0, t), states);
-      if (lengths) {
-        const Tensor is_alive = *lengths > t;
-        steps[static_cast<std::size_t>(t)] = is_alive.where(next[0], 0);
-        for (std::size_t s = 0; s < next.size(); ++s) next[s] = is_alive.where(next[s], states[s]);
-      } else {
-        steps[static_cast<std::size_t>(t)] = next[0];
-      }
-      states = std::move(next);
+    STRATA_CHECK(length > 0, shape, "the sequence has no steps");
+    std::vector<Tensor> sequences = {inputs};
+    if (call_.has(4)) {
+      const Tensor time = Tensor::arange(length).reshape({length, 1, 1}).to(inputs.device());
+      sequences.push_back(time < call_.x(4).cast(dtypes::int64).reshape({1, -1, 1}));
     }
-    return states;
+    const Origin origin = Origin::current();
+    const ScanStep one = [&](std::span<const Tensor> before, std::span<const Tensor> elements) {
+      const OriginScope scope(origin);
+      std::vector<Tensor> next = step(elements[0], before);
+      Tensor output = next[0];
+      if (elements.size() > 1) {
+        output = elements[1].where(next[0], 0);
+        for (std::size_t s = 0; s < next.size(); ++s) next[s] = elements[1].where(next[s], before[s]);
+      }
+      return std::pair(std::move(next), std::vector<Tensor>{output});
+    };
+    ScanResult made = scan(one, states, sequences, {.reverse = is_reverse_ || d == 1});
+    return {std::move(made.outputs[0]), std::move(made.state)};
   }
 
   /// The outputs: all steps, then the last states, in the layout that is asked for.
-  Results outputs(const std::vector<std::vector<Tensor>>& steps, const std::vector<std::vector<Tensor>>& last) const {
+  Results outputs(const std::vector<Direction>& directions) const {
     std::vector<Tensor> by_direction;
-    for (const std::vector<Tensor>& of_direction : steps) {
-      STRATA_CHECK(!of_direction.empty(), shape, "the sequence has no steps");
-      by_direction.push_back(Tensor::stack(of_direction, 0));
-    }
+    for (const Direction& d : directions) by_direction.push_back(d.steps);
     const Tensor all = Tensor::stack(by_direction, 1);  // (length, directions, batch, hidden)
     Results out = {is_batch_first_ ? all.permute({2, 0, 1, 3}) : all};
-    for (std::size_t s = 0; s < last[0].size(); ++s) {
+    for (std::size_t s = 0; s < directions[0].last.size(); ++s) {
       std::vector<Tensor> parts;
-      for (const std::vector<Tensor>& of_direction : last) parts.push_back(of_direction[s]);
+      for (const Direction& d : directions) parts.push_back(d.last[s]);
       out.emplace_back(Tensor::stack(parts, is_batch_first_ ? 1 : 0));
     }
     return out;
@@ -143,22 +146,22 @@ Tensor plus(const Tensor& x, const std::optional<Tensor>& bias) { return bias ? 
 
 Results rnn(const Call& call) {
   const Recurrence r(call, 1, {"Tanh"});
-  std::vector<std::vector<Tensor>> steps(static_cast<std::size_t>(r.directions())), last;
+  std::vector<Recurrence::Direction> made;
   for (std::int64_t d = 0; d < r.directions(); ++d) {
     const Tensor recurrent = r.recurrent(d),
                  inputs = plus(plus(r.inputs().matmul(r.weight(d)), r.bias(d, 0)), r.bias(d, 1));
-    const auto step = [&](const Tensor& input, const std::vector<Tensor>& states) -> std::vector<Tensor> {
+    const auto step = [&](const Tensor& input, std::span<const Tensor> states) -> std::vector<Tensor> {
       return {r.activation(d, 0)(r.clipped(input + states[0].matmul(recurrent)))};
     };
-    last.push_back(r.run(d, inputs, {r.initial(5, d)}, step, steps[static_cast<std::size_t>(d)]));
+    made.push_back(r.run(d, inputs, {r.initial(5, d)}, step));
   }
-  return r.outputs(steps, last);
+  return r.outputs(made);
 }
 
 Results gru(const Call& call) {
   const Recurrence r(call, 3, {"Sigmoid", "Tanh"});
   const bool resets_behind = call.integer("linear_before_reset") != 0;
-  std::vector<std::vector<Tensor>> steps(static_cast<std::size_t>(r.directions())), last;
+  std::vector<Recurrence::Direction> made;
   const std::int64_t h = r.hidden();
   for (std::int64_t d = 0; d < r.directions(); ++d) {
     // The gates are update (z), reset (r) and the new state, in this order.
@@ -169,7 +172,7 @@ Results gru(const Call& call) {
       gates_bias = bias->narrow(0, 0, 2 * h);
       new_bias = bias->narrow(0, 2 * h, h);
     }
-    const auto step = [&](const Tensor& input, const std::vector<Tensor>& states) -> std::vector<Tensor> {
+    const auto step = [&](const Tensor& input, std::span<const Tensor> states) -> std::vector<Tensor> {
       const Tensor& before = states[0];
       const Tensor gates =
           r.activation(d, 0)(r.clipped(input.narrow(1, 0, 2 * h) + plus(before.matmul(gates_recurrent), gates_bias)));
@@ -179,15 +182,15 @@ Results gru(const Call& call) {
       const Tensor fresh = r.activation(d, 1)(r.clipped(input.narrow(1, 2 * h, h) + memory));
       return {(1 - update) * fresh + update * before};
     };
-    last.push_back(r.run(d, inputs, {r.initial(5, d)}, step, steps[static_cast<std::size_t>(d)]));
+    made.push_back(r.run(d, inputs, {r.initial(5, d)}, step));
   }
-  return r.outputs(steps, last);
+  return r.outputs(made);
 }
 
 Results lstm(const Call& call) {
   const Recurrence r(call, 4, {"Sigmoid", "Tanh", "Tanh"});
   const bool couples = call.integer("input_forget") != 0;
-  std::vector<std::vector<Tensor>> steps(static_cast<std::size_t>(r.directions())), last;
+  std::vector<Recurrence::Direction> made;
   const std::int64_t h = r.hidden();
   for (std::int64_t d = 0; d < r.directions(); ++d) {
     // The gates are input, output, forget and cell, in this order; peepholes are of input, output and forget.
@@ -199,7 +202,7 @@ Results lstm(const Call& call) {
       const Tensor sum = sums.narrow(1, k * h, h);
       return r.activation(d, 0)(r.clipped(peepholes ? sum + peepholes->narrow(0, k * h, h) * cell : sum));
     };
-    const auto step = [&](const Tensor& input, const std::vector<Tensor>& states) -> std::vector<Tensor> {
+    const auto step = [&](const Tensor& input, std::span<const Tensor> states) -> std::vector<Tensor> {
       const Tensor sums = input + states[0].matmul(recurrent);
       const Tensor entering = gate(sums, 0, states[1]);
       const Tensor kept = couples ? 1 - entering : gate(sums, 2, states[1]);
@@ -207,9 +210,9 @@ Results lstm(const Call& call) {
       const Tensor cell = kept * states[1] + entering * fresh;
       return {gate(sums, 1, cell) * r.activation(d, 2)(cell), cell};
     };
-    last.push_back(r.run(d, inputs, {r.initial(5, d), r.initial(6, d)}, step, steps[static_cast<std::size_t>(d)]));
+    made.push_back(r.run(d, inputs, {r.initial(5, d), r.initial(6, d)}, step));
   }
-  return r.outputs(steps, last);
+  return r.outputs(made);
 }
 
 }  // namespace strata::onnx
