@@ -86,7 +86,7 @@ LoopSource loop_source(const LazyOp& source, bool is_sequence) {
   const Int elements = product(source.shape());
   Int own = is_sequence ? 1 : 0;
   for (std::size_t d = 1; is_sequence && d < source.shape().size(); ++d) own = own * source.shape()[d];
-  const LoopSource plain{source, 0, own, {}};
+  LoopSource plain{source, 0, own, {}};
   std::vector<const LazyNode*> moved;
   const LazyOp* at = &source;
   for (; !has_memory(*at->node()) && (is_movement(at->op()) || is_annotation(at->op())); at = &at->src(0))

@@ -51,6 +51,7 @@ class Recurrent : public Module {
   /// @throws Error (domain) for sizes or layers below 1, or a dropout outside of [0, 1)
   Recurrent(const char* name, std::int64_t gates, std::int64_t in, std::int64_t features, RecurrentOptions options);
 
+  /// The hidden state of each step, and the last state.
   struct Out {
     Tensor output;
     std::vector<Tensor> state;

@@ -57,7 +57,7 @@ TEST(Scan, ErrorsNameTheUsersLine) {
   };
   expect_error([&] { scan(grows, f64({1.0}, {}), x); }, "state 0 has the shape (), and behind a step (2,)");
   expect_error([&] { scan(grows, f64({1.0}, {}), x); },
-               detail::message("stack, written at ", At::current().file_name(), ":", line).c_str());
+               detail::message("stack, written at ", At::current().file_name(), ":", line));
   expect_error([&] { scan([](const Tensor& s, const Tensor&) { return std::pair(s, s); }, x, f64({1.0}, {})); },
                "[scan] a sequence of shape () has no axis");
   expect_error([&] { while_loop([](const Tensor& s) { return s < 1.0; }, [](const Tensor& s) { return s; }, x, 3); },
