@@ -264,7 +264,11 @@ def class_lines(cls):
     if name == "_Jit":
         out.append("    def __init__(self, function: Callable[..., Any], captures: int = 8) -> None: ...")
         out.append("    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...")
-        known |= {"__init__", "__call__"}
+        out.append("    def export_c(self, path: Union[str, os.PathLike[str]], *, target: str = 'generic', weights: str = 'embed', "
+                   "lines: bool = True, deterministic: Optional[bool] = None, selftest: bool = False, "
+                   "inputs: Optional[Sequence[str]] = None, outputs: Optional[Sequence[str]] = None, "
+                   "states: Optional[Sequence[str]] = None) -> dict[str, Any]: ...")
+        known |= {"__init__", "__call__", "export_c"}
     if issubclass(cls, Exception):
         out += ["    kind: str", "    column: int"] if name == "Error" else []
         return out + ["    ..."]

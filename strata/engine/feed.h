@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "strata/graph/lazy_op.h"
@@ -15,8 +16,17 @@ namespace strata {
 /// Writes the values of the next run to the memory at `elements`.
 using Fill = std::function<void(void* elements)>;
 
+/// How fed values go on from run to run, for programs that run elsewhere (export/). Element k of a run is that of the
+/// run before, plus a number: `steps[k]`, and of a counter that several feeds share, the steps of all of them.
+struct FeedRule {
+  std::vector<std::uint64_t> steps;  ///< by element; 0 for values that stay
+  std::uint64_t shared = 0;          ///< identifies a counter that several feeds share; 0: none
+  /// Why the values have no rule; empty: they have this one.
+  std::string missing = "its values come from a function of the program's";
+};
+
 /// A realized leaf of shape (count,), whose elements `fill` has written. A FeedListener keeps `fill` for later runs.
-LazyOp feed(DType dtype, std::int64_t count, Fill fill);
+LazyOp feed(DType dtype, std::int64_t count, Fill fill, FeedRule rule = {});
 
 /// While an object lives, collects the calls of feed() on this thread. Of nested listeners only the innermost one
 /// collects.
@@ -31,6 +41,7 @@ class FeedListener {
   struct Fed {
     Buffer buffer;
     Fill fill;
+    FeedRule rule;
   };
   std::vector<Fed> fed;
 

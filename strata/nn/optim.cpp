@@ -131,13 +131,16 @@ void Optimizer::step(At at) {
       std::any_of(parameters_.begin(), parameters_.end(), [](const Tensor& p) { return p.grad().has_value(); }), domain,
       "[step] no parameter has a gradient: call backward() first");
   const std::size_t count = 1 + (scalars_->corrections ? scalars_->corrections(1).size() : 0);
-  const LazyOp fed = feed(dtypes::float32, static_cast<std::int64_t>(count), [scalars = scalars_](void* elements) {
+  FeedRule rule{std::vector<std::uint64_t>(count), 0, {}};  // the rate stays
+  if (count > 1) rule.missing = "the corrections of the optimiser's moments depend on the number of steps";
+  const auto fill = [scalars = scalars_](void* elements) {
     auto* to = static_cast<float*>(elements);
     *to++ = static_cast<float>(scalars->lr);
     ++scalars->steps;
     if (!scalars->corrections) return;
     for (const double c : scalars->corrections(scalars->steps)) *to++ = static_cast<float>(c);
-  });
+  };
+  const LazyOp fed = feed(dtypes::float32, static_cast<std::int64_t>(count), fill, std::move(rule));
   std::vector<Tensor> all;
   std::vector<std::vector<Tensor>> results;
   std::vector<Tensor> gradients;  // by group, flat

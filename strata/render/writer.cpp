@@ -49,7 +49,7 @@ bool Writer::is_native(DType dtype) const {
 
 std::string Writer::vector_type(DType scalar, int lanes, bool in_memory) {
   vectors_.emplace(scalar.id(), lanes, in_memory);
-  return detail::message(scalar.vec(lanes).name(), in_memory ? "u" : "");
+  return detail::message(language_.vector_prefix, scalar.vec(lanes).name(), in_memory ? "u" : "");
 }
 
 std::string Writer::mask_type(int lanes, int bits) {
@@ -71,8 +71,8 @@ std::string Writer::typedefs() const {
     const DType dtype(id);
     const std::string bytes = std::to_string(dtype.vec(lanes).itemsize());
     const std::string align = std::to_string(dtype.itemsize());
-    out += detail::message("typedef ", memory_type(language_, dtype), " ", dtype.vec(lanes).name(),
-                           in_memory ? "u" : "", " __attribute__((vector_size(", bytes, ")");
+    out += detail::message("typedef ", memory_type(language_, dtype), " ", language_.vector_prefix,
+                           dtype.vec(lanes).name(), in_memory ? "u" : "", " __attribute__((vector_size(", bytes, ")");
     if (in_memory) out += detail::message(", aligned(", align, "), may_alias");
     out += "));\n";
   }
