@@ -94,7 +94,15 @@ std::string Model::taken(const std::string& wanted) {
 }
 
 std::string Model::given_name(const std::vector<std::string>& given, std::size_t k, std::size_t count, char letter) {
-  if (given.empty()) return taken(count == 1 ? std::string(1, letter) : message(std::string(1, letter), k));
+  if (given.empty()) {
+    const auto is_free = [&](const std::string& wanted) {
+      return std::find(names_.begin(), names_.end(), wanted) == names_.end() &&
+             std::none_of(sizes.begin(), sizes.end(), [&](const ModelSize& s) { return s.name == wanted; });
+    };
+    std::string wanted = count == 1 ? std::string(1, letter) : message(std::string(1, letter), k);
+    while (!is_free(wanted)) wanted.insert(0, 1, letter);
+    return taken(wanted);
+  }
   STRATA_CHECK(given.size() == count, domain, "[export] ", given.size(), " names are given for ", count, " tensors");
   return taken(c_name(given[k]));
 }
@@ -182,11 +190,7 @@ void Model::place_fed(const Captured& captured) {
     std::vector<std::uint64_t> next(steps.size());
     std::memcpy(next.data(), place.memory, static_cast<std::size_t>(place.bytes));
     const std::size_t k = states.size();
-    for (std::size_t e = 0; e < steps.size(); ++e) {
-      next[e] += steps[e];
-      if (steps[e] != 0) advance_ += message("  ((uint64_t *)", state_address(k), ")[", e, "] += ", steps[e], "u;\n");
-    }
-    address_.emplace(f.place, "");  // set below: the state has its place now
+    for (std::size_t e = 0; e < steps.size(); ++e) next[e] += steps[e];
     add_state({taken(message("random", k)),
                dtypes::uint64,
                {static_cast<std::int64_t>(steps.size())},
@@ -195,7 +199,10 @@ void Model::place_fed(const Captured& captured) {
                {},
                steps},
               next.data());
-    address_[f.place] = state_address(k);
+    for (std::size_t e = 0; e < steps.size(); ++e)
+      if (steps[e] != 0)
+        advance_ += message("  ((uint64_t *)(void *)", state_address(k), ")[", e, "] += ", steps[e], "u;\n");
+    address_.emplace(f.place, state_address(k));
   }
 }
 

@@ -271,7 +271,11 @@ const Routine& RoutineWriter::kernel(const LazyOp& ast, const std::vector<SlotFa
   std::string body;
   for (const Unit* u : first) body += run(*u, texts);
   body += run(main, texts);
-  finish(*routine, body);
+  const bool is_main_alone = first.empty() && temporaries.empty() && !main.is_shared && main.variables.empty();
+  if (is_main_alone)
+    routine->name = main.name;
+  else
+    finish(*routine, body);
   made_.push_back({ast, fixed, std::move(routine)});
   return *made_.back().routine;
 }

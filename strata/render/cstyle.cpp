@@ -340,9 +340,8 @@ void Renderer::define_acc(UOp u) {
     for (int k = 0; k < dtype.lanes(); ++k) lanes.push_back(w_.lane(u.src(0), k));
     return w_.array(u, lanes, "acc");
   }
-  const bool mask = w_.is_native(dtype) && dtype.is_bool();
-  const std::string begin = mask ? vectors_.mask(u.src(0), 8) : w_.text(u.src(0));
-  w_.name(u, w_.declare(w_.value_type_of(u, 8), "acc", begin, true), mask ? 8 : 0);
+  const std::string begin = w_.is_native(dtype) && dtype.is_bool() ? vectors_.mask(u.src(0), 8) : w_.text(u.src(0));
+  w_.name(u, w_.declare(w_.value_type_of(u, 8), "acc", begin, true), w_.is_native(dtype) && dtype.is_bool() ? 8 : 0);
 }
 
 /// Assigns to the accumulator. The PHI's value has the accumulator's name, if this is the only assignment; else it is
@@ -387,9 +386,10 @@ std::string Renderer::load_vector(UOp u) {
   const bool gated = u.src().size() == 4;
   if (gated && u.src(2).dtype().is_vector()) {
     w_.simple(u.src(1));
+    const DType listed = dtype.is_bool() ? dtypes::int8 : dtype;
     std::string all;
     for (int k = 0; k < dtype.lanes(); ++k)
-      all += message(k == 0 ? "" : ",", dtype.is_bool() ? "-" : "", load_lane(u, k));
+      all += message(k == 0 ? "" : ",", w_.listed(listed, message(dtype.is_bool() ? "-" : "", load_lane(u, k))));
     return message("(", w_.value_type_of(u, 8), "){", all, "}");
   }
   std::string text = vectors_.load(dtype, w_.simple(u.src(0)), w_.text(u.src(1)));
