@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "strata/graph/lazy_op.h"
@@ -16,13 +15,14 @@ namespace strata {
 /// Writes the values of the next run to the memory at `elements`.
 using Fill = std::function<void(void* elements)>;
 
-/// How fed values go on from run to run, for programs that run elsewhere (export/). Element k of a run is that of the
-/// run before, plus a number: `steps[k]`, and of a counter that several feeds share, the steps of all of them.
+/// How fed values go on from run to run, for programs that run elsewhere (export/): by `steps` or by `coming`.
 struct FeedRule {
-  std::vector<std::uint64_t> steps;  ///< by element; 0 for values that stay
-  std::uint64_t shared = 0;          ///< identifies a counter that several feeds share; 0: none
-  /// Why the values have no rule; empty: they have this one.
-  std::string missing = "its values come from a function of the program's";
+  /// By element of a u64: what is added behind each run, and of a counter that several feeds share, what all add.
+  std::vector<std::uint64_t> steps{};
+  std::uint64_t shared = 0;  ///< identifies a counter that several feeds share; 0: none
+  /// The f32 elements of the run that follows `runs` others from now on. They come to rest, each without turning back.
+  std::function<std::vector<float>(std::int64_t runs)> coming{};
+  bool is_known() const { return !steps.empty() || coming; }
 };
 
 /// A realized leaf of shape (count,), whose elements `fill` has written. A FeedListener keeps `fill` for later runs.

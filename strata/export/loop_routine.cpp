@@ -18,6 +18,18 @@ const LoopPlan* plan_of(const CompiledKernel& kernel) {
   return program != nullptr ? &program->plan() : nullptr;
 }
 
+/// Whether `text` has `name` as a whole word.
+bool is_used(std::string_view text, std::string_view name) {
+  const auto is_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) return true;
+  }
+  return false;
+}
+
 bool is_zero(const Int& n) { return n.is_number() && n.value() == 0; }
 
 }  // namespace
@@ -95,9 +107,13 @@ class RoutineWriter::LoopText {
           message("    ", w_.prefix_, "_copy(", cell(c.to), ", ", cell(c.from), ", (size_t)", size(c.bytes), ");\n");
     if (plan_.goes_on) body += message("    goes_on = *", cell(*plan_.goes_on), " != 0;\n");
     body += "  }\n" + end();
+    for (std::size_t c = 0; c < plan_.places.size(); ++c)
+      if (!is_used(body.substr(begin_.size()), cell(c)))
+        body.insert(begin_.size(), message("  (void)", cell(c), ";\n"));
     for (const Routine::Slot& s : routine_->slots)
-      if (body.find(message("d", s.slot, ")")) == std::string::npos)
-        body.insert(0, message("  (void)d", s.slot, ";\n"));
+      if (const std::string name_of_slot = message("d", s.slot); !is_used(body, name_of_slot))
+        body.insert(0, message("  (void)", name_of_slot, ";\n"));
+    if (!is_used(body, "work")) body.insert(0, "  (void)work;\n");
     for (const Variable& v : routine_->variables) body.insert(0, message("  (void)", c_name(v.name()), ";\n"));
     w_.finish(*routine_, body);
     return out;

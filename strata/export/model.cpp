@@ -173,37 +173,80 @@ void Model::place_states(Captured& captured) {
 
 void Model::place_fed(const Captured& captured) {
   for (const RecordedProgram::Fed& f : captured.program.fed) {
-    STRATA_CHECK(f.rule.missing.empty(), undefined, "[export] ", function, " is fed a value at each call, and ",
-                 f.rule.missing);
-    const RecordedProgram::Place& place = captured.program.places[f.place];
-    std::vector<std::uint64_t> steps = f.rule.steps;
-    for (std::uint64_t& step : steps) {
-      if (step == 0 || f.rule.shared == 0) continue;
-      step = 0;
-      for (const RecordedProgram::Fed& other : captured.program.fed)
-        if (other.rule.shared == f.rule.shared)
-          for (const std::uint64_t s : other.rule.steps) step += s;
-    }
-    if (std::all_of(steps.begin(), steps.end(), [](std::uint64_t s) { return s == 0; })) continue;
-    STRATA_CHECK(!options.selftest, domain, "[export] ", function,
-                 " draws random numbers: its self test would not draw those of the captured call again");
-    std::vector<std::uint64_t> next(steps.size());
-    std::memcpy(next.data(), place.memory, static_cast<std::size_t>(place.bytes));
-    const std::size_t k = states.size();
-    for (std::size_t e = 0; e < steps.size(); ++e) next[e] += steps[e];
-    add_state({taken(message("random", k)),
-               dtypes::uint64,
-               {static_cast<std::int64_t>(steps.size())},
-               place.bytes,
-               0,
-               {},
-               steps},
-              next.data());
-    for (std::size_t e = 0; e < steps.size(); ++e)
-      if (steps[e] != 0)
-        advance_ += message("  ((uint64_t *)(void *)", state_address(k), ")[", e, "] += ", steps[e], "u;\n");
-    address_.emplace(f.place, state_address(k));
+    STRATA_CHECK(f.rule.is_known(), undefined, "[export] ", function,
+                 " is fed a value at each call by a function of the program's, which C cannot call");
+    if (f.rule.coming)
+      place_coming(f);
+    else
+      place_counter(captured.program, f);
   }
+}
+
+/// A counter, e.g. of random numbers: a part of the state, which grows with each run.
+void Model::place_counter(const RecordedProgram& program, const RecordedProgram::Fed& f) {
+  const RecordedProgram::Place& place = program.places[f.place];
+  std::vector<std::uint64_t> steps = f.rule.steps, next(steps.size());
+  std::memcpy(next.data(), place.memory, static_cast<std::size_t>(place.bytes));
+  for (std::uint64_t& step : steps) {
+    if (step == 0 || f.rule.shared == 0) continue;
+    step = 0;
+    for (const RecordedProgram::Fed& other : program.fed)
+      if (other.rule.shared == f.rule.shared)
+        for (const std::uint64_t s : other.rule.steps) step += s;
+  }
+  STRATA_CHECK(!options.selftest, domain, "[export] ", function,
+               " draws random numbers: its self test would not draw those of the captured call again");
+  const std::size_t k = states.size();
+  for (std::size_t e = 0; e < steps.size(); ++e) next[e] += steps[e];
+  add_state({taken(message("random", k)), dtypes::uint64, {static_cast<std::int64_t>(steps.size())}, place.bytes},
+            next.data());
+  for (std::size_t e = 0; e < steps.size(); ++e)
+    if (steps[e] != 0)
+      advance_ += message("  ((uint64_t *)(void *)", state_address(k), ")[", e, "] += ", steps[e], "u;\n");
+  address_.emplace(f.place, state_address(k));
+}
+
+/// Values that come to rest, e.g. the corrections of an optimiser: constants where they rest, else tables, and a
+/// counter of the runs in the state.
+void Model::place_coming(const RecordedProgram::Fed& f) {
+  constexpr std::int64_t most = std::int64_t{1} << 17, far = std::int64_t{1} << 40;
+  const std::vector<float> last = f.rule.coming(far);
+  std::vector<std::vector<float>> tables(last.size());
+  for (std::int64_t runs = 0, resting = 0; resting < static_cast<std::int64_t>(last.size()); ++runs) {
+    STRATA_CHECK(runs < most, undefined, "[export] ", function, " is fed a value that changes for more than ", most,
+                 " calls");
+    const std::vector<float> now = f.rule.coming(runs);
+    resting = 0;
+    for (std::size_t e = 0; e < now.size(); ++e) {
+      const bool rests = !tables[e].empty() && tables[e].back() == last[e];
+      if (!rests) tables[e].push_back(now[e]);
+      resting += tables[e].back() == last[e] ? 1 : 0;
+    }
+  }
+  const auto bytes = static_cast<std::int64_t>(last.size() * sizeof(float));
+  if (std::all_of(tables.begin(), tables.end(), [](const auto& t) { return t.size() == 1; })) {
+    const auto* const from = reinterpret_cast<const std::byte*>(last.data());
+    const std::size_t c = writer.constants().add(dtypes::float32, std::vector<std::byte>(from, from + bytes));
+    address_.emplace(f.place, constant(c));
+    return;
+  }
+  STRATA_CHECK(!options.selftest, domain, "[export] ", function,
+               " is fed other values in its next call: its self test would not be fed those of the captured call");
+  const std::size_t k = states.size();
+  const std::vector<std::byte> zeros(static_cast<std::size_t>(bytes) + 8);
+  add_state({taken(message("runs", k)), dtypes::uint8, {bytes + 8}, bytes + 8}, zeros.data());
+  const std::string runs = message("*(uint64_t *)(void *)", state_address(k));
+  for (std::size_t e = 0; e < tables.size(); ++e) {
+    const auto* const from = reinterpret_cast<const std::byte*>(tables[e].data());
+    const std::size_t c =
+        writer.constants().add(dtypes::float32, std::vector<std::byte>(from, from + tables[e].size() * sizeof(float)));
+    const std::string end = message(tables[e].size() - 1, "u");
+    const std::string at = tables[e].size() == 1 ? "0" : message(runs, " < ", end, " ? ", runs, " : ", end);
+    body += message("  ((float *)(void *)(", state_address(k), " + 8))[", e, "] = ((const float *)(const void *)",
+                    constant(c), ")[", at, "];\n");
+  }
+  advance_ += message("  ++", runs, ";\n");
+  address_.emplace(f.place, message("(", state_address(k), " + 8)"));
 }
 
 void Model::place_outputs(const Captured& captured) {

@@ -31,7 +31,6 @@ struct ModelState {
   Ints shape;
   std::int64_t bytes = 0, at = 0;
   std::optional<std::size_t> initial = {};  ///< a constant; none: zeros
-  std::vector<std::uint64_t> steps = {};    ///< added to the elements behind each run
 };
 /// A size that is a parameter.
 struct ModelSize {
@@ -68,6 +67,8 @@ class Model {
   void name_tensors(const Captured& captured);
   void place_states(Captured& captured);
   void place_fed(const Captured& captured);
+  void place_counter(const RecordedProgram& program, const RecordedProgram::Fed& f);
+  void place_coming(const RecordedProgram::Fed& f);
   void place_outputs(const Captured& captured);
   void place_constants(const Captured& captured);
   void plan_calls(const Captured& captured);

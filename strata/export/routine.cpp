@@ -114,8 +114,10 @@ const RoutineWriter::Unit& RoutineWriter::unit(const std::shared_ptr<const Kerne
   std::stable_sort(out.globals.begin(), out.globals.end(),
                    [](UOp a, UOp b) { return std::get<Global>(a.arg()).slot < std::get<Global>(b.arg()).slot; });
   for (const UOp u : out.globals) out.stored.push_back(stored.contains(u.num()));
-  const CStyleParts parts =
-      uops_to_cstyle_parts(is_plain ? PlainCLanguage() : VectorCLanguage(), out.name, kernel->uops);
+  // NOTE: a renderer refuses names that a language of its family reserves, so the model's own name comes later.
+  constexpr std::string_view name = "kernel_of_model";
+  CStyleParts parts = uops_to_cstyle_parts(is_plain ? PlainCLanguage() : VectorCLanguage(), name, kernel->uops);
+  parts.function.replace(parts.function.find(name), name.size(), out.name);
   for (const std::string& helper : parts.helpers)
     if (seen_.insert(helper).second) helpers_.push_back(helper);
   for (std::size_t at = 0; at < parts.types.size();) {

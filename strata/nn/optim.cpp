@@ -131,8 +131,13 @@ void Optimizer::step(At at) {
       std::any_of(parameters_.begin(), parameters_.end(), [](const Tensor& p) { return p.grad().has_value(); }), domain,
       "[step] no parameter has a gradient: call backward() first");
   const std::size_t count = 1 + (scalars_->corrections ? scalars_->corrections(1).size() : 0);
-  FeedRule rule{std::vector<std::uint64_t>(count), 0, {}};  // the rate stays
-  if (count > 1) rule.missing = "the corrections of the optimiser's moments depend on the number of steps";
+  FeedRule rule;
+  rule.coming = [scalars = scalars_](std::int64_t runs) {
+    std::vector<float> out = {static_cast<float>(scalars->lr)};
+    if (scalars->corrections)
+      for (const double c : scalars->corrections(scalars->steps + 1 + runs)) out.push_back(static_cast<float>(c));
+    return out;
+  };
   const auto fill = [scalars = scalars_](void* elements) {
     auto* to = static_cast<float*>(elements);
     *to++ = static_cast<float>(scalars->lr);

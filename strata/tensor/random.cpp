@@ -63,7 +63,7 @@ Words words(const Ints& shape, Generator generator) {
     at[0] = generator.seed();
     at[1] = generator.draw(count);
   };
-  const LazyOp state = feed(dtypes::uint64, 2, fill, FeedRule{{0, count}, generator.id(), {}});
+  const LazyOp state = feed(dtypes::uint64, 2, fill, FeedRule{{0, count}, generator.id()});
   const auto part = [&](std::int64_t k) { return state.shrink({{k, k + 1}}).expand({size}); };
   const LazyOp counter = LazyOp::iota(dtypes::uint64, ShapeTracker::from_shape({size})) + part(1), seed = part(0);
   const Words drawn = threefry({low_word(counter), high_word(counter)}, {low_word(seed), high_word(seed)});

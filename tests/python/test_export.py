@@ -1,0 +1,536 @@
+"""export_c(): captured functions as C files, compiled with all warnings as errors by gcc and clang, as C and as C++, run in another
+process, and compared bit by bit with the results in this one."""
+import ctypes
+import re
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import strata
+from strata import Tensor
+
+CLANG = shutil.which("clang-19") or shutil.which("clang")
+GCC = shutil.which("gcc")
+TCC = shutil.which("tcc")
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off"]
+AS_C = ["-std=c11"]
+AS_CXX = ["-x", "c++", "-std=c++17"]
+COMPILERS = [(c, o, s) for c, o, s in [(GCC, "-O2", AS_C), (CLANG, "-O0", AS_C), (GCC, "-O0", AS_CXX), (CLANG, "-O2", AS_CXX)] if c]
+# What a compiled model may ask of others: the functions that compilers call for copies, and the compiler's own.
+ALLOWED = re.compile(r"(memcpy|memset|memmove|memcmp|_GLOBAL_OFFSET_TABLE_|__aeabi_\w+|__(u)?div\w+|__(u)?mod\w+|__float\w+|__fix\w+"
+                     r"|__stack_chk_fail|__extend\w+|__trunc\w+)$")
+
+pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is here")
+
+
+@pytest.fixture(autouse=True)
+def deterministic():
+    with strata.flags(DETERMINISTIC=True):
+        yield
+
+
+def run(*command, **more):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **more)
+    assert done.returncode == 0, f"{command}\n{done.stdout[-1500:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def call_twice(f, *arguments):
+    """Captures: the function runs in the first two calls."""
+    f(*arguments)
+    return f(*arguments)
+
+
+def check(f, folder, name, targets=("plain", "generic"), **options):
+    """Exports with a self test, which compares exactly, and runs it as each compiler makes it."""
+    for target in targets:
+        path = folder / f"{name}_{target}"
+        f.export_c(path, target=target, selftest=True, **options)
+        files = [f"{path}.c", f"{path}_test.c"]
+        for k, (compiler, level, language) in enumerate(COMPILERS):
+            program = folder / f"{path.name}{k}"
+            run(compiler, level, *language, *WARNINGS, *files, "-o", program)
+            assert "worst difference 0\n" in run(program, cwd=folder)
+        run(COMPILERS[0][0], *AS_C, "-O2", "-ffreestanding", "-c", f"{path}.c", "-o", f"{path}.o")
+        asked = [line.split()[-1] for line in run("nm", "-u", f"{path}.o").splitlines()]
+        assert [s for s in asked if not ALLOWED.match(s)] == []
+        if target == "plain" and TCC:
+            run(TCC, "-Wall", "-Werror", "-c", f"{path}.c", "-o", f"{path}.tcc.o")
+            run(COMPILERS[0][0], f"{path}_test.c", f"{path}.tcc.o", "-o", folder / "by_tcc")
+            assert "worst difference 0\n" in run(folder / "by_tcc", cwd=folder)
+
+
+class Library:
+    """A model as a shared object. Arrays are passed by their addresses."""
+
+    def __init__(self, path, sizes=0, state=False, weights=False):
+        self.path, self.name = Path(path), Path(path).name
+        shared = f"{path}.so"
+        run(COMPILERS[0][0], "-O2", *AS_C, *WARNINGS, "-shared", "-fPIC", f"{path}.c", "-o", shared)
+        self.library = ctypes.CDLL(shared)
+        self.header = Path(f"{path}.h").read_text()
+        self.run_ = getattr(self.library, f"{self.name}_run")
+        bytes_of = getattr(self.library, f"{self.name}_arena_bytes")
+        bytes_of.restype, bytes_of.argtypes = ctypes.c_size_t, [ctypes.c_int64] * sizes
+        self.arena_bytes = bytes_of
+        text = getattr(self.library, f"{self.name}_status_text")
+        text.restype = ctypes.c_char_p
+        self.text = lambda status: text(status).decode()
+
+    def macro(self, word):
+        return int(re.search(rf"#define {self.name.upper()}_{word} (\d+)", self.header)[1])
+
+    @staticmethod
+    def memory(count):
+        whole = np.zeros(count + 64, "u1")
+        return whole[-whole.ctypes.data % 64:][:count]
+
+    @staticmethod
+    def word(a):
+        if a is None or isinstance(a, int):
+            return ctypes.c_int64(a or 0)
+        return ctypes.c_void_p(a.ctypes.data) if isinstance(a, np.ndarray) else a
+
+    def __call__(self, *arguments, arena=None, arena_bytes=None, parallel=None):
+        """The status."""
+        arena = self.memory(self.macro("ARENA_BYTES") + 64) if arena is None else arena
+        given = len(arena) if arena_bytes is None else arena_bytes
+        words = [self.word(a) for a in arguments]
+        return self.run_(*words, self.word(arena), ctypes.c_size_t(given), parallel, None)
+
+
+def normal(rng, *shape):
+    return Tensor((rng.standard_normal(shape) * 0.3).astype("f4"))
+
+
+def make_mlp(rng, rows=4):
+    w1, b1, w2 = normal(rng, 64, 32), normal(rng, 32), normal(rng, 32, 10)
+
+    @strata.jit
+    def mlp(x):
+        return ((x @ w1 + b1).relu() @ w2).softmax(-1)
+
+    x = normal(rng, rows, 64)
+    return mlp, x, call_twice(mlp, x)
+
+
+def test_mlp(tmp_path):
+    mlp, x, y = make_mlp(np.random.default_rng(1))
+    check(mlp, tmp_path, "mlp", ("plain", "generic", "avx2", "avx512"))
+    model = Library(tmp_path / "mlp_plain")
+    out = np.zeros((4, 10), "f4")
+    assert model(np.ascontiguousarray(x.numpy()), out) == 0
+    assert np.array_equal(out, y.numpy())
+    assert "const float *x" in model.header
+
+
+def test_convolutions(tmp_path):
+    rng = np.random.default_rng(2)
+    k1, k2, w = normal(rng, 8, 1, 3, 3), normal(rng, 16, 8, 3, 3), normal(rng, 256, 10)
+
+    @strata.jit
+    def net(x):
+        h = x.conv2d(k1, padding=1).relu().max_pool2d(2)
+        return h.conv2d(k2, padding=1).relu().max_pool2d(2).flatten(1) @ w
+
+    call_twice(net, normal(rng, 2, 1, 16, 16))
+    check(net, tmp_path, "net")
+
+
+def gru(wx, wh, size):
+    def step(h, x):
+        gx, gh = x @ wx, h @ wh
+        r, z = (gx[:, :size] + gh[:, :size]).sigmoid(), (gx[:, size:2 * size] + gh[:, size:2 * size]).sigmoid()
+        h = (1 - z) * (gx[:, 2 * size:] + r * gh[:, 2 * size:]).tanh() + z * h
+        return h, h
+    return step
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_scan(tmp_path, reverse):
+    rng = np.random.default_rng(3)
+    step = gru(normal(rng, 5, 24), normal(rng, 8, 24), 8)
+
+    @strata.jit
+    def sequence(x, h):
+        return strata.scan(step, h, x, reverse=reverse)
+
+    call_twice(sequence, normal(rng, 7, 2, 5), normal(rng, 2, 8))
+    check(sequence, tmp_path, "sequence")
+
+
+def test_nested_loops(tmp_path):
+    rng = np.random.default_rng(4)
+    w = normal(rng, 3, 3)
+
+    @strata.jit
+    def rows(x):
+        def inner(h, v):
+            h = (h @ w + v).tanh()
+            return h, h
+
+        def outer(total, row):
+            last, all_ = strata.scan(inner, total, row)
+            return last, all_.sum(0)
+        return strata.scan(outer, Tensor(np.zeros(3, "f4")), x)
+
+    call_twice(rows, normal(rng, 4, 5, 3))
+    check(rows, tmp_path, "rows", ("generic",))
+
+
+def test_while_loop(tmp_path):
+    @strata.jit
+    def halvings(x):
+        return strata.while_loop(lambda s: s.abs().max() > 1, lambda s: s / 2, x, 50)
+
+    call_twice(halvings, Tensor(np.array([100.0, -3, 7], "f4")))
+    check(halvings, tmp_path, "halvings", ("generic",))
+
+
+def test_dtypes_and_functions(tmp_path):
+    rng = np.random.default_rng(5)
+
+    @strata.jit
+    def mixed(a, b, c):
+        return (a.cast("f16").exp() * 2, (b // 3 + b % 5).max(0), c.logical_not(), a.sqrt().floor(), a.sin().round(),
+                (a > 0).sum(), a.cast("bf16").sum(1), (b << 2) ^ b, a.argmax(1), a.cast("f64").log().sqrt().ceil(),
+                a.cast("i8").cast("i16"), a.cast("f16").sum(1), b.cast("u8").cast("f16"), a.atan2(a + 1), a.erf())
+
+    call_twice(mixed, normal(rng, 6, 7) * 10, Tensor(rng.integers(-20, 20, (6, 7)).astype("i4")),
+               Tensor(rng.integers(0, 2, (6, 7)).astype(bool)))
+    check(mixed, tmp_path, "mixed", ("plain", "generic", "avx2"))
+
+
+def test_roots_and_roundings_without_instructions(tmp_path):
+    """Each helper on random bits, as a compiler without a square root runs it."""
+    rng = np.random.default_rng(6)
+    for dtype, bits in (("f4", "u4"), ("f8", "u8")):
+        special = np.array([0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, np.inf, -np.inf, np.nan, 2**23 - 0.5, 2**52 - 0.5, 1e-45, 1e-310], dtype)
+        random = rng.integers(0, 2 ** (8 * int(dtype[1])), 20000, dtype=bits).view(dtype)
+        near = (rng.standard_normal(20000) * 1000).astype(dtype)
+        halves = (rng.integers(-5000, 5000, 10000) / 2).astype(dtype)
+        values = np.concatenate([special, random, near, halves])
+
+        @strata.jit
+        def all_of(x):
+            return x.sqrt(), x.floor(), x.ceil(), x.trunc(), x.round()
+
+        x = Tensor(values)
+        call_twice(all_of, x)
+        path = tmp_path / f"all_{dtype}"
+        all_of.export_c(path, target="plain")
+        shared = f"{path}.so"
+        run(COMPILERS[0][0], "-O1", *AS_C, "-D__TINYC__", "-shared", "-fPIC", f"{path}.c", "-o", shared)
+        outs = [np.zeros_like(values) for _ in range(5)]
+        arguments = [ctypes.c_void_p(a.ctypes.data) for a in [values, *outs]]
+        assert getattr(ctypes.CDLL(shared), f"all_{dtype}_run")(*arguments, None, ctypes.c_size_t(0), None, None) == 0
+        with np.errstate(all="ignore"):
+            for got, want in zip(outs, [np.sqrt(values), np.floor(values), np.ceil(values), np.trunc(values), np.rint(values)]):
+                same = (got.view(bits) == want.view(bits)) | (np.isnan(got) & np.isnan(want))
+                assert same.all(), (values[~same][:5], got[~same][:5], want[~same][:5])
+
+
+def test_halves(tmp_path):
+    """All f16, widened and narrowed, by our own code."""
+    every = np.arange(1 << 16, dtype="u2").view("f2")
+    wide = np.concatenate([every.astype("f4"), np.random.default_rng(7).integers(0, 1 << 32, 50000, dtype="u4").view("f4")])
+
+    @strata.jit
+    def both(h, f):
+        return h.cast("f32"), f.cast("f16")
+
+    call_twice(both, Tensor(every), Tensor(wide))
+    both.export_c(tmp_path / "both", target="plain")
+    a, b = np.zeros(every.shape, "f4"), np.zeros(wide.shape, "f2")
+    assert Library(tmp_path / "both")(every, wide, a, b) == 0
+    with np.errstate(all="ignore"):
+        assert np.array_equal(a, every.astype("f4"), equal_nan=True) and np.array_equal(b, wide.astype("f2"), equal_nan=True)
+
+
+def test_training_with_state(tmp_path):
+    """The losses and the parameters of 12 steps of Adam, from the same beginning, and from a saved state."""
+    rng = np.random.default_rng(8)
+    w = Tensor((rng.standard_normal((8, 3)) * 0.3).astype("f4"), requires_grad=True)
+    b = Tensor(np.zeros(3, "f4"), requires_grad=True)
+    optimizer = strata.optim.Adam([w, b], lr=0.01)
+
+    @strata.jit
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = (x @ w + b).cross_entropy(y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    x, y = normal(rng, 5, 8), Tensor(np.array([0, 1, 2, 0, 1], "i8"))
+    for _ in range(3):
+        step(x, y)
+    info = step.export_c(tmp_path / "step", outputs=["loss"])
+    assert info["state_bytes"] > 0
+    model = Library(tmp_path / "step")
+    state = model.memory(model.macro("STATE_BYTES"))
+    assert model.library.step_reset(model.word(state)) == 0
+    saved, first = None, None
+    for k in range(12):
+        if k == 4:
+            saved = state.copy()
+        loss = np.zeros((), "f4")
+        assert model(x.numpy(), y.numpy(), loss, state) == 0
+        assert loss == step(x, y).numpy()
+        if k == 4:
+            first = loss.copy()
+    state[:] = saved
+    assert model(x.numpy(), y.numpy(), loss, state) == 0 and loss == first
+
+
+def test_recurrent_state(tmp_path):
+    rng = np.random.default_rng(9)
+    h, w = Tensor(np.zeros((3, 4), "f4")), normal(rng, 4, 4)
+
+    @strata.jit
+    def cell(x):
+        h.assign((x @ w + h @ w).tanh())
+        return h.sum(0)
+
+    call_twice(cell, normal(rng, 3, 4))
+    check(cell, tmp_path, "cell", states=["h"])
+    assert "CELL_PLAIN_H_OFFSET 0" in (tmp_path / "cell_plain.h").read_text()
+
+
+def test_random_numbers_go_on(tmp_path):
+    strata.manual_seed(5)
+
+    @strata.jit
+    def noise(x):
+        return x + Tensor.rand(3, 4), Tensor.rand(3)
+
+    x = np.zeros((3, 4), "f4")
+    call_twice(noise, Tensor(x))
+    noise.export_c(tmp_path / "noise")
+    model = Library(tmp_path / "noise")
+    state = model.memory(model.macro("STATE_BYTES"))
+    model.library.noise_reset(model.word(state))
+    for _ in range(3):
+        a, b = np.zeros((3, 4), "f4"), np.zeros(3, "f4")
+        assert model(x, a, b, state) == 0
+        want = noise(Tensor(x))
+        assert np.array_equal(a, want[0].numpy()) and np.array_equal(b, want[1].numpy())
+
+
+def make_symbolic(rng):
+    n = strata.Variable("n", 1, 64)
+    w, v, full = normal(rng, 16, 32), normal(rng, 32, 4), normal(rng, 64, 16)
+
+    @strata.jit
+    def symbolic(x):
+        return ((x @ w).relu() @ v).softmax(-1), x.sum(0)
+
+    rows = lambda k: full.shrink(((0, n.bind(k)), (0, 16))).contiguous()
+    for k in (5, 7):
+        symbolic(rows(k))
+    return symbolic, rows
+
+
+def test_symbolic_batch(tmp_path):
+    symbolic, rows = make_symbolic(np.random.default_rng(10))
+    check(symbolic, tmp_path, "symbolic")
+    model = Library(tmp_path / "symbolic_generic", sizes=1)
+    assert model.arena_bytes(0) == 0 and model.arena_bytes(65) == 0
+    assert model.arena_bytes(1) < model.arena_bytes(64) <= model.macro("ARENA_BYTES")
+    for k in (1, 2, 3, 16, 63, 64):
+        x = np.ascontiguousarray(rows(k).numpy())
+        y, total = np.zeros((k, 4), "f4"), np.zeros(16, "f4")
+        arena = model.memory(model.arena_bytes(k))
+        assert model(x, y, total, k, arena=arena) == 0
+        want = symbolic(rows(k))
+        assert np.array_equal(y, want[0].numpy()) and np.array_equal(total, want[1].numpy())
+
+
+def test_each_status(tmp_path):
+    symbolic, rows = make_symbolic(np.random.default_rng(11))
+    symbolic.export_c(tmp_path / "symbolic", weights="pointer")
+    model = Library(tmp_path / "symbolic", sizes=1)
+    weights = model.memory(model.macro("WEIGHTS_BYTES"))
+    weights[:] = np.fromfile(tmp_path / "symbolic.bin", "u1")
+    check_weights = model.library.symbolic_check_weights
+    assert check_weights(model.word(weights)) == 0
+    x, y, total, n = np.ascontiguousarray(rows(4).numpy()), np.zeros((4, 4), "f4"), np.full(16, 7, "f4"), 4
+    assert model(None, y, total, n, weights) == 1 and model(x, None, total, n, weights) == 1
+    assert model(x, y, total, n, None) == 1
+    assert model.run_(*[model.word(a) for a in (x, y, total, n, weights)], None, ctypes.c_size_t(1 << 20), None, None) == 1
+    assert model(x, y, total, 0, weights) == 2 and model(x, y, total, 65, weights) == 2
+    odd = np.zeros(4 * 16 * 4 + 1, "u1")[1:]
+    assert model(odd, y, total, n, weights) == 3
+    arena = model.memory(model.macro("ARENA_BYTES") + 64)
+    assert model(x, y, total, n, weights, arena=arena[4:]) == 3
+    assert model(x, y, total, n, weights, arena=arena, arena_bytes=model.arena_bytes(4) - 1) == 4
+    assert (y == 0).all() and (total == 7).all()  # nothing is written
+    assert model(x, y, total, n, weights, arena=arena, arena_bytes=model.arena_bytes(4)) == 0
+    assert np.array_equal(y, symbolic(rows(4))[0].numpy())
+    weights[3] ^= 1
+    assert check_weights(model.word(weights)) == 5
+    texts = [model.text(k) for k in range(6)]
+    assert len(set(texts)) == 6 and texts[0] == "no error" and model.text(77) == "an unknown status"
+
+
+def test_two_models_in_one_program(tmp_path):
+    for name, seed in (("one", 12), ("two", 13)):
+        f, x, _ = make_mlp(np.random.default_rng(seed))
+        f.export_c(tmp_path / name, selftest=True)
+        test = (tmp_path / f"{name}_test.c").read_text()
+        (tmp_path / f"{name}_test.c").write_text(test.replace("int main(void)", f"int {name}_main(void);\nint {name}_main(void)"))
+    (tmp_path / "main.c").write_text("int one_main(void);\nint two_main(void);\nint main(void) { return one_main() + two_main(); }\n")
+    run(COMPILERS[0][0], *AS_C, *[tmp_path / f for f in ("one.c", "two.c", "one_test.c", "two_test.c", "main.c")], "-o", tmp_path / "both")
+    assert run(tmp_path / "both").count("worst difference 0\n") == 2
+
+
+def test_same_bytes_twice(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        f, _, _ = make_mlp(np.random.default_rng(14))
+        f.export_c(tmp_path / folder / "model", lines=False)
+    for ending in (".h", ".c"):
+        assert (tmp_path / f"a/model{ending}").read_bytes() == (tmp_path / f"b/model{ending}").read_bytes()
+    assert "test_export.py" not in (tmp_path / "a/model.c").read_text()
+    f.export_c(tmp_path / "lines")
+    assert "written at test_export.py:" in (tmp_path / "lines.c").read_text()
+
+
+BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+PARALLEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, BODY, ctypes.c_void_p)
+
+
+def test_threads_of_the_caller(tmp_path):
+    rng = np.random.default_rng(15)
+    w = normal(rng, 256, 256)
+
+    @strata.jit
+    def wide(x):
+        return (x @ w).relu().softmax(-1)
+
+    x = normal(rng, 256, 256)
+    want = call_twice(wide, x).numpy()
+    wide.export_c(tmp_path / "wide")
+    model = Library(tmp_path / "wide")
+    parts = []
+
+    @PARALLEL
+    def share(user, n, body, arguments):
+        cuts = [0, n // 3, n // 2, n]
+        parts.append(n)
+        threads = [threading.Thread(target=body, args=(arguments, a, b)) for a, b in zip(cuts, cuts[1:])]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+
+    given = np.ascontiguousarray(x.numpy())
+    for parallel in (None, share):
+        y = np.zeros((256, 256), "f4")
+        assert model(given, y, parallel=parallel) == 0
+        assert np.array_equal(y, want)
+    assert parts and min(parts) > 1
+    outs = [np.zeros((256, 256), "f4") for _ in range(2)]  # two threads, an arena each
+    threads = [threading.Thread(target=model, args=(given, y)) for y in outs]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert all(np.array_equal(y, want) for y in outs)
+
+
+def test_weights_elsewhere(tmp_path):
+    f, _, _ = make_mlp(np.random.default_rng(16))
+    f.export_c(tmp_path / "model", weights="pointer", selftest=True)
+    program = tmp_path / "program"
+    run(COMPILERS[0][0], *AS_C, *WARNINGS, tmp_path / "model.c", tmp_path / "model_test.c", "-o", program)
+    assert "worst difference 0\n" in run(program, cwd=tmp_path)
+    blob = bytearray((tmp_path / "model.bin").read_bytes())
+    blob[100] ^= 1
+    (tmp_path / "model.bin").write_bytes(blob)
+    assert subprocess.run([program], cwd=tmp_path, capture_output=True).returncode == 1
+
+
+def test_assigned_argument(tmp_path):
+    @strata.jit
+    def count(x, total):
+        total.assign(total + x)
+        return total * 2
+
+    x, total = Tensor(np.arange(6, dtype="f4")), Tensor(np.zeros(6, "f4"))
+    call_twice(count, x, total)
+    count.export_c(tmp_path / "count")
+    model = Library(tmp_path / "count")
+    held, y = np.ones(6, "f4"), np.zeros(6, "f4")
+    for k in range(3):
+        assert model(x.numpy(), held, y) == 0
+        assert np.array_equal(held, 1 + (k + 1) * np.arange(6)) and np.array_equal(y, 2 * held)
+
+
+def test_what_cannot_be_exported(tmp_path):
+    def refused(f, words, **options):
+        with pytest.raises(strata.Error, match=words):
+            f.export_c(tmp_path / options.pop("name", "model"), **options)
+        assert not list(tmp_path.iterdir())
+
+    @strata.jit
+    def f(x, y):
+        return x + y, x
+
+    refused(f, "call it twice")
+    x = Tensor(np.ones(3, "f4"))
+    f(x, x * 2)
+    refused(f, "call it twice")
+    f(x, x * 2)
+    refused(f, "target \"neon\"", target="neon")
+    refused(f, "weights", weights="file")
+    for name in ("two__names", "2", "int", "a-b", "_x"):
+        refused(f, "no name of a model", name=name)
+    refused(f, "two tensors are named a", inputs=["a", "a"])
+    refused(f, "1 names are given for 2", outputs=["a"])
+
+    n = strata.Variable("n", 1, 8)
+
+    @strata.jit
+    def g(x):
+        return x.sum()
+
+    for _ in range(2):
+        g(Tensor(np.ones(8, "f4")).shrink(((0, n.bind(4)),)).contiguous())
+    refused(g, "two values of n")
+
+
+def random_function(rng):
+    """A random function of two matrices, as steps on a list of tensors."""
+    steps = [(int(rng.integers(0, 14)), rng.integers(0, 1 << 30, 2)) for _ in range(int(rng.integers(3, 9)))]
+    w = normal(rng, 6, 6)
+
+    @strata.jit
+    def f(x, y):
+        all_ = [x, y]
+        for op, (i, j) in steps:
+            a, b = all_[i % len(all_)], all_[j % len(all_)]
+            all_.append([lambda: a + b, lambda: a * b, lambda: a @ w, lambda: a.transpose(0, 1).contiguous(), lambda: a.tanh(),
+                         lambda: a.softmax(-1), lambda: (a > b).where(a, b), lambda: a - a.mean(0, keepdim=True),
+                         lambda: a.cumsum(1), lambda: a.sum(1, keepdim=True) + b, lambda: a.flip(0), lambda: a.abs().sqrt(),
+                         lambda: a.maximum(b).exp() * 0.1, lambda: (a.cast("i32") % 5 + 3).cast("f32")][op]())
+        return all_[-1], all_[-2].sum()
+
+    return f
+
+
+def test_random_functions(tmp_path):
+    seed = 20240
+    for k in range(16):
+        rng = np.random.default_rng(seed + k)
+        f = random_function(rng)
+        call_twice(f, normal(rng, 6, 6), normal(rng, 6, 6))
+        name = tmp_path / f"f{k}"
+        f.export_c(name, target=["plain", "generic", "avx2", "avx512"][k % 4], selftest=True, inputs=["x", "y"], outputs=["out", "total"])
+        compiler, level, language = COMPILERS[k % len(COMPILERS)]
+        run(compiler, level, *language, *WARNINGS, f"{name}.c", f"{name}_test.c", "-o", name)
+        assert "worst difference 0\n" in run(name), f"seed {seed + k}"
