@@ -77,6 +77,22 @@ std::string parameters_of(const Model& model) {
   return out;
 }
 
+std::string arguments_of(const Model& model) {
+  std::string out =
+      message("const ", model.name, "_argument ", model.name, "_arguments[", model.upper_name, "_ARGUMENTS] = {\n");
+  const auto row = [&](std::string_view name, std::string_view kind, std::string_view dtype, const std::string& shape,
+                       std::int64_t most, std::int64_t least) {
+    out += message("  {\"", name, "\", \"", kind, "\", \"", dtype, "\", \"", shape, "\", ", most, ", ", least, "},\n");
+  };
+  for (const ModelTensor& t : model.tensors)
+    row(t.name, !t.is_input ? "out" : t.is_written ? "in out" : "in", t.dtype.name(), shape_text(t.shape), t.most(), 0);
+  for (const ModelSize& s : model.sizes) row(s.name, "size", "i64", "[]", s.variable.max(), s.variable.min());
+  for (const ModelState& s : model.states)
+    row(s.name, "state", s.dtype.name(), shape_text(s.shape), s.bytes / static_cast<std::int64_t>(s.dtype.itemsize()),
+        s.at);
+  return out + "};\n";
+}
+
 std::string header_of(const Model& model) {
   const std::string &name = model.name, &up = model.upper_name;
   std::string out = message(
@@ -108,6 +124,12 @@ std::string header_of(const Model& model) {
       name, "_run(). */\ntypedef void ", name,
       "_parallel_for(void *user, int64_t n, void (*body)(void *arguments, int64_t begin, int64_t end),\n"
       "    void *arguments);\n\n");
+  out += message(
+      "/* What the model takes: kind is \"in\", \"out\", \"in out\", \"size\" or \"state\". `most`: elements, or the "
+      "largest\n * size. `least`: the smallest size, or the offset in the state. */\ntypedef struct ",
+      name, "_argument {\n  const char *name, *kind, *dtype, *shape;\n  int64_t most, least;\n} ", name,
+      "_argument;\n#define ", up, "_ARGUMENTS ", model.tensors.size() + model.sizes.size() + model.states.size(),
+      "\nextern const ", name, "_argument ", name, "_arguments[", up, "_ARGUMENTS];\n\n");
   out += message(
       "/* Runs the function. All arguments are checked before anything is written. `parallel_for` may be null: then\n"
       " * the calling thread does all. Threads may call it at once, each with an arena",

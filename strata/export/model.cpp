@@ -83,22 +83,21 @@ std::string Model::constant(std::size_t c) const {
                       : message("(const unsigned char *)", name, "_c", c);
 }
 
-/// The name, which no other parameter may have.
+/// The name, which no other parameter may have, nor one whose macros would be the same.
 std::string Model::taken(const std::string& wanted) {
-  for (const ModelSize& s : sizes)
-    STRATA_CHECK(s.name != wanted, domain, "[export] the size ", wanted, " and a tensor have one name");
-  STRATA_CHECK(std::find(names_.begin(), names_.end(), wanted) == names_.end(), domain,
-               "[export] two tensors are named ", wanted);
+  STRATA_CHECK(is_free(wanted), domain, "[export] two arguments are named ", wanted,
+               " (macros have the name in upper case)");
   names_.push_back(wanted);
   return wanted;
+}
+bool Model::is_free(const std::string& wanted) const {
+  const auto is_same = [&](const std::string& known) { return upper(known) == upper(wanted); };
+  return std::none_of(names_.begin(), names_.end(), is_same) &&
+         std::none_of(sizes.begin(), sizes.end(), [&](const ModelSize& s) { return is_same(s.name); });
 }
 
 std::string Model::given_name(const std::vector<std::string>& given, std::size_t k, std::size_t count, char letter) {
   if (given.empty()) {
-    const auto is_free = [&](const std::string& wanted) {
-      return std::find(names_.begin(), names_.end(), wanted) == names_.end() &&
-             std::none_of(sizes.begin(), sizes.end(), [&](const ModelSize& s) { return s.name == wanted; });
-    };
     std::string wanted = count == 1 ? std::string(1, letter) : message(std::string(1, letter), k);
     while (!is_free(wanted)) wanted.insert(0, 1, letter);
     return taken(wanted);

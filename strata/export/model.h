@@ -75,6 +75,7 @@ class Model {
   void plan_arena(const Captured& captured);
   std::map<std::string, std::string> plan_blocks(std::span<const MemoryLife> lives, std::span<const std::string> keys,
                                                  std::span<const std::string> bytes);
+  bool is_free(const std::string& wanted) const;
   std::string taken(const std::string& wanted);
   std::string given_name(const std::vector<std::string>& given, std::size_t k, std::size_t count, char letter);
   void add_state(ModelState state, const void* initial);
@@ -92,6 +93,8 @@ class Model {
 };
 
 std::string header_of(const Model& model);
+/// The definition of the table of arguments.
+std::string arguments_of(const Model& model);
 std::string source_of(const Model& model);
 std::string selftest_of(const Model& model);
 /// The parameters of model_run(), one a line. @param with_names or types alone

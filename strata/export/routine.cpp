@@ -90,12 +90,17 @@ RoutineWriter::RoutineWriter(std::string prefix, const std::string& target, bool
 
 std::shared_ptr<const Kernel> RoutineWriter::compiled(const LazyOp& ast, const std::vector<int>& kept,
                                                       bool& is_plain) const {
-  auto out = std::make_shared<const Kernel>(compile_kernel(ast, target_, std::nullopt, nullptr, kept));
-  is_plain = is_plain_ || has_f16_vectors_below(*out);
-  // VectorC has no f16 in vectors.
-  if (is_plain && !is_plain_)
-    out = std::make_shared<const Kernel>(compile_kernel(ast, plain_, std::nullopt, nullptr, kept));
-  return out;
+  try {
+    auto out = std::make_shared<const Kernel>(compile_kernel(ast, target_, std::nullopt, nullptr, kept));
+    is_plain = is_plain_ || has_f16_vectors_below(*out);
+    // VectorC has no f16 in vectors.
+    if (is_plain && !is_plain_)
+      out = std::make_shared<const Kernel>(compile_kernel(ast, plain_, std::nullopt, nullptr, kept));
+    return out;
+  } catch (const Error& error) {
+    throw Error(error.kind(), message("[export] the kernel ", kernel_name(ast),
+                                      " cannot be compiled for the target: ", error.what()));
+  }
 }
 
 const RoutineWriter::Unit& RoutineWriter::unit(const std::shared_ptr<const Kernel>& kernel, bool is_plain) {

@@ -31,10 +31,11 @@ std::string with_prefix(std::string_view text, std::string_view prefix) {
 
 std::string opening(const Model& model) {
   const std::string &name = model.name, &up = model.upper_name;
-  std::string out = message("#include \"", name, ".h\"\n\n#if defined(__FAST_MATH__)\n#error \"", name,
-                            ": -ffast-math changes what the functions compute\"\n#endif\n"
-                            "#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0\n#error \"",
-                            name, ": floats are computed in their own precision\"\n#endif\n");
+  std::string out =
+      message("#include \"", name, ".h\"\n\n#if defined(__FAST_MATH__)\n#error \"", name,
+              ": -ffast-math changes what the functions compute\"\n#endif\n"
+              "#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16\n#error \"",
+              name, ": floats are computed in their own precision\"\n#endif\n");
   if (!model.writer.types().empty())
     out +=
         "#if defined(__GNUC__)\n#pragma GCC diagnostic ignored \"-Wpedantic\" /* vectors are an extension */\n"
@@ -205,8 +206,8 @@ std::string source_of(const Model& model) {
   for (const std::string& helper : model.writer.helpers()) kernels += message(helper, "\n");
   kernels += "\n";
   for (const std::string& f : model.writer.functions()) kernels += message(f, "\n");
-  const std::string rest =
-      message(layout(model), "\n", status_text(model), "\n", reset(model), check_weights(model), run(model));
+  const std::string rest = message(layout(model), "\n", status_text(model), "\n", arguments_of(model), "\n",
+                                   reset(model), check_weights(model), run(model));
   const std::string text = message(kernels, rest);
   return with_prefix(message("/* The code of ", model.name, ".h, written by Strata. */\n", opening(model),
                              common(model, text), "\n", kernels, constants(model), "\n", rest),

@@ -245,15 +245,6 @@ class Jit::Capture {
   static void set_node(const State& state, const LazyOp& node) {
     state->node = state->slot != nullptr ? parameter_over(node.detached(), state->slot) : node;
   }
-  /// @throws Error (domain) if watching.has_clash(); all tensors have their old values then
-  static void check_clashes(const Watching& watching) {
-    if (!watching.has_clash()) return;
-    for (const auto& [state, before] : watching.assigned_) state->node = before;
-    throw Error(ErrorKind::domain,
-                "[jit] a tensor is an argument, and the function also uses the tensor from outside "
-                "of the arguments after a change: use the tensor in one of the two ways alone");
-  }
-
   /// True iff the identities among inputs and tensors from outside are those of the captured call, as far as they
   /// matter: where a tensor is assigned to.
   bool are_same_tensors(std::span<const Tensor> inputs) const {
@@ -359,6 +350,9 @@ class Jit::Capture {
     }
   }
 
+  static bool is_assigned(const State& state, const Written& w) {
+    return std::any_of(w.by.begin(), w.by.end(), [&](const Assigned& a) { return a.state == state; });
+  }
   /// Adds the memory of an assigned tensor to `out.states`, once for each place that is read as its old value.
   void note_state(const Written& w, const Assigned& a, Captured& out) const {
     STRATA_CHECK(w.place, domain, "[jit] ", out.name, " assigns memory to a tensor that no kernel of it writes");
@@ -374,6 +368,9 @@ class Jit::Capture {
                      " assigns to a tensor a value in another order of memory than it reads");
         state.before = r.place;
       }
+      for (const Read& r : read_)
+        STRATA_CHECK(r.place != state.before || is_assigned(r.state, w), domain, "[jit] ", out.name,
+                     " assigns to a tensor whose memory it reads as another tensor, too");
     }
     for (const CapturedState& s : out.states)
       if (s.after == state.after && s.before == state.before && s.input == state.input) return;

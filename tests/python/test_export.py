@@ -350,6 +350,20 @@ def test_symbolic_batch(tmp_path):
         assert np.array_equal(y, want[0].numpy()) and np.array_equal(total, want[1].numpy())
 
 
+class Argument(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_char_p) for n in ("name", "kind", "dtype", "shape")] + [("most", ctypes.c_int64), ("least", ctypes.c_int64)]
+
+
+def test_table_of_arguments(tmp_path):
+    symbolic, _ = make_symbolic(np.random.default_rng(17))
+    symbolic.export_c(tmp_path / "symbolic", outputs=["scores", "total"])
+    model = Library(tmp_path / "symbolic", sizes=1)
+    table = (Argument * model.macro("ARGUMENTS")).in_dll(model.library, "symbolic_arguments")
+    rows = [(*[getattr(a, n).decode() for n in ("name", "kind", "dtype", "shape")], a.most, a.least) for a in table]
+    assert rows == [("x", "in", "f32", "[n, 16]", 1024, 0), ("scores", "out", "f32", "[n, 4]", 256, 0), ("total", "out", "f32", "[16]", 16, 0),
+                    ("n", "size", "i64", "[]", 64, 1)]
+
+
 def test_each_status(tmp_path):
     symbolic, rows = make_symbolic(np.random.default_rng(11))
     symbolic.export_c(tmp_path / "symbolic", weights="pointer")
@@ -490,7 +504,7 @@ def test_what_cannot_be_exported(tmp_path):
     refused(f, "weights", weights="file")
     for name in ("two__names", "2", "int", "a-b", "_x"):
         refused(f, "no name of a model", name=name)
-    refused(f, "two tensors are named a", inputs=["a", "a"])
+    refused(f, "two arguments are named A", inputs=["a", "A"])
     refused(f, "1 names are given for 2", outputs=["a"])
 
     n = strata.Variable("n", 1, 8)
