@@ -66,16 +66,21 @@ constexpr OpText kExportedOps[] = {
                                  "  v.from = x;\n"                                                      \
                                  "  return v.to;\n"                                                     \
                                  "}"}
-/// The helpers of a float type; `u` and `i` are the integers of its width. A processor's square root has the same bits.
+/// The helpers of a float type. The first hides a value from clang, which computes with absolute values incorrectly
+/// (c_language.cpp). `u` and `i` are the integers of its width. A processor's square root has the same bits.
 #define STRATA_REAL(type, u, i, sign, limit, one, bits, exponent, bias, half, precise, steps, x86, arm)                \
   {"strata_hide_" #type,                                                                                               \
    "static inline " #type " strata_hide_" #type "(" #type " x) {\n"                                                    \
-   "#if defined(__clang__) && __clang_major__ >= 14\n"                                                                 \
-   "#pragma clang fp reassociate(on)\n"                                                                                \
-   "  return __arithmetic_fence(x);\n"                                                                                 \
-   "#else\n"                                                                                                           \
-   "  return x;\n"                                                                                                     \
-   "#endif\n"                                                                                                          \
+   "#if defined(__clang__) && __clang_major__ >= 14 && (defined(__x86_64__) || defined(__aarch64__))\n"               \
+   "#pragma clang fp reassociate(on)\n"                                                                               \
+   "  return __arithmetic_fence(x);\n"                                                                                \
+   "#elif defined(__clang__)\n"                                                                                       \
+   "  " #u " bits = strata_bits_" #type "_" #u "(x);\n"                                                               \
+   "  __asm__(\"\" : \"+r\"(bits));\n"                                                                                \
+   "  return strata_bits_" #u "_" #type "(bits);\n"                                                                   \
+   "#else\n"                                                                                                          \
+   "  return x;\n"                                                                                                    \
+   "#endif\n"                                                                                                         \
    "}"},                                                                                                               \
   {"strata_abs_" #type,                                                                                                \
    "static inline " #type " strata_abs_" #type "(" #type " x) {\n"                                                     \

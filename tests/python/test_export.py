@@ -518,6 +518,184 @@ def test_what_cannot_be_exported(tmp_path):
     refused(g, "two values of n")
 
 
+def test_other_processors(tmp_path):
+    """Compiled for processors without their libraries: nothing but the compiler's own functions is missing."""
+    lister = shutil.which("llvm-nm-19") or shutil.which("llvm-nm")
+    if not CLANG or not lister:
+        pytest.skip("clang or llvm-nm is not here")
+    rng = np.random.default_rng(18)
+
+    @strata.jit
+    def f(x):
+        return x.softmax(-1), x.abs().sqrt().round(), x.cast("f64").exp(), (x.cast("i64") // 3).cast("f16")
+
+    call_twice(f, normal(rng, 4, 9))
+    f.export_c(tmp_path / "f", target="plain")
+    for triple in ("aarch64-linux-gnu", "thumbv7em-none-eabihf", "riscv64-linux-gnu", "wasm32"):
+        run(CLANG, f"--target={triple}", "-ffreestanding", "-O2", *AS_C, *WARNINGS, "-c", tmp_path / "f.c", "-o", tmp_path / "f.o")
+        asked = {line.split()[-1] for line in run(lister, "-u", tmp_path / "f.o").splitlines()}
+        assert [s for s in asked - {"__stack_pointer", "__indirect_function_table", "__linear_memory"} if not ALLOWED.match(s)] == []
+
+
+def test_fast_math_is_refused(tmp_path):
+    f, _, _ = make_mlp(np.random.default_rng(19))
+    f.export_c(tmp_path / "f")
+    done = subprocess.run([COMPILERS[0][0], "-ffast-math", "-c", tmp_path / "f.c", "-o", tmp_path / "f.o"], capture_output=True, text=True)
+    assert done.returncode != 0 and "-ffast-math changes what the functions compute" in done.stderr
+
+
+RACES = r"""
+#include "wide.h"
+#include <pthread.h>
+#include <stdio.h>
+static float x[WIDE_X_ELEMENTS];
+static void *run(void *arena) {
+  float *y = (float *)(void *)((unsigned char *)arena + WIDE_ARENA_BYTES);
+  int k;
+  for (k = 0; k < 10; ++k)
+    if (wide_run(x, y, arena, WIDE_ARENA_BYTES, 0, 0) != WIDE_OK) return arena;
+  return 0;
+}
+WIDE_ALIGNAS(64) static unsigned char arenas[4][(WIDE_ARENA_BYTES + 4 * WIDE_Y_ELEMENTS + 63) / 64 * 64];
+int main(void) {
+  pthread_t threads[4];
+  void *failed = 0;
+  int k;
+  for (k = 0; k < WIDE_X_ELEMENTS; ++k) x[k] = (float)(k % 7);
+  for (k = 0; k < 4; ++k) pthread_create(&threads[k], 0, run, arenas[k]);
+  for (k = 0; k < 4; ++k) {
+    void *out;
+    pthread_join(threads[k], &out);
+    failed = out != 0 ? out : failed;
+  }
+  return failed != 0;
+}
+"""
+
+
+def test_threads_have_no_races(tmp_path):
+    rng = np.random.default_rng(20)
+    w = normal(rng, 16, 16)
+
+    @strata.jit
+    def wide(x):
+        return (x @ w).relu().softmax(-1)
+
+    call_twice(wide, normal(rng, 8, 16))
+    wide.export_c(tmp_path / "wide", outputs=["y"])
+    (tmp_path / "main.c").write_text(RACES)
+    built = subprocess.run([COMPILERS[0][0], "-fsanitize=thread", "-O1", "-pthread", tmp_path / "main.c", tmp_path / "wide.c", "-o", tmp_path / "main"],
+                           capture_output=True, text=True)
+    if built.returncode != 0:
+        pytest.skip("the compiler has no ThreadSanitizer")
+    setarch = [shutil.which("setarch"), "-R"] if shutil.which("setarch") else []
+    run(*setarch, tmp_path / "main")
+
+
+def steps_agree(f, folder, name, calls, sizes=0):
+    """Exports, and runs both side by side from the state of the export: each result is equal, bit by bit."""
+    state = f.export_c(folder / name)["state_bytes"]
+    model = Library(folder / name, sizes=sizes)
+    held = [model.memory(state)] if state else []
+    if state:
+        assert getattr(model.library, f"{name}_reset")(model.word(held[0])) == 0
+    for arguments, values in calls:
+        want = f(*arguments)
+        want = [w.numpy() for w in (want if isinstance(want, tuple) else (want,))]
+        got = [np.zeros(w.shape, w.dtype) for w in want]
+        given = [np.ascontiguousarray(a.numpy()) for a in arguments if isinstance(a, Tensor)]
+        assert model(*given, *got, *values, *held) == 0
+        for g, w in zip(got, want):
+            assert np.array_equal(g, w, equal_nan=True)
+
+
+def test_training_of_a_net(tmp_path):
+    """Convolution, batch norm with its running mean, dropout with its random numbers, AdamW with its corrections."""
+    rng = np.random.default_rng(21)
+
+    class Net(strata.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.c, self.b, self.l = strata.nn.Conv2d(1, 8, 3, padding=1), strata.nn.BatchNorm2d(8), strata.nn.Linear(128, 4)
+
+        def __call__(self, x):
+            return self.l(self.b(self.c(x)).relu().max_pool2d(2).flatten(1).dropout(0.2))
+
+    net = Net()
+    optimizer = strata.optim.AdamW(net.parameters(), lr=0.01)
+
+    @strata.jit
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = net(x).cross_entropy(y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    batch = lambda: (normal(rng, 6, 1, 8, 8), Tensor(rng.integers(0, 4, 6).astype("i8")))
+    for _ in range(3):
+        step(*batch())
+    steps_agree(step, tmp_path, "step", [(batch(), ()) for _ in range(6)])
+
+
+def test_training_through_a_loop(tmp_path):
+    rng = np.random.default_rng(22)
+    wx = Tensor((rng.standard_normal((3, 4)) * 0.3).astype("f4"), requires_grad=True)
+    wh = Tensor((rng.standard_normal((4, 4)) * 0.3).astype("f4"), requires_grad=True)
+    optimizer = strata.optim.SGD([wx, wh], lr=0.1, momentum=0.9)
+
+    @strata.jit
+    def step(x):
+        optimizer.zero_grad()
+
+        def cell(h, v):
+            h = (v @ wx + h @ wh).tanh()
+            return h, h
+        _, all_ = strata.scan(cell, Tensor(np.zeros((2, 4), "f4")), x)
+        loss = (all_ * all_).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    for _ in range(3):
+        step(normal(rng, 6, 2, 3))
+    steps_agree(step, tmp_path, "step", [((normal(rng, 6, 2, 3),), ()) for _ in range(4)])
+
+
+def test_loops_of_symbolic_length(tmp_path):
+    rng = np.random.default_rng(23)
+    n = strata.Variable("n", 0, 12)
+    full, wx, wh = normal(rng, 12, 2, 3), normal(rng, 3, 4), normal(rng, 4, 4)
+
+    @strata.jit
+    def last(x):
+        def cell(h, v):
+            h = (v @ wx + h @ wh).tanh()
+            return h, h
+        return strata.scan(cell, Tensor(np.zeros((2, 4), "f4")), x)[0]
+
+    cut = lambda k: full.shrink(((0, n.bind(k)), (0, 2), (0, 3))).contiguous()
+    for k in (4, 7):
+        last(cut(k))
+    steps_agree(last, tmp_path, "last", [((cut(k),), (k,)) for k in (1, 2, 12, 0)], sizes=1)
+
+
+def test_a_position_as_an_argument(tmp_path):
+    """Attention to the rows up to a position, which is an argument itself."""
+    rng = np.random.default_rng(24)
+    keys, values = normal(rng, 16, 8), normal(rng, 16, 8)
+    position = strata.Variable("position", 0, 15)
+
+    @strata.jit
+    def attend(x, p):
+        scores = (keys.shrink(((0, p + 1), (0, 8))) @ x).softmax(-1)
+        return scores.reshape(1, p + 1) @ values.shrink(((0, p + 1), (0, 8)))
+
+    for k in (3, 5):
+        attend(normal(rng, 8), position.bind(k))
+    steps_agree(attend, tmp_path, "attend", [((normal(rng, 8), position.bind(k)), (k,)) for k in (0, 4, 15)], sizes=1)
+
+
 def random_function(rng):
     """A random function of two matrices, as steps on a list of tensors."""
     steps = [(int(rng.integers(0, 14)), rng.integers(0, 1 << 30, 2)) for _ in range(int(rng.integers(3, 9)))]
