@@ -121,7 +121,7 @@ const RoutineWriter::Unit& RoutineWriter::unit(const std::shared_ptr<const Kerne
   for (const UOp u : out.globals) out.stored.push_back(stored.contains(u.num()));
   // NOTE: a renderer refuses names that a language of its family reserves, so the model's own name comes later.
   constexpr std::string_view name = "kernel_of_model";
-  CStyleParts parts = uops_to_cstyle_parts(is_plain ? PlainCLanguage() : VectorCLanguage(), name, kernel->uops);
+  CStyleParts parts = uops_to_cstyle_parts(is_plain ? plain_c_language() : vector_c_language(), name, kernel->uops);
   parts.function.replace(parts.function.find(name), name.size(), out.name);
   for (const std::string& helper : parts.helpers)
     if (seen_.insert(helper).second) helpers_.push_back(helper);
@@ -202,6 +202,63 @@ void RoutineWriter::finish(Routine& routine, const std::string& body) {
   functions_.push_back(message(c_comment(routine.title), "\n", routine.text));
 }
 
+/// Adds the parameters that a kernel of the routine needs, and its slots to `used`.
+void RoutineWriter::use(const Unit& unit, Routine& routine, std::set<std::size_t>& used) {
+  const auto add = [&](const Variable& v) {
+    const auto is_same = [&](const Variable& known) { return known.name() == v.name(); };
+    if (!is_range_bound(v.name()) && std::none_of(routine.variables.begin(), routine.variables.end(), is_same))
+      routine.variables.push_back(v);
+  };
+  for (const UOp g : unit.globals) used.insert(static_cast<std::size_t>(std::get<Global>(g.arg()).slot));
+  for (const UOp v : unit.variables) add(std::get<Variable>(v.arg()));
+  if (const auto& parallel = unit.kernel->parallel; parallel && !parallel->is_number())
+    for (const Variable& v : variables(parallel->expr())) add(v);
+  routine.has_threads = routine.has_threads || unit.is_shared;
+}
+
+/// Sorts the kernels that run first into packings of the routine and those that run at each call.
+std::vector<std::shared_ptr<const Kernel>> RoutineWriter::find_packings(const Kernel& kernel, std::vector<bool> fixed,
+                                                                        bool is_plain, Routine& routine) {
+  std::vector<std::shared_ptr<const Kernel>> out;
+  fixed.resize(kernel.buffers.size());
+  for (const auto& first : kernel.before) {
+    bool keeps = true;
+    Packing packing{first, {}, is_plain};
+    for (std::size_t slot = 0; slot < first->buffers.size(); ++slot) {
+      keeps = keeps && (!first->buffers[slot].read || fixed[slot]);
+      if (first->buffers[slot].written) packing.writes.push_back(slot);
+    }
+    for (const Variable& v : first->variables) keeps = keeps && is_range_bound(v.name());
+    if (!keeps) {
+      out.push_back(first);
+      continue;
+    }
+    for (const std::size_t slot : packing.writes) fixed[slot] = true;
+    routine.packings.push_back(std::move(packing));
+  }
+  return out;
+}
+
+/// Gives the slots that are used a parameter or, the temporaries, a part of the memory to work in. Returns their texts.
+std::map<std::size_t, std::string> RoutineWriter::place_slots(const Kernel& kernel, const std::set<std::size_t>& used,
+                                                              Routine& routine) {
+  std::map<std::size_t, std::string> out;
+  std::set<std::size_t> packed;
+  for (const Packing& p : routine.packings) packed.insert(p.writes.begin(), p.writes.end());
+  const std::set<int> temporaries(kernel.temporaries.begin(), kernel.temporaries.end());
+  for (const std::size_t slot : used) {
+    const BufferUse& b = kernel.buffers[slot];
+    if (packed.contains(slot) || !temporaries.contains(static_cast<int>(slot))) {
+      routine.slots.push_back({slot, b.dtype, b.written && !packed.contains(slot)});
+      out.emplace(slot, message("d", slot));
+      continue;
+    }
+    out.emplace(slot, message("(", c_type(b.dtype), " *)(work + ", routine.work, ")"));
+    routine.work += aligned(b.size.vmax() * static_cast<std::int64_t>(b.dtype.itemsize()));
+  }
+  return out;
+}
+
 const Routine& RoutineWriter::kernel(const LazyOp& ast, const std::vector<SlotFacts>& facts) {
   std::vector<bool> fixed;
   for (const SlotFacts& f : facts) fixed.push_back(f.is_fixed);
@@ -217,68 +274,19 @@ const Routine& RoutineWriter::kernel(const LazyOp& ast, const std::vector<SlotFa
   routine->name = message(prefix_, "_r", made_.size());
   routine->title = title_of(*kernel);
   routine->buffers = kernel->buffers;
-  std::vector<bool> is_fixed = fixed;
-  is_fixed.resize(kernel->buffers.size());
-  std::vector<const Unit*> first;  // those that run at each call
-  std::set<std::size_t> used, packed;
-  const auto use = [&](const Unit& u) {
-    for (const UOp g : u.globals) used.insert(static_cast<std::size_t>(std::get<Global>(g.arg()).slot));
-    for (const UOp v : u.variables) {
-      const auto& variable = std::get<Variable>(v.arg());
-      const auto is_same = [&](const Variable& known) { return known.name() == variable.name(); };
-      if (is_range_bound(variable.name()) || std::any_of(routine->variables.begin(), routine->variables.end(), is_same))
-        continue;
-      routine->variables.push_back(variable);
-    }
-    for (const Variable& v : u.kernel->parallel && !u.kernel->parallel->is_number()
-                                 ? variables(u.kernel->parallel->expr())
-                                 : std::vector<Variable>()) {
-      const auto is_same = [&](const Variable& known) { return known.name() == v.name(); };
-      if (std::none_of(routine->variables.begin(), routine->variables.end(), is_same)) routine->variables.push_back(v);
-    }
-    routine->has_threads = routine->has_threads || u.is_shared;
-  };
-  for (const auto& before : kernel->before) {
-    bool keeps = true;
-    Packing packing{before, {}, is_plain};
-    for (std::size_t slot = 0; slot < before->buffers.size(); ++slot) {
-      if (before->buffers[slot].read && !is_fixed[slot]) keeps = false;
-      if (before->buffers[slot].written) packing.writes.push_back(slot);
-    }
-    for (const Variable& v : before->variables) keeps = keeps && is_range_bound(v.name());
-    if (!keeps) {
-      first.push_back(&unit(before, is_plain));
-      use(*first.back());
-      continue;
-    }
-    for (const std::size_t slot : packing.writes) is_fixed[slot] = true, packed.insert(slot);
-    routine->packings.push_back(std::move(packing));
-  }
+  std::vector<const Unit*> units;
+  for (const auto& first : find_packings(*kernel, fixed, is_plain, *routine)) units.push_back(&unit(first, is_plain));
   const Unit& main = unit(kernel, is_plain);
-  use(main);
-  std::map<std::size_t, std::string> temporaries;
-  for (const int t : kernel->temporaries) {
-    const auto slot = static_cast<std::size_t>(t);
-    if (packed.contains(slot) || !used.contains(slot)) continue;
-    const BufferUse& b = kernel->buffers[slot];
-    temporaries.emplace(slot, message("(", c_type(b.dtype), " *)(work + ", routine->work, ")"));
-    routine->work += aligned(b.size.vmax() * static_cast<std::int64_t>(b.dtype.itemsize()));
-  }
-  for (const std::size_t slot : used) {
-    if (temporaries.contains(slot)) continue;
-    const bool is_written = kernel->buffers[slot].written && !packed.contains(slot);
-    routine->slots.push_back({slot, kernel->buffers[slot].dtype, is_written});
-  }
+  units.push_back(&main);
+  std::set<std::size_t> used;
+  for (const Unit* u : units) use(*u, *routine, used);
+  const std::map<std::size_t, std::string> pointers = place_slots(*kernel, used, *routine);
   CallTexts texts;
-  texts.pointer = [&](std::size_t slot) {
-    const auto t = temporaries.find(slot);
-    return t == temporaries.end() ? message("d", slot) : t->second;
-  };
+  texts.pointer = [&](std::size_t slot) { return pointers.at(slot); };
   texts.variable = [](const Variable& v) { return c_name(v.name()); };
   std::string body;
-  for (const Unit* u : first) body += run(*u, texts);
-  body += run(main, texts);
-  const bool is_main_alone = first.empty() && temporaries.empty() && !main.is_shared && main.variables.empty();
+  for (const Unit* u : units) body += run(*u, texts);
+  const bool is_main_alone = units.size() == 1 && routine->work == 0 && !main.is_shared && main.variables.empty();
   if (is_main_alone)
     routine->name = main.name;
   else

@@ -102,6 +102,11 @@ class RoutineWriter {
   std::string run(const Unit& unit, const CallTexts& texts) const;
   void write_part(const Unit& unit);
   std::shared_ptr<const Kernel> compiled(const LazyOp& ast, const std::vector<int>& kept, bool& is_plain) const;
+  static void use(const Unit& unit, Routine& routine, std::set<std::size_t>& used);
+  static std::vector<std::shared_ptr<const Kernel>> find_packings(const Kernel& kernel, std::vector<bool> fixed,
+                                                                  bool is_plain, Routine& routine);
+  static std::map<std::size_t, std::string> place_slots(const Kernel& kernel, const std::set<std::size_t>& used,
+                                                        Routine& routine);
   void finish(Routine& routine, const std::string& body);
 
   struct LoopTask;

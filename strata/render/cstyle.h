@@ -28,9 +28,9 @@ using rendering::Language;
 const Language& CLanguage();  ///< GNU C 11: gcc and clang, alone and without warnings
 /// C of files that others compile (export/): ISO C 11 that is also C++, with the types of stdint.h and without libm.
 /// Names at file scope begin with "strata_", which the file replaces by a prefix of its own. A vector is an array.
-const Language& PlainCLanguage();
+const Language& plain_c_language();
 /// The same with GNU vectors. NOTE: it has no f16 in vectors.
-const Language& VectorCLanguage();
+const Language& vector_c_language();
 const Language& CUDALanguage();
 const Language& OpenCLLanguage();
 const Language& OpenCLLanguageWithoutHalf();  ///< also for devices without cl_khr_fp16

@@ -242,7 +242,7 @@ constexpr Language kVectorC = make_exported(true);
 }  // namespace
 }  // namespace rendering
 
-const Language& PlainCLanguage() { return rendering::kPlainC; }
-const Language& VectorCLanguage() { return rendering::kVectorC; }
+const Language& plain_c_language() { return rendering::kPlainC; }
+const Language& vector_c_language() { return rendering::kVectorC; }
 
 }  // namespace strata
