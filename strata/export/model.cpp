@@ -397,8 +397,9 @@ std::map<std::string, std::string> Model::plan_blocks(std::span<const MemoryLife
                                                       std::span<const std::string> bytes) {
   std::vector<std::size_t> order(lives.size());
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return lives[a].bytes > lives[b].bytes; });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return lives[a].bytes != lives[b].bytes ? lives[a].bytes > lives[b].bytes : a < b;
+  });
   std::vector<std::vector<std::size_t>> members;
   std::vector<std::set<std::string>> seen;  // by block: the sizes of its members
   std::map<std::string, std::string> text;

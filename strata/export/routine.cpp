@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "strata/base/check.h"
+#include "strata/base/sort_few.h"
 #include "strata/codegen/variables.h"
 #include "strata/export/c_text.h"
 #include "strata/render/cstyle.h"

@@ -1,4 +1,5 @@
-// export_c(): the texts of exported functions, and what is refused. tests/python/test_export.py compiles and runs them.
+// export_c(): the texts of exported functions, and what is refused. tests/python/test_export.py and
+// test_export_state.py compile and run them.
 #include "strata/export/export_c.h"
 
 #include <gtest/gtest.h>

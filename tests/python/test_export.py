@@ -1,121 +1,19 @@
 """export_c(): captured functions as C files, compiled with all warnings as errors by gcc and clang, as C and as C++, run in another
 process, and compared bit by bit with the results in this one."""
 import ctypes
-import re
 import shutil
 import subprocess
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import strata
+from exported import (ALLOWED, AS_C, CLANG, COMPILERS, NEEDS_COMPILERS, WARNINGS, Library, call_twice, check, deterministic,
+                      make_mlp, make_symbolic, normal, run)
 from strata import Tensor
 
-CLANG = shutil.which("clang-19") or shutil.which("clang")
-GCC = shutil.which("gcc")
-TCC = shutil.which("tcc")
-WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off"]
-AS_C = ["-std=c11"]
-AS_CXX = ["-x", "c++", "-std=c++17"]
-COMPILERS = [(c, o, s) for c, o, s in [(GCC, "-O2", AS_C), (CLANG, "-O0", AS_C), (GCC, "-O0", AS_CXX), (CLANG, "-O2", AS_CXX)] if c]
-# What a compiled model may ask of others: the functions that compilers call for copies, and the compiler's own.
-ALLOWED = re.compile(r"(memcpy|memset|memmove|memcmp|_GLOBAL_OFFSET_TABLE_|__aeabi_\w+|__(u)?div\w+|__(u)?mod\w+|__float\w+|__fix\w+"
-                     r"|__stack_chk_fail|__extend\w+|__trunc\w+)$")
-
-pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is here")
-
-
-@pytest.fixture(autouse=True)
-def deterministic():
-    with strata.flags(DETERMINISTIC=True):
-        yield
-
-
-def run(*command, **more):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **more)
-    assert done.returncode == 0, f"{command}\n{done.stdout[-1500:]}\n{done.stderr[-3000:]}"
-    return done.stdout
-
-
-def call_twice(f, *arguments):
-    """Captures: the function runs in the first two calls."""
-    f(*arguments)
-    return f(*arguments)
-
-
-def check(f, folder, name, targets=("plain", "generic"), **options):
-    """Exports with a self test, which compares exactly, and runs it as each compiler makes it."""
-    for target in targets:
-        path = folder / f"{name}_{target}"
-        f.export_c(path, target=target, selftest=True, **options)
-        files = [f"{path}.c", f"{path}_test.c"]
-        for k, (compiler, level, language) in enumerate(COMPILERS):
-            program = folder / f"{path.name}{k}"
-            run(compiler, level, *language, *WARNINGS, *files, "-o", program)
-            assert "worst difference 0\n" in run(program, cwd=folder)
-        run(COMPILERS[0][0], *AS_C, "-O2", "-ffreestanding", "-c", f"{path}.c", "-o", f"{path}.o")
-        asked = [line.split()[-1] for line in run("nm", "-u", f"{path}.o").splitlines()]
-        assert [s for s in asked if not ALLOWED.match(s)] == []
-        if target == "plain" and TCC:
-            run(TCC, "-Wall", "-Werror", "-c", f"{path}.c", "-o", f"{path}.tcc.o")
-            run(COMPILERS[0][0], f"{path}_test.c", f"{path}.tcc.o", "-o", folder / "by_tcc")
-            assert "worst difference 0\n" in run(folder / "by_tcc", cwd=folder)
-
-
-class Library:
-    """A model as a shared object. Arrays are passed by their addresses."""
-
-    def __init__(self, path, sizes=0, state=False, weights=False):
-        self.path, self.name = Path(path), Path(path).name
-        shared = f"{path}.so"
-        run(COMPILERS[0][0], "-O2", *AS_C, *WARNINGS, "-shared", "-fPIC", f"{path}.c", "-o", shared)
-        self.library = ctypes.CDLL(shared)
-        self.header = Path(f"{path}.h").read_text()
-        self.run_ = getattr(self.library, f"{self.name}_run")
-        bytes_of = getattr(self.library, f"{self.name}_arena_bytes")
-        bytes_of.restype, bytes_of.argtypes = ctypes.c_size_t, [ctypes.c_int64] * sizes
-        self.arena_bytes = bytes_of
-        text = getattr(self.library, f"{self.name}_status_text")
-        text.restype = ctypes.c_char_p
-        self.text = lambda status: text(status).decode()
-
-    def macro(self, word):
-        return int(re.search(rf"#define {self.name.upper()}_{word} (\d+)", self.header)[1])
-
-    @staticmethod
-    def memory(count):
-        whole = np.zeros(count + 64, "u1")
-        return whole[-whole.ctypes.data % 64:][:count]
-
-    @staticmethod
-    def word(a):
-        if a is None or isinstance(a, int):
-            return ctypes.c_int64(a or 0)
-        return ctypes.c_void_p(a.ctypes.data) if isinstance(a, np.ndarray) else a
-
-    def __call__(self, *arguments, arena=None, arena_bytes=None, parallel=None):
-        """The status."""
-        arena = self.memory(self.macro("ARENA_BYTES") + 64) if arena is None else arena
-        given = len(arena) if arena_bytes is None else arena_bytes
-        words = [self.word(a) for a in arguments]
-        return self.run_(*words, self.word(arena), ctypes.c_size_t(given), parallel, None)
-
-
-def normal(rng, *shape):
-    return Tensor((rng.standard_normal(shape) * 0.3).astype("f4"))
-
-
-def make_mlp(rng, rows=4):
-    w1, b1, w2 = normal(rng, 64, 32), normal(rng, 32), normal(rng, 32, 10)
-
-    @strata.jit
-    def mlp(x):
-        return ((x @ w1 + b1).relu() @ w2).softmax(-1)
-
-    x = normal(rng, rows, 64)
-    return mlp, x, call_twice(mlp, x)
+pytestmark = NEEDS_COMPILERS
 
 
 def test_mlp(tmp_path):
@@ -139,56 +37,6 @@ def test_convolutions(tmp_path):
 
     call_twice(net, normal(rng, 2, 1, 16, 16))
     check(net, tmp_path, "net")
-
-
-def gru(wx, wh, size):
-    def step(h, x):
-        gx, gh = x @ wx, h @ wh
-        r, z = (gx[:, :size] + gh[:, :size]).sigmoid(), (gx[:, size:2 * size] + gh[:, size:2 * size]).sigmoid()
-        h = (1 - z) * (gx[:, 2 * size:] + r * gh[:, 2 * size:]).tanh() + z * h
-        return h, h
-    return step
-
-
-@pytest.mark.parametrize("reverse", [False, True])
-def test_scan(tmp_path, reverse):
-    rng = np.random.default_rng(3)
-    step = gru(normal(rng, 5, 24), normal(rng, 8, 24), 8)
-
-    @strata.jit
-    def sequence(x, h):
-        return strata.scan(step, h, x, reverse=reverse)
-
-    call_twice(sequence, normal(rng, 7, 2, 5), normal(rng, 2, 8))
-    check(sequence, tmp_path, "sequence")
-
-
-def test_nested_loops(tmp_path):
-    rng = np.random.default_rng(4)
-    w = normal(rng, 3, 3)
-
-    @strata.jit
-    def rows(x):
-        def inner(h, v):
-            h = (h @ w + v).tanh()
-            return h, h
-
-        def outer(total, row):
-            last, all_ = strata.scan(inner, total, row)
-            return last, all_.sum(0)
-        return strata.scan(outer, Tensor(np.zeros(3, "f4")), x)
-
-    call_twice(rows, normal(rng, 4, 5, 3))
-    check(rows, tmp_path, "rows", ("generic",))
-
-
-def test_while_loop(tmp_path):
-    @strata.jit
-    def halvings(x):
-        return strata.while_loop(lambda s: s.abs().max() > 1, lambda s: s / 2, x, 50)
-
-    call_twice(halvings, Tensor(np.array([100.0, -3, 7], "f4")))
-    check(halvings, tmp_path, "halvings", ("generic",))
 
 
 def test_dtypes_and_functions(tmp_path):
@@ -249,90 +97,6 @@ def test_halves(tmp_path):
     assert Library(tmp_path / "both")(every, wide, a, b) == 0
     with np.errstate(all="ignore"):
         assert np.array_equal(a, every.astype("f4"), equal_nan=True) and np.array_equal(b, wide.astype("f2"), equal_nan=True)
-
-
-def test_training_with_state(tmp_path):
-    """The losses and the parameters of 12 steps of Adam, from the same beginning, and from a saved state."""
-    rng = np.random.default_rng(8)
-    w = Tensor((rng.standard_normal((8, 3)) * 0.3).astype("f4"), requires_grad=True)
-    b = Tensor(np.zeros(3, "f4"), requires_grad=True)
-    optimizer = strata.optim.Adam([w, b], lr=0.01)
-
-    @strata.jit
-    def step(x, y):
-        optimizer.zero_grad()
-        loss = (x @ w + b).cross_entropy(y)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    x, y = normal(rng, 5, 8), Tensor(np.array([0, 1, 2, 0, 1], "i8"))
-    for _ in range(3):
-        step(x, y)
-    info = step.export_c(tmp_path / "step", outputs=["loss"])
-    assert info["state_bytes"] > 0
-    model = Library(tmp_path / "step")
-    state = model.memory(model.macro("STATE_BYTES"))
-    assert model.library.step_reset(model.word(state)) == 0
-    saved, first = None, None
-    for k in range(12):
-        if k == 4:
-            saved = state.copy()
-        loss = np.zeros((), "f4")
-        assert model(x.numpy(), y.numpy(), loss, state) == 0
-        assert loss == step(x, y).numpy()
-        if k == 4:
-            first = loss.copy()
-    state[:] = saved
-    assert model(x.numpy(), y.numpy(), loss, state) == 0 and loss == first
-
-
-def test_recurrent_state(tmp_path):
-    rng = np.random.default_rng(9)
-    h, w = Tensor(np.zeros((3, 4), "f4")), normal(rng, 4, 4)
-
-    @strata.jit
-    def cell(x):
-        h.assign((x @ w + h @ w).tanh())
-        return h.sum(0)
-
-    call_twice(cell, normal(rng, 3, 4))
-    check(cell, tmp_path, "cell", states=["h"])
-    assert "CELL_PLAIN_H_OFFSET 0" in (tmp_path / "cell_plain.h").read_text()
-
-
-def test_random_numbers_go_on(tmp_path):
-    strata.manual_seed(5)
-
-    @strata.jit
-    def noise(x):
-        return x + Tensor.rand(3, 4), Tensor.rand(3)
-
-    x = np.zeros((3, 4), "f4")
-    call_twice(noise, Tensor(x))
-    noise.export_c(tmp_path / "noise")
-    model = Library(tmp_path / "noise")
-    state = model.memory(model.macro("STATE_BYTES"))
-    model.library.noise_reset(model.word(state))
-    for _ in range(3):
-        a, b = np.zeros((3, 4), "f4"), np.zeros(3, "f4")
-        assert model(x, a, b, state) == 0
-        want = noise(Tensor(x))
-        assert np.array_equal(a, want[0].numpy()) and np.array_equal(b, want[1].numpy())
-
-
-def make_symbolic(rng):
-    n = strata.Variable("n", 1, 64)
-    w, v, full = normal(rng, 16, 32), normal(rng, 32, 4), normal(rng, 64, 16)
-
-    @strata.jit
-    def symbolic(x):
-        return ((x @ w).relu() @ v).softmax(-1), x.sum(0)
-
-    rows = lambda k: full.shrink(((0, n.bind(k)), (0, 16))).contiguous()
-    for k in (5, 7):
-        symbolic(rows(k))
-    return symbolic, rows
 
 
 def test_symbolic_batch(tmp_path):
@@ -469,22 +233,6 @@ def test_weights_elsewhere(tmp_path):
     assert subprocess.run([program], cwd=tmp_path, capture_output=True).returncode == 1
 
 
-def test_assigned_argument(tmp_path):
-    @strata.jit
-    def count(x, total):
-        total.assign(total + x)
-        return total * 2
-
-    x, total = Tensor(np.arange(6, dtype="f4")), Tensor(np.zeros(6, "f4"))
-    call_twice(count, x, total)
-    count.export_c(tmp_path / "count")
-    model = Library(tmp_path / "count")
-    held, y = np.ones(6, "f4"), np.zeros(6, "f4")
-    for k in range(3):
-        assert model(x.numpy(), held, y) == 0
-        assert np.array_equal(held, 1 + (k + 1) * np.arange(6)) and np.array_equal(y, 2 * held)
-
-
 def test_what_cannot_be_exported(tmp_path):
     def refused(f, words, **options):
         with pytest.raises(strata.Error, match=words):
@@ -590,110 +338,6 @@ def test_threads_have_no_races(tmp_path):
         pytest.skip("the compiler has no ThreadSanitizer")
     setarch = [shutil.which("setarch"), "-R"] if shutil.which("setarch") else []
     run(*setarch, tmp_path / "main")
-
-
-def steps_agree(f, folder, name, calls, sizes=0):
-    """Exports, and runs both side by side from the state of the export: each result is equal, bit by bit."""
-    state = f.export_c(folder / name)["state_bytes"]
-    model = Library(folder / name, sizes=sizes)
-    held = [model.memory(state)] if state else []
-    if state:
-        assert getattr(model.library, f"{name}_reset")(model.word(held[0])) == 0
-    for arguments, values in calls:
-        want = f(*arguments)
-        want = [w.numpy() for w in (want if isinstance(want, tuple) else (want,))]
-        got = [np.zeros(w.shape, w.dtype) for w in want]
-        given = [np.ascontiguousarray(a.numpy()) for a in arguments if isinstance(a, Tensor)]
-        assert model(*given, *got, *values, *held) == 0
-        for g, w in zip(got, want):
-            assert np.array_equal(g, w, equal_nan=True)
-
-
-def test_training_of_a_net(tmp_path):
-    """Convolution, batch norm with its running mean, dropout with its random numbers, AdamW with its corrections."""
-    rng = np.random.default_rng(21)
-
-    class Net(strata.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.c, self.b, self.l = strata.nn.Conv2d(1, 8, 3, padding=1), strata.nn.BatchNorm2d(8), strata.nn.Linear(128, 4)
-
-        def __call__(self, x):
-            return self.l(self.b(self.c(x)).relu().max_pool2d(2).flatten(1).dropout(0.2))
-
-    net = Net()
-    optimizer = strata.optim.AdamW(net.parameters(), lr=0.01)
-
-    @strata.jit
-    def step(x, y):
-        optimizer.zero_grad()
-        loss = net(x).cross_entropy(y)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    batch = lambda: (normal(rng, 6, 1, 8, 8), Tensor(rng.integers(0, 4, 6).astype("i8")))
-    for _ in range(3):
-        step(*batch())
-    steps_agree(step, tmp_path, "step", [(batch(), ()) for _ in range(6)])
-
-
-def test_training_through_a_loop(tmp_path):
-    rng = np.random.default_rng(22)
-    wx = Tensor((rng.standard_normal((3, 4)) * 0.3).astype("f4"), requires_grad=True)
-    wh = Tensor((rng.standard_normal((4, 4)) * 0.3).astype("f4"), requires_grad=True)
-    optimizer = strata.optim.SGD([wx, wh], lr=0.1, momentum=0.9)
-
-    @strata.jit
-    def step(x):
-        optimizer.zero_grad()
-
-        def cell(h, v):
-            h = (v @ wx + h @ wh).tanh()
-            return h, h
-        _, all_ = strata.scan(cell, Tensor(np.zeros((2, 4), "f4")), x)
-        loss = (all_ * all_).mean()
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    for _ in range(3):
-        step(normal(rng, 6, 2, 3))
-    steps_agree(step, tmp_path, "step", [((normal(rng, 6, 2, 3),), ()) for _ in range(4)])
-
-
-def test_loops_of_symbolic_length(tmp_path):
-    rng = np.random.default_rng(23)
-    n = strata.Variable("n", 0, 12)
-    full, wx, wh = normal(rng, 12, 2, 3), normal(rng, 3, 4), normal(rng, 4, 4)
-
-    @strata.jit
-    def last(x):
-        def cell(h, v):
-            h = (v @ wx + h @ wh).tanh()
-            return h, h
-        return strata.scan(cell, Tensor(np.zeros((2, 4), "f4")), x)[0]
-
-    cut = lambda k: full.shrink(((0, n.bind(k)), (0, 2), (0, 3))).contiguous()
-    for k in (4, 7):
-        last(cut(k))
-    steps_agree(last, tmp_path, "last", [((cut(k),), (k,)) for k in (1, 2, 12, 0)], sizes=1)
-
-
-def test_a_position_as_an_argument(tmp_path):
-    """Attention to the rows up to a position, which is an argument itself."""
-    rng = np.random.default_rng(24)
-    keys, values = normal(rng, 16, 8), normal(rng, 16, 8)
-    position = strata.Variable("position", 0, 15)
-
-    @strata.jit
-    def attend(x, p):
-        scores = (keys.shrink(((0, p + 1), (0, 8))) @ x).softmax(-1)
-        return scores.reshape(1, p + 1) @ values.shrink(((0, p + 1), (0, 8)))
-
-    for k in (3, 5):
-        attend(normal(rng, 8), position.bind(k))
-    steps_agree(attend, tmp_path, "attend", [((normal(rng, 8), position.bind(k)), (k,)) for k in (0, 4, 15)], sizes=1)
 
 
 def random_function(rng):
