@@ -12,7 +12,8 @@ RecordedProgram Recording::program() const {
     const Kernel& kernel = launch.kernel->kernel();
     const std::size_t given = kernel.buffers.size() - kernel.temporaries.size();
     const auto end = launch.places.begin() + static_cast<std::ptrdiff_t>(given);
-    out.launches.push_back({launch.kernel, {launch.places.begin(), end}, launch.recorded_values, launch.own});
+    out.launches.push_back(
+        {launch.kernel, {launch.places.begin(), end}, launch.recorded_values, launch.own, launch.origin});
   }
   for (std::size_t place = 0; place < recorded_.size(); ++place) {
     const Recorded& r = recorded_[place];

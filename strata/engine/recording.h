@@ -37,6 +37,7 @@ struct RecordedProgram {
     std::vector<std::size_t> places;   ///< by slot, without temporaries
     std::vector<std::int64_t> values;  ///< of the recorded run, by variable of the kernel
     std::vector<std::string> own;      ///< variables that are no user's
+    Origin origin;                     ///< of the first output
   };
   struct Place {
     std::int64_t bytes = 0;
@@ -139,6 +140,7 @@ class Recording {
     // By kernel that runs first: whether its results serve later replays, and whether the temporaries have them.
     std::vector<char> keeps, is_done;
     std::vector<std::string> own = {};  // variables that are no user's: set_value() leaves them
+    Origin origin = {};
   };
   void run(Launch& launch);
   void replay_traced(TraceFile& trace);

@@ -322,7 +322,7 @@ void Model::plan_calls(const Captured& captured) {
     texts.threads = "&threads";
     has_threads = has_threads || r.has_threads;
     std::string line = r.title;
-    if (const std::string origin = options.lines ? line_of(l.kernel->kernel().ast) : std::string(); !origin.empty())
+    if (const std::string origin = options.lines ? line_of(l.origin) : std::string(); !origin.empty())
       line += message(" (", origin, ")");
     body += message("  ", c_comment(line), "\n  ", call_of(r, texts));
     work_.push_back(r.work);
@@ -426,18 +426,11 @@ std::map<std::string, std::string> Model::plan_blocks(std::span<const MemoryLife
   return text;
 }
 
-std::string line_of(const LazyOp& kernel) {
-  std::vector<LazyOp> open(kernel.src().begin(), kernel.src().end());
-  for (std::size_t k = 0; k < open.size() && k < 1000; ++k) {
-    const Origin& origin = open[k].origin();
-    if (origin.is_known()) {
-      std::string_view file = origin.file;
-      file = file.substr(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
-      return message(origin.operation, ", written at ", file, ":", origin.line);
-    }
-    open.insert(open.end(), open[k].src().begin(), open[k].src().end());
-  }
-  return {};
+std::string line_of(const Origin& origin) {
+  if (!origin.is_known()) return {};
+  std::string_view file = origin.file;
+  file = file.substr(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
+  return message(origin.operation, ", written at ", file, ":", origin.line);
 }
 
 }  // namespace strata::exporting

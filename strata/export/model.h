@@ -99,7 +99,7 @@ std::string source_of(const Model& model);
 std::string selftest_of(const Model& model);
 /// The parameters of model_run(), one a line. @param with_names or types alone
 std::string parameters_of(const Model& model);
-/// The line of the user that made a kernel, "softmax, written at net.cpp:12"; empty where unknown.
-std::string line_of(const LazyOp& kernel);
+/// The line of the user, without folders: "softmax, written at net.cpp:12"; empty where unknown.
+std::string line_of(const Origin& origin);
 
 }  // namespace strata::exporting
