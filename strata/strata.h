@@ -11,6 +11,7 @@
 #include "strata/codegen.h"
 #include "strata/dtype.h"
 #include "strata/engine.h"
+#include "strata/export.h"
 #include "strata/expr.h"
 #include "strata/graph.h"
 #include "strata/ir.h"

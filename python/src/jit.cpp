@@ -14,6 +14,7 @@
 #include "python/src/expr_casters.h"
 #include "python/src/memory.h"
 #include "python/src/running.h"
+#include "strata/export/export_c.h"
 #include "strata/tensor/jit.h"
 
 namespace strata::python {
@@ -220,17 +221,21 @@ struct JitState {
   std::map<std::size_t, std::unique_ptr<JitCalls>> plain;  // by the number of tensors
   py::dict by_arguments;                                   // from keys to indices in `others`
   std::vector<std::unique_ptr<JitCalls>> others;
+  JitCalls* last = nullptr;    // of the most recent call
+  std::size_t last_plain = 0;  // its tensors, where all arguments were tensors by position
 
   JitCalls& for_plain(std::size_t count) {
     auto& calls = plain[count];
     if (!calls) calls = std::make_unique<JitCalls>(function.ptr(), py::object(), std::vector<py::object>(), captures);
-    return *calls;
+    last_plain = count;
+    return *(last = calls.get());
   }
   JitCalls& for_arguments(const py::object& arguments, std::vector<py::object>&& objects) {
-    if (by_arguments.contains(arguments)) return *others[py::cast<std::size_t>(by_arguments[arguments])];
+    last_plain = 0;
+    if (by_arguments.contains(arguments)) return *(last = others[py::cast<std::size_t>(by_arguments[arguments])].get());
     others.push_back(std::make_unique<JitCalls>(function.ptr(), arguments, std::move(objects), captures));
     by_arguments[arguments] = others.size() - 1;
-    return *others.back();
+    return *(last = others.back().get());
   }
   template <class F>
   void for_each(const F& f) {
@@ -329,6 +334,75 @@ PyObject* jit_replays(PyObject* self, void*) {
   return PyLong_FromSize_t(sum);
 }
 
+/// The names of the first `count` parameters of a Python function; empty where it has none of its own.
+std::vector<std::string> parameter_names(const py::object& function, std::size_t count) {
+  std::vector<std::string> out;
+  const py::object code = py::getattr(function, "__code__", py::none());
+  if (code.is_none() || count == 0) return out;
+  const auto known = py::cast<std::size_t>(code.attr("co_argcount"));
+  const bool is_method = !py::getattr(function, "__self__", py::none()).is_none();
+  const py::tuple names = code.attr("co_varnames");
+  if (known < count + (is_method ? 1 : 0)) return out;
+  for (std::size_t k = is_method ? 1 : 0; out.size() < count; ++k) out.push_back(py::cast<std::string>(names[k]));
+  return out;
+}
+
+std::vector<std::string> names_in(PyObject* list) {
+  return list == nullptr || list == Py_None ? std::vector<std::string>()
+                                            : py::cast<std::vector<std::string>>(py::handle(list));
+}
+
+PyObject* export_jit(PyObject* self, PyObject* args, PyObject* kwargs) {
+  try {
+    static const char* keywords[] = {"path",     "target", "weights", "lines",  "deterministic",
+                                     "selftest", "inputs", "outputs", "states", nullptr};
+    PyObject *path = nullptr, *deterministic = nullptr, *inputs = nullptr, *outputs = nullptr, *states = nullptr;
+    const char *target = "generic", *weights = "embed";
+    int lines = 1, selftest = 0;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$sspOpOOO:export_c", const_cast<char**>(keywords), &path, &target,
+                                    &weights, &lines, &deterministic, &selftest, &inputs, &outputs, &states) == 0)
+      return nullptr;
+    JitState& state = state_of(self);
+    if (state.last == nullptr)
+      throw Error(ErrorKind::domain, "[export] the function was never called: call it twice first");
+    ExportOptions options;
+    options.target = target;
+    options.weights = weights;
+    options.lines = lines != 0;
+    if (deterministic != nullptr && deterministic != Py_None)
+      options.deterministic = PyObject_IsTrue(deterministic) == 1;
+    options.selftest = selftest != 0;
+    options.inputs = names_in(inputs);
+    if (options.inputs.empty()) options.inputs = parameter_names(state.function, state.last_plain);
+    options.outputs = names_in(outputs);
+    options.states = names_in(states);
+    const std::string file = py::str(py::module_::import("os").attr("fspath")(py::handle(path)));
+    const ExportedModel model = running([&] { return export_c(state.last->jit(), file, options); });
+    py::dict out;
+    out["name"] = model.name;
+    out["arena_bytes"] = model.arena_bytes;
+    out["state_bytes"] = model.state_bytes;
+    out["constant_bytes"] = model.constant_bytes;
+    out["kernels"] = model.kernels;
+    return out.release().ptr();
+  } catch (const std::exception&) {
+    raise_current_exception();
+    return nullptr;
+  }
+}
+
+PyMethodDef jit_methods[] = {
+    {"export_c", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&export_jit)), METH_VARARGS | METH_KEYWORDS,
+     "export_c($self, path, *, target='generic', weights='embed', lines=True, deterministic=None, selftest=False, "
+     "inputs=None, outputs=None, states=None)\n--\n\n"
+     "Writes the most recently used capture as one C file with a header, PATH.h and PATH.c.\n\n"
+     "target: 'plain' (ISO C), 'generic', 'avx2' or 'avx512'. weights: 'embed', or 'pointer': a blob, PATH.bin, whose\n"
+     "address the C function takes. lines: comments name the lines of the user. deterministic: the bits of the flag\n"
+     "DETERMINISTIC; None: as the flag. selftest: also writes PATH_test.c, a program that compares. inputs, outputs,\n"
+     "states: the names of parameters in C. Returns sizes in bytes."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
 PyGetSetDef jit_properties[] = {
     {"runs", jit_runs, nullptr, "The number of times that the Python function ran, including the captures.", nullptr},
     {"replays", jit_replays, nullptr, "The number of times that a capture was replayed.", nullptr},
@@ -352,6 +426,7 @@ void bind_jit(py::module_& m) {
       slot(Py_tp_traverse, &visit_jit),
       slot(Py_tp_call, &PyVectorcall_Call),
       slot(Py_tp_descr_get, &bind_jit_method),
+      {Py_tp_methods, jit_methods},
       {Py_tp_getset, jit_properties},
       {Py_tp_members, jit_members},
       {0, nullptr},

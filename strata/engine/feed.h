@@ -15,8 +15,18 @@ namespace strata {
 /// Writes the values of the next run to the memory at `elements`.
 using Fill = std::function<void(void* elements)>;
 
+/// How fed values go on from run to run, for programs that run elsewhere (export/): by `steps` or by `coming`.
+struct FeedRule {
+  /// By element of a u64: what is added behind each run, and of a counter that several feeds share, what all add.
+  std::vector<std::uint64_t> steps{};
+  std::uint64_t shared = 0;  ///< identifies a counter that several feeds share; 0: none
+  /// The f32 elements of the run that follows `runs` others from now on. They come to rest, each without turning back.
+  std::function<std::vector<float>(std::int64_t runs)> coming{};
+  bool is_known() const { return !steps.empty() || coming; }
+};
+
 /// A realized leaf of shape (count,), whose elements `fill` has written. A FeedListener keeps `fill` for later runs.
-LazyOp feed(DType dtype, std::int64_t count, Fill fill);
+LazyOp feed(DType dtype, std::int64_t count, Fill fill, FeedRule rule = {});
 
 /// While an object lives, collects the calls of feed() on this thread. Of nested listeners only the innermost one
 /// collects.
@@ -31,6 +41,7 @@ class FeedListener {
   struct Fed {
     Buffer buffer;
     Fill fill;
+    FeedRule rule;
   };
   std::vector<Fed> fed;
 

@@ -22,6 +22,8 @@ class Generator {
     state_->seed = seed;
     state_->drawn = 0;
   }
+  /// The same of all handles on one state, while it lives.
+  std::uint64_t id() const { return reinterpret_cast<std::uintptr_t>(state_.get()); }
   std::uint64_t seed() const { return state_->seed; }
   /// Draws `count` numbers. Returns the index k of the first one.
   std::uint64_t draw(std::uint64_t count) { return state_->drawn.fetch_add(count); }

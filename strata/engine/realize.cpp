@@ -241,6 +241,9 @@ class Realizing {
     RanKernel ran;
     for (const LazyOp& n : item.outputs) ran.buffers.push_back(memory_of(n));
     ran.outputs = ran.buffers.size();
+    LazyOp made = item.outputs[0];  // a result's own memory is not the user's operation: what is stored there is
+    while (!made.origin().is_known() && !made.src().empty()) made = LazyOp(made.src(0));
+    ran.origin = made.origin();
     for (const LazyOp& n : item.inputs) ran.buffers.push_back(memory_of(n));
     for (const auto& [variable, value] : item.values) ran.values.emplace_back(variable.name(), value);
     if (is_empty(item)) return;

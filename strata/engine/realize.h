@@ -47,6 +47,7 @@ struct RanKernel {
   std::vector<std::pair<std::string, std::int64_t>> values;  ///< of the kernel's variables, by name
   std::vector<std::string> own = {};  ///< variables of the kernel alone (kernel_form.h), whatever a user's are called
   double seconds = 0;
+  Origin origin = {};  ///< of the first output
 
   /// Whether the user's variables that are in `known` had these values.
   bool had(const Values& known) const;

@@ -147,6 +147,7 @@ void Recording::add(const RanKernel& ran) {
   const std::vector<std::int64_t> values = ran.kernel->arguments(ran.values);
   Launch launch{ran.kernel, {}, values, values, unpolled_ > between, false, {}, {}};
   launch.own = ran.own;
+  launch.origin = ran.origin;
   if (launch.polls) unpolled_ = 0;
   for (std::size_t k = 0; k < ran.buffers.size(); ++k)
     launch.places.push_back(add_memory(ran.buffers[k], k < ran.outputs));

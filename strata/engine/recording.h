@@ -30,6 +30,31 @@ struct RecordedUpdate {
   bool is_in_place = false;   ///< set by Recording::stop()
 };
 
+/// The kernels of a recording and their memory, as data: for programs that run elsewhere (export/).
+struct RecordedProgram {
+  struct Launch {
+    std::shared_ptr<const CompiledKernel> kernel;
+    std::vector<std::size_t> places;   ///< by slot, without temporaries
+    std::vector<std::int64_t> values;  ///< of the recorded run, by variable of the kernel
+    std::vector<std::string> own;      ///< variables that are no user's
+    Origin origin;                     ///< of the first output
+  };
+  struct Place {
+    std::int64_t bytes = 0;
+    bool is_written = false;       ///< by a kernel
+    bool is_outside = false;       ///< the memory is others' to write
+    const void* memory = nullptr;  ///< of a place that no kernel writes, and of one that is updated in place
+  };
+  struct Fed {
+    std::size_t place;
+    FeedRule rule;
+  };
+  std::vector<Launch> launches;
+  std::vector<Place> places;
+  std::vector<Fed> fed;
+  std::vector<RecordedUpdate> updates;  ///< those in place
+};
+
 /// Records the kernels that its thread runs by realize(), and its calls of feed(), from the constructor to stop(). Each
 /// memory that the kernels use has a number, its place.
 ///
@@ -93,6 +118,12 @@ class Recording {
   /// the recorded memory of its place is read. What kernels write goes to memory that is freed afterwards: neither
   /// results nor later replays change. @throws Error (budget) as Buffer::allocate()
   std::vector<RecordedTime> times(int repeats);
+  /// The recording as data, which is valid while the recording and the memory of its places live. @pre stop() was
+  /// called
+  RecordedProgram program() const;
+  /// Runs the kernels as recorded, on copies of all that they write, with the last fed values. Returns the memory by
+  /// place; that of places without a kernel is empty. @throws Error (budget) as Buffer::allocate()
+  std::vector<std::optional<Buffer>> run_apart() const;
   /// Fills the fed memory, and runs all kernels in order. @pre stop() was called, and no other thread replays
   /// @throws what an InterruptCheck of this thread throws (base/interrupt.h); kernels before it have run then
   void replay();
@@ -109,6 +140,7 @@ class Recording {
     // By kernel that runs first: whether its results serve later replays, and whether the temporaries have them.
     std::vector<char> keeps, is_done;
     std::vector<std::string> own = {};  // variables that are no user's: set_value() leaves them
+    Origin origin = {};
   };
   void run(Launch& launch);
   void replay_traced(TraceFile& trace);

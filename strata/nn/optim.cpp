@@ -131,13 +131,21 @@ void Optimizer::step(At at) {
       std::any_of(parameters_.begin(), parameters_.end(), [](const Tensor& p) { return p.grad().has_value(); }), domain,
       "[step] no parameter has a gradient: call backward() first");
   const std::size_t count = 1 + (scalars_->corrections ? scalars_->corrections(1).size() : 0);
-  const LazyOp fed = feed(dtypes::float32, static_cast<std::int64_t>(count), [scalars = scalars_](void* elements) {
+  FeedRule rule;
+  rule.coming = [scalars = scalars_](std::int64_t runs) {
+    std::vector<float> out = {static_cast<float>(scalars->lr)};
+    if (scalars->corrections)
+      for (const double c : scalars->corrections(scalars->steps + 1 + runs)) out.push_back(static_cast<float>(c));
+    return out;
+  };
+  const auto fill = [scalars = scalars_](void* elements) {
     auto* to = static_cast<float*>(elements);
     *to++ = static_cast<float>(scalars->lr);
     ++scalars->steps;
     if (!scalars->corrections) return;
     for (const double c : scalars->corrections(scalars->steps)) *to++ = static_cast<float>(c);
-  });
+  };
+  const LazyOp fed = feed(dtypes::float32, static_cast<std::int64_t>(count), fill, std::move(rule));
   std::vector<Tensor> all;
   std::vector<std::vector<Tensor>> results;
   std::vector<Tensor> gradients;  // by group, flat

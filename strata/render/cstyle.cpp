@@ -68,27 +68,44 @@ class Renderer {
   }
 
   std::string program() {
+    write();
+    return assemble();
+  }
+  CStyleParts parts() {
+    write();
+    CStyleParts out;
+    out.types = w_.typedefs(), out.function = message(head(), w_.body(), "}\n");
+    std::string seen = out.types + out.function;
+    for (std::size_t k = l_.helpers.size(); k-- > 0;) {  // a helper may call those in front of it
+      if (seen.find(l_.helpers[k].name) == std::string::npos) continue;
+      seen += l_.helpers[k].text;
+      out.helpers.emplace(out.helpers.begin(), l_.helpers[k].text);
+    }
+    return out;
+  }
+
+ private:
+  void write() {
     check_dtypes();
     define_parameters();
     define_locals();
     define_specials();
-    for (const UOp u : list_)
-      if (w_.usage().live(u)) {
-        w_.begin(u);
-        visit(u);
-      }
+    for (const UOp u : list_) {
+      if (!w_.usage().live(u)) continue;
+      w_.begin(u);
+      visit(u);
+    }
     w_.begin({});
     for (int k = 0; k < open_; ++k) w_.close();
     if (streams_) w_.line("strata_fence();");
-    return assemble();
   }
 
- private:
   void check_dtypes() const;
   void define_parameters();
   void define_locals();
   void define_specials();
   void special_of_instance(UOp u, const Special& special);
+  std::string head() const;
   std::string assemble() const;
   std::string entry() const;
   void note_lines(std::size_t before, std::string_view head) const;
@@ -166,7 +183,6 @@ void Renderer::define_locals() {
     return u.op() == UOps::BARRIER || (special != nullptr && special->name.starts_with("l"));
   };
   signature_.in_groups = std::any_of(list_.begin(), list_.end(), in_group);
-  const bool outside = l_.local_outside && signature_.in_groups;
   for (const UOp u : list_) {
     if (u.op() != UOps::DEFINE_LOCAL || !w_.usage().live(u)) continue;
     const auto& local = std::get<Local>(u.arg());
@@ -178,7 +194,7 @@ void Renderer::define_locals() {
              : c == 'n' ? std::string_view(name)
                         : std::string_view(size);
     });
-    if (outside)
+    if (l_.local_outside && signature_.in_groups)
       signature_.locals.push_back(text);
     else
       w_.line(text);
@@ -324,9 +340,8 @@ void Renderer::define_acc(UOp u) {
     for (int k = 0; k < dtype.lanes(); ++k) lanes.push_back(w_.lane(u.src(0), k));
     return w_.array(u, lanes, "acc");
   }
-  const bool mask = w_.is_native(dtype) && dtype.is_bool();
-  const std::string begin = mask ? vectors_.mask(u.src(0), 8) : w_.text(u.src(0));
-  w_.name(u, w_.declare(w_.value_type_of(u, 8), "acc", begin, true), mask ? 8 : 0);
+  const std::string begin = w_.is_native(dtype) && dtype.is_bool() ? vectors_.mask(u.src(0), 8) : w_.text(u.src(0));
+  w_.name(u, w_.declare(w_.value_type_of(u, 8), "acc", begin, true), w_.is_native(dtype) && dtype.is_bool() ? 8 : 0);
 }
 
 /// Assigns to the accumulator. The PHI's value has the accumulator's name, if this is the only assignment; else it is
@@ -357,8 +372,7 @@ std::string Renderer::at(UOp access, int k) {
   return message(pointer, "[", w_.simple(index), "+", std::to_string(k), "]");
 }
 
-std::string Renderer::gate(UOp u, std::size_t source, int k) { return std::string(w_.lane(u.src(source), k)); }
-
+std::string Renderer::gate(UOp u, std::size_t source, int k) { return w_.lane(u.src(source), k); }
 std::string Renderer::load_lane(UOp u, int k) {
   std::string text = from_memory(l_, u.dtype().scalar(), at(u, k));
   if (u.src().size() < 4) return text;
@@ -372,9 +386,10 @@ std::string Renderer::load_vector(UOp u) {
   const bool gated = u.src().size() == 4;
   if (gated && u.src(2).dtype().is_vector()) {
     w_.simple(u.src(1));
+    const DType listed = dtype.is_bool() ? dtypes::int8 : dtype;
     std::string all;
     for (int k = 0; k < dtype.lanes(); ++k)
-      all += message(k == 0 ? "" : ",", dtype.is_bool() ? "-" : "", load_lane(u, k));
+      all += message(k == 0 ? "" : ",", w_.listed(listed, message(dtype.is_bool() ? "-" : "", load_lane(u, k))));
     return message("(", w_.value_type_of(u, 8), "){", all, "}");
   }
   std::string text = vectors_.load(dtype, w_.simple(u.src(0)), w_.text(u.src(1)));
@@ -459,7 +474,7 @@ bool Renderer::store_whole(UOp u) {
   const bool gated = u.src().size() == 4;
   if (gated && u.src(3).dtype().is_vector()) return false;
   const auto* const bytes = std::get_if<std::int64_t>(&u.arg());
-  if (bytes != nullptr && (*bytes == 16 || *bytes == 32 || *bytes == 64)) {  // the sizes of strata_stream
+  if (l_.streams && bytes != nullptr && (*bytes == 16 || *bytes == 32 || *bytes == 64)) {  // the sizes of strata_stream
     streams_ = true;
     w_.line(vectors_.stream(u.src(2), w_.simple(u.src(0)), w_.text(u.src(1)), *bytes));
     return true;
@@ -488,7 +503,6 @@ void Renderer::store_lanes(UOp u) {
 // --- the program ---
 
 std::string Renderer::entry() const {
-  const auto unused = [](bool is) { return is ? "  (void)" : ""; };
   std::string arguments;
   for (const Parameter& p : signature_.buffers)
     arguments += message(arguments.empty() ? "" : ", ", "(", p.stored ? "" : "const ", memory_type(l_, p.dtype),
@@ -497,19 +511,25 @@ std::string Renderer::entry() const {
     arguments += message(arguments.empty() ? "" : ", ", "(", value_type(l_, signature_.values[k].dtype), ")values[",
                          std::to_string(k), "]");
   std::string out = message("void ", signature_.name, "_entry(void* const* buffers, const long long* values) {\n");
-  if (signature_.buffers.empty()) out += message(unused(true), "buffers;\n");
-  if (signature_.values.empty()) out += message(unused(true), "values;\n");
+  if (signature_.buffers.empty()) out += "  (void)buffers;\n";
+  if (signature_.values.empty()) out += "  (void)values;\n";
   return out += message("  ", signature_.name, "(", arguments, ");\n}\n");
 }
 
-std::string Renderer::assemble() const {
-  std::string head = l_.head(l_, signature_);
-  head += '\n';
+/// The lines up to the first one of the body.
+std::string Renderer::head() const {
+  std::string out = l_.head(l_, signature_);
+  out += '\n';
   const auto mention = [&](const Parameter& p) {
-    if (!p.used && l_.silence_unused) head += message("  (void)", p.name, ";\n");
+    if (!p.used && l_.silence_unused) out += message("  (void)", p.name, ";\n");
   };
   for (const Parameter& p : signature_.buffers) mention(p);
   for (const Parameter& p : signature_.values) mention(p);
+  return out;
+}
+
+std::string Renderer::assemble() const {
+  const std::string head = this->head();
   const std::string kernel = message(head, w_.body(), "}\n");
   std::string out(l_.prelude);
   const std::string types = w_.typedefs();
@@ -519,7 +539,7 @@ std::string Renderer::assemble() const {
   }
   out += types;
   std::string locals;
-  for (const std::string& local : signature_.locals) locals += message(local, "\n");
+  for (const std::string& local : signature_.locals) locals += local + "\n";
   if (options_.lines != nullptr) note_lines(count_lines(out), locals + head);
   out += locals + kernel;
   if (options_.entry) out += entry();
@@ -547,8 +567,20 @@ void Renderer::note_lines(std::size_t before, std::string_view head) const {
   lines.insert(lines.end(), body.begin(), body.end());
 }
 
+void check_list(std::string_view name, const UOpGraph& uops) {
+  STRATA_CHECK(is_name(name) && !is_reserved(name), domain, "[render] ", in_quotes(name),
+               " is not a name of a function");
+  verify(uops);
+}
+
 }  // namespace
 }  // namespace rendering
+
+CStyleParts uops_to_cstyle_parts(const Language& language, std::string_view function_name, const UOpGraph& uops) {
+  rendering::check_list(function_name, uops);
+  const CStyleOptions options;
+  return rendering::Renderer(language, function_name, uops, options).parts();
+}
 
 std::string uops_to_cstyle(const Language& language, std::string_view function_name, const UOpGraph& uops,
                            const CStyleOptions& options) {
@@ -557,13 +589,11 @@ std::string uops_to_cstyle(const Language& language, std::string_view function_n
     renamed.polls = std::exchange(renamed.looks, {});
     return uops_to_cstyle(language, function_name, uops, renamed);
   }
-  STRATA_CHECK(rendering::is_name(function_name) && !rendering::is_reserved(function_name), domain, "[render] ",
-               in_quotes(function_name), " is not a name of a function");
+  rendering::check_list(function_name, uops);
   STRATA_CHECK(!options.entry || language.gnu_vectors, domain, "[render] ", language.name,
                " has no entry for the host");
   STRATA_CHECK(!options.polls.any() || language.gnu_vectors, domain, "[render] ", language.name,
                " does not call the host");
-  verify(uops);
   return rendering::Renderer(language, function_name, uops, options).program();
 }
 

@@ -13,6 +13,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "strata/codegen/polls.h"
 #include "strata/ir/uop.h"
@@ -25,6 +26,11 @@ using rendering::Language;
 
 // The languages. Their names are those of the specification.
 const Language& CLanguage();  ///< GNU C 11: gcc and clang, alone and without warnings
+/// C of files that others compile (export/): ISO C 11 that is also C++, with the types of stdint.h and without libm.
+/// Names at file scope begin with "strata_", which the file replaces by a prefix of its own. A vector is an array.
+const Language& plain_c_language();
+/// The same with GNU vectors. NOTE: it has no f16 in vectors.
+const Language& vector_c_language();
 const Language& CUDALanguage();
 const Language& OpenCLLanguage();
 const Language& OpenCLLanguageWithoutHalf();  ///< also for devices without cl_khr_fp16
@@ -42,6 +48,15 @@ struct CStyleOptions {
   /// The former name of polls, for one version. NOTE: not [[deprecated]], of which g++ warns in each initializer list.
   Polls looks = {};
 };
+
+/// The text of a kernel in parts, for files with several kernels.
+struct CStyleParts {
+  std::vector<std::string> helpers;  ///< functions and macros that the kernel calls, in the order of their definitions
+  std::string types;                 ///< typedefs, a line each
+  std::string function;
+};
+/// The parts of uops_to_cstyle(). @pre `options` asks for nothing @throws as uops_to_cstyle()
+CStyleParts uops_to_cstyle_parts(const Language& language, std::string_view function_name, const UOpGraph& uops);
 
 /// The source text of a kernel with the name `function_name`.
 /// @throws Error (domain) if verify() refuses the list, the name is not an identifier or is reserved, the language

@@ -242,7 +242,9 @@ void GnuVectors::shift(UOp u) {
 void GnuVectors::vectorize(UOp u) {
   const bool boolean = u.dtype().is_bool();
   std::string all;
-  for (const UOp s : u.src()) all += message(all.empty() ? "" : ",", boolean ? "-" : "", w_.text(s));
+  const DType listed = boolean ? dtypes::int8 : u.dtype();
+  for (const UOp s : u.src())
+    all += message(all.empty() ? "" : ",", w_.listed(listed, message(boolean ? "-" : "", w_.text(s))));
   const std::string type = w_.value_type_of(u, 8);
   w_.value(u, message("(", type, "){", all, "}"), boolean ? 8 : 0);
 }
@@ -254,7 +256,7 @@ void GnuVectors::by_lanes(UOp u) {
   std::string all;
   for (int k = 0; k < u.dtype().lanes(); ++k) {
     const Operands lanes = [&](std::size_t n, bool) { return w_.lane(u.src(n), k); };
-    all += message(k == 0 ? "" : ",", element(w_, u, lanes));
+    all += message(k == 0 ? "" : ",", w_.listed(u.dtype(), element(w_, u, lanes)));
   }
   w_.value(u, message("(", w_.native_type(u.dtype()), "){", all, "}"));
 }

@@ -128,9 +128,12 @@ struct Language {
   std::string_view infinity[2] = {"INFINITY", "INFINITY"};  ///< f32, f64
   std::string_view nan[2] = {"NAN", "NAN"};                 ///< f32, f64
 
+  std::string_view vector_prefix;  ///< before the names of GNU vector types
+
   bool gnu_vectors = false;    ///< a value with a power of two lanes is a GNU vector (gnu_vector.h)
   bool ternary = true;         ///< has `?:`; without it a gated load is an `if`
   bool silence_unused = true;  ///< `(void)name;` for parameters without a use
+  bool streams = true;         ///< has non-temporal stores; without them they are plain ones
   bool local_outside = false;  ///< scratch memory of a group is declared before the function
 
   /// The text up to the opening brace of the function's body: bindings of buffers, if the language has them, name and

@@ -49,7 +49,7 @@ bool Writer::is_native(DType dtype) const {
 
 std::string Writer::vector_type(DType scalar, int lanes, bool in_memory) {
   vectors_.emplace(scalar.id(), lanes, in_memory);
-  return detail::message(scalar.vec(lanes).name(), in_memory ? "u" : "");
+  return detail::message(language_.vector_prefix, scalar.vec(lanes).name(), in_memory ? "u" : "");
 }
 
 std::string Writer::mask_type(int lanes, int bits) {
@@ -71,8 +71,8 @@ std::string Writer::typedefs() const {
     const DType dtype(id);
     const std::string bytes = std::to_string(dtype.vec(lanes).itemsize());
     const std::string align = std::to_string(dtype.itemsize());
-    out += detail::message("typedef ", memory_type(language_, dtype), " ", dtype.vec(lanes).name(),
-                           in_memory ? "u" : "", " __attribute__((vector_size(", bytes, ")");
+    out += detail::message("typedef ", memory_type(language_, dtype), " ", language_.vector_prefix,
+                           dtype.vec(lanes).name(), in_memory ? "u" : "", " __attribute__((vector_size(", bytes, ")");
     if (in_memory) out += detail::message(", aligned(", align, "), may_alias");
     out += "));\n";
   }
@@ -100,16 +100,19 @@ void Writer::value(UOp u, std::string text, int mask_bits) {
     values_[u.num()] = {declare(value_type_of(u, mask_bits), "alu", text), true, mask_bits};
 }
 
+std::string Writer::listed(DType dtype, const std::string& text) const {
+  const DType scalar = dtype.scalar();
+  const bool narrows = !language_.narrowed.empty() && !scalar.is_float() && scalar.itemsize() < 4;
+  const bool is_computed = text.starts_with('(') || text.starts_with('-');
+  if (!narrows || !is_computed) return text;
+  return fill(language_.narrowed, [&](char c) { return c == 'T' ? scalar_type(scalar) : std::string_view(text); });
+}
+
 void Writer::array(UOp u, const std::vector<std::string>& lanes, std::string_view stem) {
   std::string out = fresh(stem), all;
-  const DType dtype = u.dtype().scalar();
-  const bool narrows = !language_.narrowed.empty() && !dtype.is_float() && dtype.itemsize() < 4;
   for (const std::string& l : lanes) {
     if (!all.empty()) all += ", ";
-    const bool is_computed = l.starts_with('(');
-    all += !narrows || !is_computed
-               ? l
-               : fill(language_.narrowed, [&](char c) { return c == 'T' ? scalar_type(dtype) : std::string_view(l); });
+    all += listed(u.dtype(), l);
   }
   const std::string count = std::to_string(lanes.size());
   line(fill(language_.array, [&](char c) {

@@ -79,6 +79,8 @@ class Writer {
   /// Declares a variable with the constant `value` for `u`. In a variable, compilers do not warn about the constant's
   /// use.
   void known(UOp u, const Scalar& value);
+  /// The text of an element in a list of elements of that type: a cast where it was computed as a wider integer.
+  std::string listed(DType dtype, const std::string& text) const;
   /// Declares an array with these lanes for `u`.
   void array(UOp u, const std::vector<std::string>& lanes, std::string_view stem);
   /// `u` is the variable `name` of a vector type of the language, whose lanes component() names.

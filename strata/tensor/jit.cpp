@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "strata/engine/buffer_storage.h"
 #include "strata/engine/recording.h"
 #include "strata/tensor/access.h"
+#include "strata/tensor/jit_arguments.h"
 #include "strata/tensor/jit_outputs.h"
 #include "strata/tensor/jit_run.h"
 #include "strata/tensor/jit_turn.h"
@@ -31,35 +31,6 @@ const State& state_of(const Tensor& x) { return TensorAccess::state(x); }
 
 }  // namespace
 
-struct Jit::Arguments {
-  std::span<const Tensor> tensors;
-  std::span<const Expr> integers;
-  Values values = {};  ///< of the variables in the shapes of the tensors, then of those of the integers
-
-  /// @throws Error (domain) where a variable has no value, or two
-  Arguments(std::span<const Tensor> of_tensors, std::span<const Expr> of_integers)
-      : tensors(of_tensors), integers(of_integers) {
-    for (const Tensor& x : tensors)
-      if (!is_known(x.shape())) unbound(x.shape(), values);
-    for (const Expr& e : integers) add_values_of(e);
-    if (integers.empty()) return;
-    for (std::size_t k = 1; k < values.size(); ++k)
-      for (std::size_t j = 0; j < k; ++j)
-        STRATA_CHECK(values[j].first.name() != values[k].first.name() || values[j].second == values[k].second, domain,
-                     "[jit] the variable ", values[k].first.name(), " has two values in one call, ", values[j].second,
-                     " and ", values[k].second);
-  }
-
- private:
-  void add_values_of(const Expr& e) {
-    for (const Variable& v : variables(e))
-      STRATA_CHECK(v.bound_value(), domain, "[jit] the variable ", v.name(), " of the argument ", e.render(),
-                   " has no value: bind() gives it one");
-    const auto [plain, bound] = unbind(e);
-    values.insert(values.end(), bound.begin(), bound.end());
-  }
-};
-
 class Jit::Capture {
  public:
   Capture(const Arguments& arguments, SeenRun first) : known_(std::move(first.read)), first_(std::move(first)) {
@@ -73,6 +44,29 @@ class Jit::Capture {
   bool is_captured() const { return recording_ != nullptr; }
   std::vector<RecordedTime> times(int repeats) {
     return resolve() ? recording_->times(repeats) : std::vector<RecordedTime>();
+  }
+
+  Captured captured(const std::string& name, bool runs) {
+    STRATA_CHECK(is_captured() && resolve(), domain, "[jit] ", name,
+                 " is not captured: call it twice with such arguments first");
+    Captured out{name, recording_->program(), {}, {}, {}, integers_, values_, keeps_values_};
+    const auto apart = runs ? recording_->run_apart() : std::vector<std::optional<Buffer>>();
+    const auto value_of = [&](const std::optional<std::size_t>& place) {
+      return runs && place ? apart[*place] : std::optional<Buffer>();
+    };
+    for (const Input& x : inputs_) {
+      const bool is_first = x.same_as == out.inputs.size();
+      const auto same_as = is_first ? std::nullopt : std::optional(x.same_as);
+      out.inputs.push_back({x.dtype, x.shape, x.place, same_as, value_of(x.place)});
+    }
+    for (const Output& o : outputs_) {
+      Values ignored;
+      const auto value = o.place ? value_of(o.place) : o.last.buffer();
+      out.outputs.push_back({o.last.dtype(), unbound(o.shape, ignored), o.place, {}, value});
+    }
+    for (const Written& w : written_)
+      for (const Assigned& a : w.by) note_state(w, a, out);
+    return out;
   }
 
   bool matches(const Arguments& arguments) const {
@@ -251,15 +245,6 @@ class Jit::Capture {
   static void set_node(const State& state, const LazyOp& node) {
     state->node = state->slot != nullptr ? parameter_over(node.detached(), state->slot) : node;
   }
-  /// @throws Error (domain) if watching.has_clash(); all tensors have their old values then
-  static void check_clashes(const Watching& watching) {
-    if (!watching.has_clash()) return;
-    for (const auto& [state, before] : watching.assigned_) state->node = before;
-    throw Error(ErrorKind::domain,
-                "[jit] a tensor is an argument, and the function also uses the tensor from outside "
-                "of the arguments after a change: use the tensor in one of the two ways alone");
-  }
-
   /// True iff the identities among inputs and tensors from outside are those of the captured call, as far as they
   /// matter: where a tensor is assigned to.
   bool are_same_tensors(std::span<const Tensor> inputs) const {
@@ -363,6 +348,33 @@ class Jit::Capture {
     for (Read& r : read_) {
       if (r.memory != nullptr) recording_->release(r.place);
     }
+  }
+
+  static bool is_assigned(const State& state, const Written& w) {
+    return std::any_of(w.by.begin(), w.by.end(), [&](const Assigned& a) { return a.state == state; });
+  }
+  /// Adds the memory of an assigned tensor to `out.states`, once for each place that is read as its old value.
+  void note_state(const Written& w, const Assigned& a, Captured& out) const {
+    STRATA_CHECK(w.place, domain, "[jit] ", out.name, " assigns memory to a tensor that no kernel of it writes");
+    CapturedState state{w.dtype, w.size, w.shape, {}, *w.place, a.input, nullptr};
+    if (a.input) {
+      state.before = inputs_[*a.input].place;
+    } else {
+      const Buffer memory = buffer_of((*chain_of(a.state->node))[0]);
+      state.value = memory.data();
+      for (const Read& r : read_) {
+        if (r.state != a.state) continue;
+        STRATA_CHECK(is_same_view(r.view, a.view), domain, "[jit] ", out.name,
+                     " assigns to a tensor a value in another order of memory than it reads");
+        state.before = r.place;
+      }
+      for (const Read& r : read_)
+        STRATA_CHECK(r.place != state.before || is_assigned(r.state, w), domain, "[jit] ", out.name,
+                     " assigns to a tensor whose memory it reads as another tensor, too");
+    }
+    for (const CapturedState& s : out.states)
+      if (s.after == state.after && s.before == state.before && s.input == state.input) return;
+    out.states.push_back(state);
   }
 
   /// Finds the current memory of a tensor from outside. False if its shape, dtype or movement ops have changed.
@@ -509,6 +521,12 @@ std::vector<RecordedTime> Jit::times(int repeats) {
   const Turn turn(*this);
   if (captures_.empty() || !captures_.front()->is_captured()) return {};
   return captures_.front()->times(repeats);
+}
+
+Captured Jit::captured(bool runs) {
+  const Turn turn(*this);
+  STRATA_CHECK(!captures_.empty(), domain, "[jit] ", name_, " is not captured: call it twice first");
+  return captures_.front()->captured(name_, runs);
 }
 
 /// The capture for such arguments, which moves to the front of the list. Null if there is none, or if it can no longer

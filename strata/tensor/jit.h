@@ -55,6 +55,7 @@
 #include <vector>
 
 #include "strata/engine/recording.h"
+#include "strata/tensor/captured.h"
 #include "strata/tensor/tensor.h"
 
 namespace strata {
@@ -100,6 +101,9 @@ class Jit {
   /// Measures the kernels of the most recently used capture, slowest first; empty where that is not captured yet. The
   /// kernels run with the arguments of the captured call (Recording::times()).
   std::vector<RecordedTime> times(int repeats);
+  /// The most recently used capture. @param runs whether the inputs and outputs have the elements of the captured call
+  /// @throws Error (domain) where nothing is captured yet, or assigned tensors cannot be told apart
+  Captured captured(bool runs = false);
 
  private:
   class Capture;

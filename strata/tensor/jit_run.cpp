@@ -50,6 +50,14 @@ Tensor in_own_memory(const Tensor& y) {
   return TensorAccess::of(leaf_of(copy.buffer(), node.shape()), y);
 }
 
+void check_clashes(const Watching& watching) {
+  if (!watching.has_clash()) return;
+  for (const auto& [state, before] : watching.assigned_) state->node = before;
+  throw Error(ErrorKind::domain,
+              "[jit] a tensor is an argument, and the function also uses the tensor from outside "
+              "of the arguments after a change: use the tensor in one of the two ways alone");
+}
+
 void settle(const Watching& watching, const Recording* recording) {
   for (const auto& [state, before] : watching.assigned_) {
     if (!chain_of(state->node)) TensorAccess::of(state).realize();

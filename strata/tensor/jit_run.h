@@ -25,6 +25,8 @@ Tensor in_own_memory(const Tensor& y);
 /// After a call, turns each tensor that it assigned to into detached memory; after a recorded call into memory that the
 /// recording wrote.
 void settle(const Watching& watching, const Recording* recording = nullptr);
+/// @throws Error (domain) if watching.has_clash(); all tensors have their old values then
+void check_clashes(const Watching& watching);
 /// What is seen of a run without capturing.
 struct SeenRun {
   Values values = {};                                 ///< of the variables of the arguments

@@ -58,11 +58,12 @@ LazyOp high_word(const LazyOp& x) {
 Words words(const Ints& shape, Generator generator) {
   const Int size = product(shape);
   const auto count = static_cast<std::uint64_t>(size.vmax());
-  const LazyOp state = feed(dtypes::uint64, 2, [generator, count](void* elements) mutable {
+  const auto fill = [generator, count](void* elements) mutable {
     auto* at = static_cast<std::uint64_t*>(elements);
     at[0] = generator.seed();
     at[1] = generator.draw(count);
-  });
+  };
+  const LazyOp state = feed(dtypes::uint64, 2, fill, FeedRule{{0, count}, generator.id()});
   const auto part = [&](std::int64_t k) { return state.shrink({{k, k + 1}}).expand({size}); };
   const LazyOp counter = LazyOp::iota(dtypes::uint64, ShapeTracker::from_shape({size})) + part(1), seed = part(0);
   const Words drawn = threefry({low_word(counter), high_word(counter)}, {low_word(seed), high_word(seed)});

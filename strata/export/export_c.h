@@ -1,0 +1,85 @@
+// export_c(): turns a captured function (tensor/jit.h) into one C file with a header. The file needs no library and no
+// allocation: it is C11 and C++ at once, and includes stdint.h and stddef.h alone.
+//
+//   auto f = jit([&](const Tensor& x) { return model(x); });
+//   f(x), f(x);                        // the second call is captured
+//   export_c(f, "dir/model");          // dir/model.h and dir/model.c
+//
+// The header is the contract: model_run() takes the inputs, the outputs, the symbolic sizes, the state, an arena for
+// intermediate results and a callback that shares loops among threads. All arguments are checked before anything is
+// written. Any number of threads may call it, each with an arena and a state of its own.
+//
+// - Tensors to which the function assigns are the state, with model_reset(); random counters are a part of it. A
+// learning
+//   rate stays that of the export. Arguments that are assigned to are read and written in place.
+// - A symbolic size, also one that bounds a loop, is an argument. Loops (scan(), while_loop()) become `for` loops.
+// - Weights are constants of the file, or a blob that the caller maps; they are packed as the kernels read them.
+// - Kernels are compiled anew for the target, whatever this machine is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "strata/base/flags.h"
+#include "strata/tensor/jit.h"
+
+namespace strata {
+
+/// What export_c() writes.
+struct ExportOptions {
+  /// What the kernels are written for: "plain" (ISO C without extensions; tcc compiles it), or GNU vectors of 16
+  /// ("generic"), 32 ("avx2") or 64 bytes ("avx512"). Each compiles everywhere; the words say where it is quick.
+  std::string target = "generic";
+  /// "embed": weights are constants of the file. "pointer": they are a blob, NAME.bin, whose address model_run() takes.
+  std::string weights = "embed";
+  /// Whether comments name the lines of the user's sources.
+  bool lines = true;
+  /// Whether the bits of results are those of the flag DETERMINISTIC, for compilers that fuse no products and sums.
+  bool deterministic = flags::DETERMINISTIC.get();
+  /// Whether to write NAME_test.c, a program that runs the model on the inputs of the captured call and compares.
+  bool selftest = false;
+  /// The names of the parameters of model_run(), in order; where empty "x", "y" and "s" with a number.
+  std::vector<std::string> inputs{}, outputs{}, states{};
+};
+
+/// An exported function, as texts.
+struct ExportedModel {
+  std::string name;
+  std::string header, source;      ///< NAME.h and NAME.c
+  std::string test;                ///< NAME_test.c; empty without `selftest`
+  std::vector<std::byte> weights;  ///< NAME.bin; empty where weights are embedded
+  std::int64_t arena_bytes = 0;    ///< of the largest sizes
+  std::int64_t state_bytes = 0;
+  std::int64_t constant_bytes = 0;  ///< of weights, packed ones among them, and of the initial state
+  std::size_t kernels = 0;          ///< distinct ones
+};
+
+/// The most recently used capture of `function` as C, under the name `name`.
+/// @throws Error (domain) for a name that is none in C, an unknown target or choice of weights, a function that is not
+///   captured, or what cannot be exported, by the operation or kernel: see docs/shipping.md; (undefined) for values
+///   that are fed by a function of the program's
+ExportedModel exported_c(Jit& function, const std::string& name, const ExportOptions& options = {});
+
+/// As exported_c(), under the name of the file, and writes the files. Returns the model.
+/// @throws as exported_c(), and Error (budget) where a file cannot be written; no file has changed then where the error
+///   is of the model
+ExportedModel export_c(Jit& function, const std::filesystem::path& path, const ExportOptions& options = {});
+
+namespace detail {
+Jit& called(Jit* function);
+}
+
+template <class F>
+ExportedModel exported_c(const JitFunction<F>& function, const std::string& name, const ExportOptions& options = {}) {
+  return exported_c(detail::called(function.jit()), name, options);
+}
+template <class F>
+ExportedModel export_c(const JitFunction<F>& function, const std::filesystem::path& path,
+                       const ExportOptions& options = {}) {
+  return export_c(detail::called(function.jit()), path, options);
+}
+
+}  // namespace strata

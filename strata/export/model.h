@@ -1,0 +1,105 @@
+// Model: a captured function as a C file is about to say it: parameters, state, constants, memory, and the calls of
+// routines in order. Internal to export/; model_text.cpp and others write it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "strata/export/export_c.h"
+#include "strata/export/routine.h"
+#include "strata/schedule/memory_plan.h"
+#include "strata/tensor/captured.h"
+
+namespace strata::exporting {
+
+/// A tensor that is a parameter of model_run().
+struct ModelTensor {
+  std::string name;
+  DType dtype;
+  Ints shape;
+  bool is_input = true, is_written = false;
+  std::optional<Buffer> value = {};                            ///< of the captured call, for the self test
+  std::int64_t most() const { return product(shape).vmax(); }  ///< elements
+};
+/// A part of the state.
+struct ModelState {
+  std::string name;
+  DType dtype;
+  Ints shape;
+  std::int64_t bytes = 0, at = 0;
+  std::optional<std::size_t> initial = {};  ///< a constant; none: zeros
+};
+/// A size that is a parameter.
+struct ModelSize {
+  std::string name;
+  Variable variable;
+  std::int64_t value;  ///< in the captured call
+};
+
+class Model {
+ public:
+  /// @throws Error as exported_c()
+  Model(Captured captured, std::string name, const ExportOptions& options);
+
+  std::string name, upper_name;
+  ExportOptions options;
+  std::string function;              ///< the name of the captured function
+  std::vector<ModelTensor> tensors;  ///< inputs, then outputs
+  std::vector<ModelState> states;
+  std::vector<ModelSize> sizes;
+  std::int64_t arena_bytes = 0, state_bytes = 0;
+  std::vector<std::string> blocks;  ///< the bytes of the arena's blocks, where they depend on sizes
+  std::string body;                 ///< the statements of model_run()
+  bool has_threads = false;
+  RoutineWriter writer;
+
+  bool is_pointer() const { return options.weights == "pointer"; }
+  /// Whether model_run(), and model_reset(), read the blob of weights.
+  bool reads_weights() const { return is_pointer() && !writer.constants().all().empty(); }
+  /// The text of a size.
+  std::string size(const Int& n) const;
+  std::string constant(std::size_t c) const;
+
+ private:
+  void name_tensors(const Captured& captured);
+  void place_states(Captured& captured);
+  void place_fed(const Captured& captured);
+  void place_counter(const RecordedProgram& program, const RecordedProgram::Fed& f);
+  void place_coming(const RecordedProgram::Fed& f);
+  void place_outputs(const Captured& captured);
+  void place_constants(const Captured& captured);
+  void plan_calls(const Captured& captured);
+  void plan_arena(const Captured& captured);
+  std::map<std::string, std::string> plan_blocks(std::span<const MemoryLife> lives, std::span<const std::string> keys,
+                                                 std::span<const std::string> bytes);
+  bool is_free(const std::string& wanted) const;
+  std::string taken(const std::string& wanted);
+  std::string given_name(const std::vector<std::string>& given, std::size_t k, std::size_t count, char letter);
+  void add_state(ModelState state, const void* initial);
+  std::string state_address(std::size_t k) const;
+  std::string variable(const RecordedProgram::Launch& launch, const Variable& v) const;
+  std::string copy(const std::string& to, const std::string& from, const std::string& bytes) const;
+  std::string bytes_of(const RecordedProgram& program, std::size_t place) const;
+
+  std::vector<std::string> names_;
+  std::map<std::size_t, std::string> address_;             // by place; those of the arena are "@place@"
+  std::map<std::size_t, std::size_t> constant_;            // by place
+  std::vector<std::pair<std::size_t, std::string>> last_;  // places that the last statements read, and these statements
+  std::string advance_;
+  std::vector<std::int64_t> work_;  // bytes, by launch
+};
+
+std::string header_of(const Model& model);
+/// The definition of the table of arguments.
+std::string arguments_of(const Model& model);
+std::string source_of(const Model& model);
+std::string selftest_of(const Model& model);
+/// The parameters of model_run(), one a line. @param with_names or types alone
+std::string parameters_of(const Model& model);
+/// The line of the user, without folders: "softmax, written at net.cpp:12"; empty where unknown.
+std::string line_of(const Origin& origin);
+
+}  // namespace strata::exporting

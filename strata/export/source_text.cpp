@@ -1,0 +1,217 @@
+// The source of an exported model: helpers, kernels, constants, and the functions of its header.
+
+#include <algorithm>
+
+#include "strata/base/check.h"
+#include "strata/export/c_text.h"
+#include "strata/export/model.h"
+
+namespace strata::exporting {
+
+using detail::message;
+
+namespace {
+
+bool is_word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// `text` with the model's prefix in place of "strata_".
+std::string with_prefix(std::string_view text, std::string_view prefix) {
+  constexpr std::string_view mark = "strata_";
+  std::string out;
+  for (std::size_t at = 0;;) {
+    const std::size_t found = text.find(mark, at);
+    out += text.substr(at, found - at);
+    if (found == std::string_view::npos) return out;
+    out += found > 0 && is_word_char(text[found - 1]) ? std::string(mark) : message(prefix, "_");
+    at = found + mark.size();
+  }
+}
+
+std::string opening(const Model& model) {
+  const std::string &name = model.name, &up = model.upper_name;
+  std::string out =
+      message("#include \"", name, ".h\"\n\n#if defined(__FAST_MATH__)\n#error \"", name,
+              ": -ffast-math changes what the functions compute\"\n#endif\n"
+              "#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16\n#error \"",
+              name, ": floats are computed in their own precision\"\n#endif\n");
+  if (!model.writer.types().empty())
+    out +=
+        "#if defined(__GNUC__)\n#pragma GCC diagnostic ignored \"-Wpedantic\" /* vectors are an extension */\n"
+        "#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n";
+  out += message("#ifdef __cplusplus\n#define ", name, "_restrict\n#else\n#define ", name,
+                 "_restrict restrict\n#endif\n\n");
+  out += message("struct ", name, "_threads {\n  ", name, "_parallel_for *parallel_for;\n  void *user;\n};\n");
+  static_cast<void>(up);
+  return out;
+}
+
+/// The functions that the routines call, each if its name occurs in `text`.
+std::string common(const Model& model, std::string_view text) {
+  const std::string& name = model.name;
+  std::string out;
+  if (model.has_threads)
+    out += message(
+        "static void ", name, "_share(const struct ", name,
+        "_threads *threads, int64_t n,\n"
+        "    void (*body)(void *, int64_t, int64_t), void *arguments) {\n"
+        "  if (threads->parallel_for != 0 && n > 1) { threads->parallel_for(threads->user, n, body, arguments); }\n"
+        "  else { body(arguments, 0, n); }\n}\n");
+  if (text.find(name + "_copy(") != std::string_view::npos)
+    out +=
+        message("static void ", name,
+                "_copy(void *to, const void *from, size_t bytes) {\n  size_t k;\n"
+                "  for (k = 0; k < bytes; ++k) { ((unsigned char *)to)[k] = ((const unsigned char *)from)[k]; }\n}\n");
+  if (text.find(name + "_most(") != std::string_view::npos)
+    out += message("static size_t ", name, "_most(size_t a, size_t b) { return a < b ? b : a; }\n");
+  return out;
+}
+
+std::string constants(const Model& model) {
+  if (model.is_pointer()) return {};
+  std::string out;
+  const auto& all = model.writer.constants().all();
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const Constant& c = all[k];
+    const auto count = c.bytes / static_cast<std::int64_t>(c.dtype.itemsize());
+    if (count > 0)
+      out += c_array(message(model.upper_name, "_ALIGNAS(", kAlignment, ") "), message(model.name, "_c", k), c.dtype,
+                     c.data, count);
+  }
+  return out;
+}
+
+/// Whether the sizes are within their bounds, as a condition that they are not.
+std::string out_of_bounds(const Model& model) {
+  std::string out;
+  for (const ModelSize& s : model.sizes)
+    out += message(out.empty() ? "" : " || ", s.name, " < ", s.variable.min(), " || ", s.name, " > ", s.variable.max());
+  return out;
+}
+
+std::string layout(const Model& model) {
+  if (model.sizes.empty())
+    return message("size_t ", model.name, "_arena_bytes(void) { return ", model.arena_bytes, "; }\n");
+  std::string parameters, arguments;
+  for (const ModelSize& s : model.sizes) {
+    parameters += message(", int64_t ", s.name);
+    arguments += message(", ", s.name);
+  }
+  std::string out = message("/* Sets the offsets of the arena's blocks, and returns its bytes. */\nstatic size_t ",
+                            model.name, "_layout(size_t *at", parameters, ") {\n  size_t end = 0;\n  (void)at;\n");
+  for (const ModelSize& s : model.sizes) out += message("  (void)", s.name, ";\n");
+  for (std::size_t k = 0; k < model.blocks.size(); ++k)
+    out += message("  at[", k, "] = end;\n  end += (", model.blocks[k], " + ", kAlignment - 1, ") / ", kAlignment,
+                   " * ", kAlignment, ";\n");
+  out += "  return end;\n}\n";
+  out += message("size_t ", model.name, "_arena_bytes(", parameters.substr(2), ") {\n  size_t at[",
+                 model.blocks.size() + 1, "];\n  if (", out_of_bounds(model), ") { return 0; }\n  return ", model.name,
+                 "_layout(at", arguments, ");\n}\n");
+  return out;
+}
+
+std::string status_text(const Model& model) {
+  const std::string& up = model.upper_name;
+  std::string out =
+      message("const char *", model.name, "_status_text(", model.name, "_status status) {\n  switch (status) {\n");
+  const auto row = [&](std::string_view code, std::string_view text) {
+    out += message("    case ", up, "_", code, ": return \"", text, "\";\n");
+  };
+  row("OK", "no error");
+  row("NULL_POINTER", "an argument is null");
+  row("SIZE_OUT_OF_BOUNDS", "a size is outside of its bounds");
+  row("MISALIGNED", "the address of an argument is no multiple of its alignment");
+  row("ARENA_TOO_SMALL", "the arena has fewer bytes than the run needs");
+  row("OTHER_WEIGHTS", "the weights are not those of the model");
+  return out + "  }\n  return \"an unknown status\";\n}\n";
+}
+
+std::string misaligned(std::string_view argument, const std::string& alignment) {
+  return message("(uintptr_t)(const void *)", argument, " % ", alignment, " != 0");
+}
+
+std::string reset(const Model& model) {
+  if (model.state_bytes == 0) return {};
+  const std::string &name = model.name, &up = model.upper_name;
+  const std::string alignment = message(up, "_ALIGNMENT");
+  const bool has_weights = model.reads_weights();
+  std::string out = message(name, "_status ", name, "_reset(void *state", has_weights ? ", const void *weights" : "",
+                            ") {\n  size_t k;\n  if (state == 0", has_weights ? " || weights == 0" : "", ") { return ",
+                            up, "_NULL_POINTER; }\n  if (", misaligned("state", alignment));
+  if (has_weights) out += message(" || ", misaligned("weights", alignment));
+  out += message(") { return ", up, "_MISALIGNED; }\n  for (k = 0; k < ", up,
+                 "_STATE_BYTES; ++k) { ((unsigned char *)state)[k] = 0; }\n");
+  for (const ModelState& s : model.states)
+    if (s.initial)
+      out += message("  ", name, "_copy((unsigned char *)state + ", s.at, ", ", model.constant(*s.initial), ", ",
+                     s.bytes, ");\n");
+  return out + message("  return ", up, "_OK;\n}\n");
+}
+
+std::string check_weights(const Model& model) {
+  if (!model.reads_weights()) return {};
+  const std::string &name = model.name, &up = model.upper_name;
+  const auto& all = model.writer.constants();
+  std::vector<std::byte> blob(static_cast<std::size_t>(all.bytes()));
+  for (const Constant& c : all.all()) std::copy_n(c.data, c.bytes, blob.begin() + c.at);
+  return message(
+      name, "_status ", name,
+      "_check_weights(const void *weights) {\n  uint64_t hash = 14695981039346656037u;\n"
+      "  size_t k;\n  if (weights == 0) { return ",
+      up, "_NULL_POINTER; }\n  for (k = 0; k < ", up,
+      "_WEIGHTS_BYTES; ++k) {\n    hash = (hash ^ ((const unsigned char *)weights)[k]) * 1099511628211u;\n  }\n"
+      "  return hash == ",
+      checksum(blob.data(), blob.size()), "u ? ", up, "_OK : ", up, "_OTHER_WEIGHTS;\n}\n");
+}
+
+std::string run(const Model& model) {
+  const std::string &name = model.name, &up = model.upper_name;
+  const std::string alignment = message(up, "_ALIGNMENT");
+  std::string null, wrong, sizes;
+  const auto add = [](std::string& to, const std::string& text) { to += message(to.empty() ? "" : " || ", text); };
+  for (const ModelTensor& t : model.tensors) {
+    add(null, message(t.name, " == 0"));
+    add(wrong, misaligned(t.name, message("sizeof(", c_type(t.dtype), ")")));
+  }
+  if (model.state_bytes > 0) add(null, "state == 0"), add(wrong, misaligned("state", alignment));
+  if (model.reads_weights()) add(null, "weights == 0"), add(wrong, misaligned("weights", alignment));
+  const bool has_arena = model.arena_bytes > 0;
+  if (has_arena) add(null, "arena == 0"), add(wrong, misaligned("arena", alignment));
+  std::string out = message(name, "_status ", name, "_run(", parameters_of(model), ") {\n");
+  for (const ModelSize& s : model.sizes) sizes += message(", ", s.name);
+  if (has_arena) out += "  unsigned char *const base = (unsigned char *)arena;\n";
+  if (model.has_threads) out += message("  struct ", name, "_threads threads;\n");
+  if (!model.sizes.empty()) out += message("  size_t at[", model.blocks.size() + 1, "];\n  size_t needed;\n");
+  if (!null.empty()) out += message("  if (", null, ") { return ", up, "_NULL_POINTER; }\n");
+  if (!model.sizes.empty())
+    out += message("  if (", out_of_bounds(model), ") { return ", up, "_SIZE_OUT_OF_BOUNDS; }\n");
+  if (!wrong.empty()) out += message("  if (", wrong, ") { return ", up, "_MISALIGNED; }\n");
+  if (!model.sizes.empty())
+    out += message("  needed = ", name, "_layout(at", sizes, ");\n  if (arena_bytes < needed) { return ", up,
+                   "_ARENA_TOO_SMALL; }\n");
+  else if (has_arena)
+    out += message("  if (arena_bytes < ", up, "_ARENA_BYTES) { return ", up, "_ARENA_TOO_SMALL; }\n");
+  if (!has_arena) out += "  (void)arena;\n  (void)arena_bytes;\n";
+  if (model.has_threads) out += "  threads.parallel_for = parallel_for;\n  threads.user = user;\n";
+  if (!model.has_threads) out += "  (void)parallel_for;\n  (void)user;\n";
+  return out + model.body + message("  return ", up, "_OK;\n}\n");
+}
+
+}  // namespace
+
+std::string source_of(const Model& model) {
+  std::string kernels;
+  for (const std::string& type : model.writer.types()) kernels += message(type, "\n");
+  for (const std::string& helper : model.writer.helpers()) kernels += message(helper, "\n");
+  kernels += "\n";
+  for (const std::string& f : model.writer.functions()) kernels += message(f, "\n");
+  const std::string rest = message(layout(model), "\n", status_text(model), "\n", arguments_of(model), "\n",
+                                   reset(model), check_weights(model), run(model));
+  const std::string text = message(kernels, rest);
+  return with_prefix(message("/* The code of ", model.name, ".h, written by Strata. */\n", opening(model),
+                             common(model, text), "\n", kernels, constants(model), "\n", rest),
+                     model.name);
+}
+
+}  // namespace strata::exporting

@@ -1,0 +1,158 @@
+// export_c(): the texts of exported functions, and what is refused. tests/python/test_export.py and
+// test_export_state.py compile and run them.
+#include "strata/export/export_c.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "strata/base/check.h"
+#include "strata/engine/feed.h"
+#include "strata/export/c_text.h"
+#include "strata/runtime/posix_io.h"
+#include "strata/tensor/access.h"
+#include "strata/tensor/scan.h"
+
+namespace strata {
+namespace {
+
+template <class F>
+std::string message_of(const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::stringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST(Export, WritesAHeaderAndASource) {
+  const Tensor w = Tensor::full({4, 3}, 0.5);
+  auto f = jit([&](const Tensor& x) { return (x.matmul(w)).relu(); });
+  const Tensor x = Tensor::full({2, 4}, 1.0);
+  f(x), f(x);
+  const PrivateFolder folder;
+  ExportOptions options;
+  options.selftest = true;
+  options.inputs = {"pixels"};
+  options.outputs = {"int"};  // a word of C gets another name
+  const ExportedModel model = export_c(f, folder.file("model"), options);
+  EXPECT_EQ(model.name, "model");
+  EXPECT_EQ(text_of(folder.file("model.h")), model.header);
+  EXPECT_EQ(text_of(folder.file("model.c")), model.source);
+  EXPECT_EQ(text_of(folder.file("model_test.c")), model.test);
+  EXPECT_TRUE(contains(model.header, "const float *pixels"));
+  EXPECT_TRUE(contains(model.header, "float *int_"));
+  EXPECT_TRUE(contains(model.header, "#define MODEL_PIXELS_ELEMENTS 8\n"));
+  EXPECT_FALSE(contains(model.source, "strata_"));
+  EXPECT_FALSE(contains(model.source, "malloc"));
+  EXPECT_GE(model.constant_bytes, 48);
+  for (const std::string& text : {model.header, model.source})
+    for (std::size_t at = text.find("#include"); at != std::string::npos; at = text.find("#include", at + 1))
+      EXPECT_TRUE(text.compare(at, 10, "#include <") != 0 || contains(text.substr(at, 20), "<stdint.h>") ||
+                  contains(text.substr(at, 20), "<stddef.h>"));
+}
+
+TEST(Export, EachTargetHasItsVectors) {
+  auto f = jit([&](const Tensor& x) { return x * 2 + 1; });
+  const Tensor x = Tensor::full({64}, 1.0);
+  f(x), f(x);
+  const auto source = [&](const char* target) {
+    ExportOptions options;
+    options.target = target;
+    return exported_c(f, "m", options).source;
+  };
+  EXPECT_FALSE(contains(source("plain"), "vector_size"));
+  EXPECT_TRUE(contains(source("generic"), "vector_size(16)"));
+  EXPECT_TRUE(contains(source("avx2"), "vector_size(32)"));
+  EXPECT_TRUE(contains(source("avx512"), "vector_size(64)"));
+}
+
+TEST(Export, WeightsArePackedOnceAndShared) {
+  const Tensor w = Tensor::full({64, 64}, 0.5);
+  auto f = jit([&](const Tensor& x) { return x.matmul(w).relu().matmul(w); });
+  const Tensor x = Tensor::full({64, 64}, 1.0);
+  f(x), f(x);
+  const ExportedModel model = exported_c(f, "m");
+  EXPECT_LE(model.constant_bytes, 2 * 64 * 64 * 4 + 64);  // as they are, or packed
+}
+
+TEST(Export, RefusesWhatIsNotCaptured) {
+  auto f = jit([](const Tensor& x) { return x + 1; });
+  EXPECT_TRUE(contains(message_of([&] { exported_c(f, "m"); }), "never called"));
+  f(Tensor::full({2}, 1.0));
+  EXPECT_TRUE(contains(message_of([&] { exported_c(f, "m"); }), "is not captured: call it twice"));
+}
+
+TEST(Export, RefusesValuesThatAProgramFeeds) {
+  float next = 0;
+  auto f = jit([&](const Tensor& x) {
+    const LazyOp fed = feed(dtypes::float32, 1, [&next](void* to) { *static_cast<float*>(to) = ++next; });
+    return x + TensorAccess::of(fed, x);
+  });
+  const Tensor x = Tensor::full({2}, 1.0);
+  f(x), f(x);
+  const std::string message = message_of([&] { exported_c(f, "m"); });
+  EXPECT_TRUE(contains(message, "is fed a value at each call by a function of the program's")) << message;
+  EXPECT_TRUE(contains(message, "export_test.cpp")) << message;
+}
+
+TEST(Export, RefusesAFileThatCannotBeWritten) {
+  auto f = jit([](const Tensor& x) { return x + 1; });
+  const Tensor x = Tensor::full({2}, 1.0);
+  f(x), f(x);
+  EXPECT_TRUE(
+      contains(message_of([&] { export_c(f, "/no/such/folder/model"); }), "/no/such/folder/model.h cannot be written"));
+}
+
+TEST(Export, AReplayGoesOnAfterAnExport) {
+  const Tensor total = Tensor::full({3}, 0.0);
+  auto f = jit([&](const Tensor& x) {
+    total.assign(total + x);
+    return total * 1;
+  });
+  const Tensor x = Tensor::full({3}, 1.0);
+  f(x), f(x), f(x);
+  ExportOptions options;
+  options.selftest = true;
+  const ExportedModel first = exported_c(f, "m", options);
+  EXPECT_EQ(total.to_vector<float>(), std::vector<float>(3, 3.0f));
+  EXPECT_EQ(f(x).to_vector<float>(), std::vector<float>(3, 4.0f));
+  const ExportedModel second = exported_c(f, "m", options);
+  EXPECT_EQ(first.header, second.header);
+  EXPECT_NE(first.source, second.source);  // the state begins where it is now
+}
+
+TEST(ExportText, SizesAndNames) {
+  using namespace exporting;
+  const Variable n("n", 1, 100);
+  const auto name = [](const Variable& v) { return std::string(v.name()); };
+  EXPECT_EQ(c_size(Int(7), name), "7");
+  EXPECT_EQ(c_size(Int(n) * 4 + 3, name), "(4*n+3)");
+  EXPECT_EQ(c_size(Int(n / 3), name), "(n/3)");
+  const Variable m("m", -10, 10);
+  EXPECT_TRUE(contains(message_of([&] { c_size(Int(m / 3), name); }), "may be negative"));
+  EXPECT_EQ(c_name("while"), "while_");
+  EXPECT_EQ(c_name("a__b"), "a_b");
+  EXPECT_EQ(c_name("2x"), "v2x");
+  EXPECT_EQ(c_comment("a */ b"), "/* a *+ b */");
+  const float values[] = {0.5f, -0.0f, 3.0f};
+  EXPECT_EQ(c_array("", "a", dtypes::float32, values, 3),
+            "static const float a[3] = {\n  0x1p-1f, -0x0p+0f, 0x1.8p+1f,\n};\n");
+  const std::int32_t least[] = {INT32_MIN, 5};
+  EXPECT_EQ(c_array("", "b", dtypes::int32, least, 2), "static const int32_t b[2] = {\n  (-2147483647-1), 5,\n};\n");
+}
+
+}  // namespace
+}  // namespace strata
