@@ -32,6 +32,7 @@ struct RecordedUpdate {
 
 /// The kernels of a recording and their memory, as data: for programs that run elsewhere (export/).
 struct RecordedProgram {
+  /// A kernel with its arguments.
   struct Launch {
     std::shared_ptr<const CompiledKernel> kernel;
     std::vector<std::size_t> places;   ///< by slot, without temporaries
@@ -39,12 +40,14 @@ struct RecordedProgram {
     std::vector<std::string> own;      ///< variables that are no user's
     Origin origin;                     ///< of the first output
   };
+  /// A memory that kernels use.
   struct Place {
     std::int64_t bytes = 0;
     bool is_written = false;       ///< by a kernel
     bool is_outside = false;       ///< the memory is others' to write
     const void* memory = nullptr;  ///< of a place that no kernel writes, and of one that is updated in place
   };
+  /// A place that the host fills before each run, and what it fills it with.
   struct Fed {
     std::size_t place;
     FeedRule rule;
