@@ -9,6 +9,7 @@
 
 #include "strata/tensor/access.h"
 #include "strata/tensor/custom_gradient.h"
+#include "strata/tensor/scan.h"
 #include "tests/tensor/arrays.h"
 #include "tests/tensor/finite_differences.h"
 
@@ -69,6 +70,13 @@ const UnaryCase kUnary[] = {
        return totals + x.square().linear_recurrence(x, 1) - x.cummin(0).first;
      },
      0.5, 2},
+    {Ops::SCAN,
+     [](const Tensor& x) {
+       const auto step = [](const Tensor& s, const Tensor& row) { return std::pair(s * row + row.sin(), s * 0.5); };
+       const auto [last, ys] = scan(step, x.square().sum(0), x);
+       return ys * last;
+     },
+     -2, 2},
     {Ops::SCATTER,
      [](const Tensor& x) {
        const Tensor sums = x.index_add(0, i64({1, 1}), x.square()), last = x.index_copy(1, i64({2, 0, 2}), x.exp());
