@@ -117,8 +117,8 @@ const RoutineWriter::Unit& RoutineWriter::unit(const std::shared_ptr<const Kerne
     if (u.op() == UOps::DEFINE_VAR) out.variables.push_back(u);
     if (u.op() == UOps::STORE) stored.insert(u.src(0).num());
   }
-  std::stable_sort(out.globals.begin(), out.globals.end(),
-                   [](UOp a, UOp b) { return std::get<Global>(a.arg()).slot < std::get<Global>(b.arg()).slot; });
+  std::sort(out.globals.begin(), out.globals.end(),
+            [](UOp a, UOp b) { return std::get<Global>(a.arg()).slot < std::get<Global>(b.arg()).slot; });
   for (const UOp u : out.globals) out.stored.push_back(stored.contains(u.num()));
   // NOTE: a renderer refuses names that a language of its family reserves, so the model's own name comes later.
   constexpr std::string_view name = "kernel_of_model";

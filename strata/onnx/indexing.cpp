@@ -195,8 +195,9 @@ Results non_max_suppression(const Call& call) {
       const float* const box = boxes.data() + batch * count * 4;
       Sizes order;
       for (std::int64_t k = 0; k < count; ++k)
-        if (!has_least || score[k] > least) order.push_back(k);
-      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return score[a] > score[b]; });
+        if (has_least ? score[k] > least : !std::isnan(score[k])) order.push_back(k);
+      std::sort(order.begin(), order.end(),
+                [&](std::int64_t a, std::int64_t b) { return score[a] > score[b] || (score[a] == score[b] && a < b); });
       std::vector<Corners> taken;
       for (const std::int64_t k : order) {
         if (std::ssize(taken) >= most) break;
