@@ -24,7 +24,7 @@ Results sequence_empty(const Call&) { return {Sequence()}; }
 Results sequence_construct(const Call& call) {
   Sequence out;
   for (std::size_t k = 0; k < call.count(); ++k) out.push_back(call.datum(k));
-  return {out};
+  return {Datum(std::move(out))};
 }
 
 Results sequence_length(const Call& call) {
@@ -41,14 +41,14 @@ Results sequence_insert(const Call& call) {
   Sequence all = call.datum(0).sequence();
   const std::size_t at = place_in(position_or(call, 2, std::ssize(all)), std::ssize(all), true);
   all.insert(all.begin() + static_cast<std::ptrdiff_t>(at), call.datum(1));
-  return {all};
+  return {Datum(std::move(all))};
 }
 
 Results sequence_erase(const Call& call) {
   Sequence all = call.datum(0).sequence();
   const std::size_t at = place_in(position_or(call, 1, std::ssize(all) - 1), std::ssize(all), false);
   all.erase(all.begin() + static_cast<std::ptrdiff_t>(at));
-  return {all};
+  return {Datum(std::move(all))};
 }
 
 Results concat_from_sequence(const Call& call) {
@@ -68,7 +68,7 @@ Results split_to_sequence(const Call& call) {
     STRATA_CHECK(size <= 1 << 18, budget, "a sequence of ", size, " elements");
     for (const Tensor& part : x.split(1, axis))
       out.emplace_back(call.integer("keepdims") != 0 ? part : part.squeeze(axis));
-    return {out};
+    return {Datum(std::move(out))};
   }
   const Sizes given = call.integers_of(1);
   if (call.datum(1).tensor().ndim() == 0) {
@@ -77,7 +77,7 @@ Results split_to_sequence(const Call& call) {
   } else {
     for (const Tensor& part : x.split(std::span<const std::int64_t>(given), axis)) out.emplace_back(part);
   }
-  return {out};
+  return {Datum(std::move(out))};
 }
 
 Results optional_of(const Call& call) { return {call.has(0) ? call.datum(0) : Datum(EmptyOptional{})}; }
