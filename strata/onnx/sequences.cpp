@@ -19,7 +19,7 @@ std::int64_t position_or(const Call& call, std::size_t i, std::int64_t otherwise
 
 }  // namespace
 
-Results sequence_empty(const Call&) { return {Sequence()}; }
+Results sequence_empty(const Call&) { return {Datum(Sequence())}; }
 
 Results sequence_construct(const Call& call) {
   Sequence out;
