@@ -130,26 +130,24 @@ class LoopGradient {
     find_used();
     std::vector<LazyOp> sequences;
     add_sequences(sequences);
-    back_.states = initial.size();
     plan_outputs();
     plan_sums(initial);
-    // States first, then sequences.
-    back_.inputs.clear();
-    for (const LazyOp& n : state_inputs_) back_.inputs.push_back(n);
-    for (const LazyOp& n : sequence_inputs_) back_.inputs.push_back(n);
-    back_.states = state_inputs_.size();
-    back_.sequences = sequence_inputs_.size();
-    back_.results = state_results_;
-    for (const LazyOp& n : outputs_) back_.results.push_back(n);
-    back_.count = step_.count;
-    back_.is_reversed = !step_.is_reversed;
-    back_.is_counted = step_.has_last_source();
+    StepGraph back;
+    back.inputs = state_inputs_;
+    back.inputs.insert(back.inputs.end(), sequence_inputs_.begin(), sequence_inputs_.end());
+    back.states = state_inputs_.size();
+    back.sequences = sequence_inputs_.size();
+    back.results = state_results_;
+    back.results.insert(back.results.end(), outputs_.begin(), outputs_.end());
+    back.count = step_.count;
+    back.is_reversed = !step_.is_reversed;
+    back.is_counted = step_.has_last_source();
     std::vector<LazyOp> sources = initial;
     sources.insert(sources.end(), sequences.begin(), sequences.end());
     std::optional<LazyOp> last;
     if (step_.condition) last = count_of_loop(loop_.step, loop_.sources);
     if (step_.is_counted) last = loop_.sources.back();
-    result_ = make_loop(back_, std::move(sources), last, false);
+    result_ = make_loop(std::move(back), std::move(sources), last, false);
     return gradients();
   }
 
@@ -296,7 +294,6 @@ class LoopGradient {
   const StepGraph& of_;
   Bundle bundle_;
   LazyOp dy_;
-  StepGraph back_;
   std::vector<LazyOp> state_inputs_, state_results_, sequence_inputs_, outputs_, used_;
   std::vector<std::optional<std::size_t>> state_at_;        // by state of the step
   std::unordered_map<std::size_t, std::size_t> output_at_;  // by input of the step

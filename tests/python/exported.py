@@ -1,5 +1,6 @@
 """What the tests of export_c() share: compilers, models as shared objects, and comparisons bit by bit."""
 import ctypes
+import os
 import re
 import shutil
 import subprocess
@@ -31,8 +32,12 @@ def deterministic():
         yield
 
 
+# A library that a sanitizer puts in front of Python is none of the programs that the tests make.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+
+
 def run(*command, **more):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **more)
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env=ENVIRONMENT, **more)
     assert done.returncode == 0, f"{command}\n{done.stdout[-1500:]}\n{done.stderr[-3000:]}"
     return done.stdout
 

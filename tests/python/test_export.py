@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import strata
-from exported import (ALLOWED, AS_C, CLANG, COMPILERS, NEEDS_COMPILERS, WARNINGS, Library, call_twice, check, deterministic,
+from exported import (ALLOWED, AS_C, CLANG, COMPILERS, ENVIRONMENT, NEEDS_COMPILERS, WARNINGS, Library, call_twice, check, deterministic,
                       make_mlp, make_symbolic, normal, run)
 from strata import Tensor
 
@@ -333,7 +333,7 @@ def test_threads_have_no_races(tmp_path):
     wide.export_c(tmp_path / "wide", outputs=["y"])
     (tmp_path / "main.c").write_text(RACES)
     built = subprocess.run([COMPILERS[0][0], "-fsanitize=thread", "-O1", "-pthread", tmp_path / "main.c", tmp_path / "wide.c", "-o", tmp_path / "main"],
-                           capture_output=True, text=True)
+                           capture_output=True, text=True, env=ENVIRONMENT)
     if built.returncode != 0:
         pytest.skip("the compiler has no ThreadSanitizer")
     setarch = [shutil.which("setarch"), "-R"] if shutil.which("setarch") else []
