@@ -107,7 +107,7 @@ class Jit::Capture {
       results = function(own);
       watching.stop(results);
       settle(watching, recording.get());
-      for (Tensor& y : results) y = in_own_memory(y);
+      results = in_own_memory(results);
       check_clashes(watching);
     } catch (const std::exception&) {  // leave the inputs as if the function had been called on them directly
       if (!watching.has_clash()) hand_back(watching, own, inputs);

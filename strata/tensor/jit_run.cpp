@@ -1,6 +1,7 @@
 #include "strata/tensor/jit_run.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "strata/engine/buffer_storage.h"
 #include "strata/runtime/allocator.h"
@@ -41,13 +42,39 @@ Ints bound(const Ints& shape, const Values& values) {
 
 std::uint64_t birth_now() { return TensorAccess::state(Tensor(0))->born; }
 
-Tensor in_own_memory(const Tensor& y) {
-  const LazyOp node = y.node().detached();
-  Ints longer = {1};
-  for (const Int& size : node.shape()) longer.push_back(size);
-  const Tensor copy = TensorAccess::of(node.reshape(longer).contiguous(), y);
-  copy.realize();
-  return TensorAccess::of(leaf_of(copy.buffer(), node.shape()), y);
+namespace {
+
+/// Realizes tensors by one schedule for each device, so that what they share is computed once.
+void realize_together(std::span<const Tensor> tensors) {
+  std::vector<const Device*> devices;
+  for (const Tensor& t : tensors)
+    if (std::find(devices.begin(), devices.end(), &t.device()) == devices.end()) devices.push_back(&t.device());
+  for (const Device* const device : devices) {
+    std::vector<LazyOp> nodes;
+    for (const Tensor& t : tensors)
+      if (&t.device() == device && !t.is_realized() && !t.node().node()->is_closed) nodes.push_back(t.node());
+    if (!nodes.empty()) strata::realize(nodes, *device);
+  }
+  for (const Tensor& t : tensors) t.realize();
+}
+
+}  // namespace
+
+std::vector<Tensor> in_own_memory(std::span<const Tensor> ys) {
+  // Equal nodes are one node, and would be one memory: the copies of one have different numbers of dimensions.
+  std::vector<Tensor> copies;
+  std::unordered_map<const LazyNode*, std::size_t> seen;  // how often
+  for (const Tensor& y : ys) {
+    const LazyOp node = y.node().detached();
+    Ints longer(++seen[node.node()], 1);
+    for (const Int& size : y.shape()) longer.push_back(size);
+    copies.push_back(TensorAccess::of(node.reshape(longer).contiguous(), y));
+  }
+  realize_together(copies);
+  std::vector<Tensor> out;
+  for (std::size_t k = 0; k < ys.size(); ++k)
+    out.push_back(TensorAccess::of(leaf_of(copies[k].buffer(), ys[k].shape()), ys[k]));
+  return out;
 }
 
 void check_clashes(const Watching& watching) {
@@ -62,7 +89,8 @@ void settle(const Watching& watching, const Recording* recording) {
   for (const auto& [state, before] : watching.assigned_) {
     if (!chain_of(state->node)) TensorAccess::of(state).realize();
     if (recording != nullptr && !recording->wrote(buffer_of((*chain_of(state->node))[0]))) {
-      const LazyOp copy = in_own_memory(TensorAccess::of(state)).node();
+      const Tensor assigned = TensorAccess::of(state);
+      const LazyOp copy = in_own_memory({&assigned, 1})[0].node();
       state->node = state->slot != nullptr ? parameter_over(copy, state->slot) : copy;
     }
     const LazyOp& node = state->node;
@@ -73,14 +101,12 @@ void settle(const Watching& watching, const Recording* recording) {
 
 namespace {
 
-/// `y`, realized. What was computed from parameters is memory of its own, as the result of a replay is: then the
-/// results below it, which only gradients would need, are not kept.
+/// `y`. What was computed from parameters is memory of its own, as the result of a replay is: then the results below
+/// it, which only gradients would need, are not kept.
 Tensor without_history(const Tensor& y) {
   const State& state = TensorAccess::state(y);
   const bool is_computed = state->slot == nullptr && y.node().is_tracked() && !is_realized(*y.node().node());
-  const Tensor out = is_computed ? TensorAccess::of(y.node().detached(), y) : y;
-  out.realize();
-  return out;
+  return is_computed ? TensorAccess::of(y.node().detached(), y) : y;
 }
 
 }  // namespace
@@ -91,6 +117,7 @@ std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Ten
   std::vector<Tensor> results = function(inputs);
   watching.stop(results);
   for (Tensor& y : results) y = without_history(y);
+  realize_together(results);
   for (const auto& [state, before] : watching.read_)
     if (!chain_of(state->node)) TensorAccess::of(state).realize();
   settle(watching);

@@ -20,8 +20,8 @@ Ints bound(const Ints& shape, const Values& values);
 
 /// A creation number: tensors made from now on have at least this number.
 std::uint64_t birth_now();
-/// A copy of `y` in memory of its own, which a kernel of its own writes.
-Tensor in_own_memory(const Tensor& y);
+/// Copies of `ys`, each in memory of its own that a kernel writes. What they share is computed once.
+std::vector<Tensor> in_own_memory(std::span<const Tensor> ys);
 /// After a call, turns each tensor that it assigned to into detached memory; after a recorded call into memory that the
 /// recording wrote.
 void settle(const Watching& watching, const Recording* recording = nullptr);

@@ -2,6 +2,8 @@
 
 #include "strata/tensor/scan.h"
 
+#include <algorithm>
+
 #include "strata/tensor/functional.h"
 #include "strata/tensor/jit.h"
 #include "tests/tensor/arrays.h"
@@ -72,6 +74,24 @@ TEST(Scan, CapturesReplayLoops) {
   });
   for (int k = 1; k < 6; ++k) EXPECT_EQ(summed(f64({1.0 * k, 2, 3}, {3})).item(), k + 5) << "call " << k;
   EXPECT_EQ(summed.jit()->replays(), 3U);
+}
+
+TEST(Scan, ResultsOfACaptureShareALoop) {
+  auto both = jit([](const Tensor& x) {
+    const auto step = [](const Tensor& s, const Tensor& e) { return std::pair(s + e, s); };
+    const auto [last, sums] = scan(step, f64({0}, {}), x);
+    return std::vector<Tensor>{last, sums.sum(0), sums * 2};
+  });
+  for (int k = 0; k < 3; ++k) {
+    const std::vector<Tensor> y = both(f64({1, 2, 4}, {3}));
+    EXPECT_EQ(y[0].item(), 7);
+    EXPECT_EQ(y[1].item(), 4);
+    expect_values(y[2], {3}, {0, 2, 6});
+  }
+  const std::vector<RecordedTime> kernels = both.jit()->times(1);
+  EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(),
+                          [](const RecordedTime& t) { return t.kernel->kernel().name.starts_with("scan_"); }),
+            1);
 }
 
 }  // namespace
