@@ -6,6 +6,8 @@ name has a checksum that N divides. The build with sanitizers, which takes ten t
 import os
 import zlib
 
+import numpy as np
+
 os.environ.setdefault("STRATA_DISK_CACHE", "0")
 
 
@@ -20,3 +22,9 @@ def pytest_collection_modifyitems(config, items):
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = kept
+
+
+def pytest_runtest_setup(item):
+    """A module's generator of random numbers begins anew with each test, so that its data depends on no other test."""
+    if hasattr(item.module, "RANDOM"):
+        item.module.RANDOM = np.random.default_rng(zlib.crc32(item.nodeid.encode()))

@@ -4,6 +4,7 @@ What is a tensor's place takes it, and PyTorch, where it has the method, gives t
 says; all other places refuse it, with an error that names an operation.
 """
 import math
+import os
 import re
 
 import pytest
@@ -118,5 +119,5 @@ def test_a_bool_for_each_integer(name):
 
 def test_there_was_much_to_see():
     assert len(METHODS) > 450
-    if counts["taken"]:  # where all of them ran in this process
+    if counts["taken"] and os.environ.get("STRATA_TEST_SHARE", "1") == "1":  # where all of them ran in this process
         assert counts["taken"] > 400 and counts["refused"] > 2000

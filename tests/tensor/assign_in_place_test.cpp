@@ -249,7 +249,8 @@ TEST(AssignInPlace, AnInterruptedCallAssignsAllOrNothing) {
         std::chrono::milliseconds(0));
     try {
       f(x);
-    } catch (const std::runtime_error&) {
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "stop");
     }
     EXPECT_EQ(a.buffer()[0].as_double(), b.buffer()[kMany - 1].as_double()) << stop;
   }
