@@ -31,6 +31,7 @@ SECTIONS = {
     "static": ("Making and joining", "Functions, `strata.cat([a, b])`, and static methods of C++, `Tensor::cat`."),
     "function": ("Functions of neural networks", "Functions, `strata.conv2d(x, weight)`, as `torch.nn.functional` has them."),
     "linalg": ("Linear algebra", "Functions of `strata.linalg`, as `torch.linalg` has them."),
+    "fft": ("Fourier transforms", "Functions of `strata.fft`, as `torch.fft` has them, of pairs of real and imaginary part."),
 }
 OTHER_NAMES = {"to_float": "float"}
 
@@ -43,14 +44,14 @@ def python_name(row):
 
 def python_function(row):
     name = python_name(row)
-    places = {"static": [strata], "function": [strata], "linalg": [strata.linalg, strata]}.get(row["kind"], [strata.Tensor])
+    places = {"static": [strata], "function": [strata], "linalg": [strata.linalg, strata], "fft": [strata.fft]}.get(row["kind"], [strata.Tensor])
     return next(getattr(place, name) for place in places if hasattr(place, name))
 
 
 def parameters(row):
     out, starred = [], False
     for names, _, default, kind in python_function(row).__parameters__:
-        if names[0] == "self" and row["kind"] not in ("static", "function", "linalg"):
+        if names[0] == "self" and row["kind"] not in ("static", "function", "linalg", "fft"):
             continue
         if kind == "name" and not starred:
             out.append("*")

@@ -10,6 +10,7 @@
 #include "strata/tensor/functional.h"
 #include "strata/tensor/interop.h"
 #include "strata/tensor/jit.h"
+#include "strata/tensor/fourier.h"
 #include "strata/tensor/linear_algebra.h"
 #include "strata/tensor/random.h"
 #include "strata/tensor/scan.h"

@@ -238,6 +238,7 @@ void bind_movement(Functions& f);        // methods_movement.cpp
 void bind_reductions(Functions& f);      // methods_reduce.cpp
 void bind_indexed(Functions& f);         // methods_index.cpp
 void bind_matrices(Functions& f);        // methods_matrices.cpp
+void bind_fourier(Functions& f);         // methods_fourier.cpp
 void bind_making(Functions& f);          // making.cpp
 void bind_functional(Functions& f);      // functional.cpp
 void bind_losses(Functions& f);          // losses.cpp

@@ -23,13 +23,14 @@ py::list list_of(std::span<const Tensor> tensors) {
 
 /// Calls f(state, elements), which returns the lists of the next states and of the outputs.
 std::pair<Tensors, Tensors> scanned(const py::object& f, const Tensors& initial, const Tensors& sequences,
-                                    const std::optional<Int>& length, bool reverse) {
+                                    const std::optional<Int>& length, bool reverse, std::int64_t checkpoint_every) {
   const LocationScope scope("scan");
   const ScanStep step = [&](std::span<const Tensor> state, std::span<const Tensor> elements) {
     const py::object made = f(list_of(state), list_of(elements));
     return std::pair(py::cast<Tensors>(made[py::int_(0)]), py::cast<Tensors>(made[py::int_(1)]));
   };
-  ScanResult out = scan(step, initial, sequences, {.length = length, .reverse = reverse});
+  ScanResult out =
+      scan(step, initial, sequences, {.length = length, .reverse = reverse, .checkpoint_every = checkpoint_every});
   return {std::move(out.state), std::move(out.outputs)};
 }
 

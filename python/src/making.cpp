@@ -161,6 +161,27 @@ void bind_filled(Functions& f) {
          bool g) { return finished(Tensor::eye(n, m, dtype.value_or(dtypes::float32)), device, g); },
       "A matrix of `n` rows and `m` columns (by default n), with ones on its main diagonal and "
       "zeros elsewhere.");
+  f.making(
+      "hann_window", "window_length|size, periodic=True, " STRATA_TAIL,
+      [](std::int64_t size, bool periodic, const std::optional<DType>& dtype, const Device* device, bool g) {
+        return finished(Tensor::hann_window(size, periodic, dtype.value_or(dtypes::float32)), device, g);
+      },
+      "The Hann window of `window_length` elements: a period of its cosines, or with periodic=False one that is "
+      "symmetric.");
+  f.making(
+      "hamming_window", "window_length|size, periodic=True, " STRATA_TAIL,
+      [](std::int64_t size, bool periodic, const std::optional<DType>& dtype, const Device* device, bool g) {
+        return finished(Tensor::hamming_window(size, periodic, dtype.value_or(dtypes::float32)), device, g);
+      },
+      "The Hamming window of `window_length` elements: a period of its cosines, or with periodic=False one that is "
+      "symmetric.");
+  f.making(
+      "blackman_window", "window_length|size, periodic=True, " STRATA_TAIL,
+      [](std::int64_t size, bool periodic, const std::optional<DType>& dtype, const Device* device, bool g) {
+        return finished(Tensor::blackman_window(size, periodic, dtype.value_or(dtypes::float32)), device, g);
+      },
+      "The Blackman window of `window_length` elements: a period of its cosines, or with periodic=False one that is "
+      "symmetric.");
   f.function("tril_indices", "row|rows, col|columns, offset=0", &Tensor::tril_indices,
              "The row and column indices of the elements that tril(offset) keeps of a matrix of `row` "
              "rows and `col` columns: int64 of shape (2, count).");

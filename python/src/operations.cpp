@@ -38,7 +38,7 @@ std::string signature(std::initializer_list<ParameterText> parameters, std::size
 }
 
 /// The names of OperationKind, in its order.
-constexpr const char* kKinds[] = {"unary", "binary", "method", "static", "function", "linalg"};
+constexpr const char* kKinds[] = {"unary", "binary", "method", "static", "function", "linalg", "fft"};
 
 /// A row as a dictionary; each parameter is a tuple (type, name, default or None, names or None).
 py::dict row_object(const ops::OperationRow& row) {

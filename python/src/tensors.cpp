@@ -17,6 +17,7 @@ void bind_tensors(py::module_& m) {
   bind_reductions(f);
   bind_indexed(f);
   bind_matrices(f);
+  bind_fourier(f);
   bind_making(f);
   bind_functional(f);
   bind_losses(f);

@@ -6,10 +6,10 @@
     y.numpy()                            # runs, and gives a NumPy array of shape (3,)
 
 Operations on tensors build a graph; asking for values (numpy(), item(), tolist(), realize()) fuses it into kernels, compiles and runs
-them. strata.nn has modules and layers, strata.optim optimisers, strata.linalg linear algebra; strata.expr and strata.layout are the index
-algebra.
+them. strata.nn has modules and layers, strata.optim optimisers, strata.linalg linear algebra, strata.fft Fourier transforms;
+strata.expr and strata.layout are the index algebra.
 """
-from . import expr as expr, layout as layout, linalg as linalg, nn as nn, onnx as onnx, optim as optim
+from . import expr as expr, fft as fft, layout as layout, linalg as linalg, nn as nn, onnx as onnx, optim as optim
 from ._functions import TinyJit as TinyJit, grad as grad, inference_mode as inference_mode
 from ._functions import jit as jit, no_grad as no_grad, value_and_grad as value_and_grad
 from ._loops import scan as scan, while_loop as while_loop

@@ -68,6 +68,7 @@ def scan(
     xs: Any = None,
     length: Optional[Union[int, Expr]] = None,
     reverse: bool = False,
+    checkpoint_every: int = 0,
 ) -> tuple[Any, Any]:
     """Applies `f` to the state and one element of `xs` after another: a loop that is one node of the graph.
 
@@ -80,6 +81,9 @@ def scan(
     None, or tuples, lists and dictionaries of them. The elements are those of `xs` along axis 0; the outputs are stacked along a new
     axis 0. Returns the state behind the last step, and the outputs. `length` is the number of steps, needed where `xs` is None. With
     `reverse` the loop begins at the last element; output k still belongs to element k.
+
+    With `checkpoint_every=k` gradients keep the state of every k-th step alone, and compute the steps between again: memory for n / k + k
+    steps in place of n. The number of steps is no symbolic size then.
 
     `f` runs once, on tensors without elements: reading one, e.g. by item(), raises DomainError, and random numbers are drawn once. Tensors
     from outside are the same in all steps. Gradients flow through the loop; jit() captures it. Raises ShapeError where a step changes
@@ -103,7 +107,7 @@ def scan(
         return following, outputs
 
     count = None if length is None else _count(length, "[scan] the length")
-    last, stacked = _strata._scan(step, initial, sequences, count, reverse)
+    last, stacked = _strata._scan(step, initial, sequences, count, reverse, checkpoint_every)
     return build_state(list(last)), build_output[0](list(stacked))
 
 

@@ -41,6 +41,8 @@ struct StepGraph {
   /// The SCAN has one more source: with `condition` a bool, whether there is a first step; with `is_counted` an i64,
   /// the number of steps. Without both, each SCAN runs `count` steps.
   bool is_counted = false;
+  /// Gradients keep the states alone, and compute the step again; else what is expensive in the step is kept, too.
+  bool recomputes = false;
   /// How many results are the user's: the further ones are outputs that only gradients read.
   std::size_t wanted = 0;
   /// Of a step whose results have all that the gradient needs: the gradient of the wanted results, and the result that

@@ -1,6 +1,8 @@
 // Creation of Values from numbers: constants, tables, ranges.
 
+#include <array>
 #include <cmath>
+#include <numbers>
 
 #include "strata/base/int_math.h"
 #include "strata/ops/operand_promotion.h"
@@ -96,6 +98,34 @@ Value Value::eye(std::int64_t rows, std::optional<std::int64_t> columns, DType d
   const std::int64_t n = columns.value_or(rows);
   STRATA_CHECK(rows >= 0 && n >= 0, shape, "[eye] ", rows, " rows and ", n, " columns");
   return count_up(rows, dtypes::int64).unsqueeze(1).eq(count_up(n, dtypes::int64)).cast(dtype);
+}
+
+namespace {
+
+/// The sum of factors[j] * cos(2 pi j k / period) for k from 0 to size - 1. A symmetric window's period ends at its
+/// last element.
+Value cosine_window(const char* name, std::int64_t size, bool is_periodic, DType dtype,
+                    std::span<const double> factors) {
+  STRATA_CHECK(size >= 0, domain, "[", name, "] a window of ", size, " elements");
+  STRATA_CHECK(dtype.is_float(), domain, "[", name, "] ", dtype.name(), " is no dtype of floats");
+  if (size < 2) return Value::ones({size}, dtype);
+  const Value angle =
+      count_up(size, dtypes::float64) * (2 * std::numbers::pi / static_cast<double>(size - (is_periodic ? 0 : 1)));
+  Value out = angle * 0 + factors[0];
+  for (std::size_t j = 1; j < factors.size(); ++j) out = out + (angle * static_cast<double>(j)).cos() * factors[j];
+  return out.cast(dtype);
+}
+
+}  // namespace
+
+Value Value::hann_window(std::int64_t size, bool periodic, DType dtype) {
+  return cosine_window("hann_window", size, periodic, dtype, std::array{0.5, -0.5});
+}
+Value Value::hamming_window(std::int64_t size, bool periodic, DType dtype) {
+  return cosine_window("hamming_window", size, periodic, dtype, std::array{0.54, -0.46});
+}
+Value Value::blackman_window(std::int64_t size, bool periodic, DType dtype) {
+  return cosine_window("blackman_window", size, periodic, dtype, std::array{0.42, -0.5, 0.08});
 }
 
 Value Value::new_full(const Ints& to, Number value) const {

@@ -92,7 +92,8 @@ bool is_expensive(Ops op) {
   return is_reduce(op) || is_scan(op) || op == Ops::SCAN || op == Ops::SCATTER || op == Ops::CONCAT;
 }
 
-/// Gives `step` its gradient, and results for the values that the gradient needs: states, and results of expensive ops.
+/// Gives `step` its gradient, and results for the values that the gradient needs: states, and, unless the step is
+/// computed again, results of expensive ops.
 void save_for_gradient(StepGraph& step, const Nodes& varying) {
   step.gradient = gradient_of(step);
   Nodes leaves, seen;
@@ -102,8 +103,8 @@ void save_for_gradient(StepGraph& step, const Nodes& varying) {
   for (std::size_t k = 0; k < step.states; ++k) states.insert(step.inputs[k].node());
   for (std::size_t k = step.states; k < step.results.size(); ++k) step.saved.try_emplace(step.results[k].node(), k);
   const auto is_saved = [&](const LazyOp& n) {
-    return states.contains(n.node()) || (varying.contains(n.node()) && is_expensive(n.op())) ||
-           step.saved.contains(n.node());
+    return states.contains(n.node()) || step.saved.contains(n.node()) ||
+           (!step.recomputes && varying.contains(n.node()) && is_expensive(n.op()));
   };
   const auto source = [&](const LazyOp* n, std::size_t k) {
     return leaves.contains(n->node()) || is_saved(*n) ? nullptr : source_in_step(n, k);

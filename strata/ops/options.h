@@ -259,6 +259,25 @@ struct GridSampleOptions {
   bool align_corners = false;
 };
 
+/// Which way of a Fourier transform of n numbers divides: the inverse by n, both by the square root of n, the other by
+/// n.
+enum class FftNorm : std::uint8_t { backward, ortho, forward };
+/// Options of the functions in the namespace fft.
+struct FftOptions {
+  std::optional<std::int64_t> n = {};  ///< numbers of the transform: the axis is cut, or padded with zeros, first
+  std::int64_t axis = -1;              ///< not counting the axis of pairs
+  FftNorm norm = FftNorm::backward;
+};
+/// Options of stft() and istft().
+struct StftOptions {
+  std::optional<std::int64_t> hop_length = {};  ///< samples from one frame to the next; none: a quarter of a frame
+  std::optional<std::int64_t> win_length = {};  ///< elements of the window; none: those of a frame
+  bool center = true;                           ///< frame k is around sample k * hop_length; false: it begins there
+  PadMode pad_mode = PadMode::reflect;          ///< what stands beyond the ends, with `center`
+  bool normalized = false;                      ///< divides by the square root of the frame's size
+  bool onesided = true;                         ///< the bins up to half of the sample rate alone
+};
+
 namespace linalg {
 
 /// Options of solve_triangular().

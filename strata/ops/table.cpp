@@ -40,6 +40,7 @@ constexpr ConstantRow kConstantRows[] = {
 #define STRATA_FUNCTION(...) STRATA_ROW(Kind::function, __VA_ARGS__)
 #define STRATA_FUNCTION_BY_HAND(...) STRATA_ROW(Kind::function, __VA_ARGS__)
 #define STRATA_LINALG(...) STRATA_ROW(Kind::linalg, __VA_ARGS__)
+#define STRATA_FFT(...) STRATA_ROW(Kind::fft, __VA_ARGS__)
 #include "strata/ops/operations.def"
 #undef STRATA_ROW
 };

@@ -18,8 +18,8 @@ struct ParameterText {
 };
 
 /// How an operation is called: a method (elementwise of one or two operands, or any other), a static method, a free
-/// function, a function in the namespace linalg.
-enum class OperationKind : std::uint8_t { unary, binary, method, static_method, function, linalg };
+/// function, a function in the namespace linalg, one in the namespace fft.
+enum class OperationKind : std::uint8_t { unary, binary, method, static_method, function, linalg, fft };
 
 /// A row of the table: an operation.
 struct OperationRow {

@@ -41,13 +41,17 @@ bool are_same_handle(const std::optional<Tensor>& a, const std::optional<Tensor>
 }
 /// Adds `gain` to the gradient. The sum is computed without the lock, and again if another thread has changed the
 /// gradient meanwhile.
-void add_gradient(GradientSlot& slot, const Tensor& gain) {
+void add_gradient(const std::shared_ptr<GradientSlot>& slot, const Tensor& gain) {
   for (;;) {
-    const std::optional<Tensor> before = gradient_of(slot);
+    const std::optional<Tensor> before = gradient_of(*slot);
     std::optional<Tensor> sum = before ? *before + gain : gain;
-    const std::lock_guard lock(gradient_mutex());
-    if (!are_same_handle(slot.gradient, before)) continue;
-    return slot.gradient.swap(sum);  // the old gradient is destroyed after the lock is released
+    {
+      const std::lock_guard lock(gradient_mutex());
+      if (!are_same_handle(slot->gradient, before)) continue;
+      slot->gradient.swap(sum);  // the old gradient is destroyed after the lock is released
+    }
+    if (TensorListener* const listener = TensorListener::current()) listener->gained(slot, before);
+    return;
   }
 }
 
@@ -74,6 +78,7 @@ Tensor& Tensor::requires_grad(bool on) {
                " has no gradient");
   if (on == (state_->slot != nullptr)) return *this;
   state_->slot = on ? std::make_shared<GradientSlot>() : nullptr;
+  if (on) state_->slot->born = state_->born;
   const LazyOp plain = node().detached();
   state_->node = on ? parameter_over(plain, state_->slot) : plain;
   return *this;
@@ -93,8 +98,11 @@ void Tensor::set_grad(const std::optional<Tensor>& gradient) const {
                gradient->dtype().name(), " does not match a tensor of dtype ", dtype().name());
   // After the swap the old one, which is destroyed after the lock is released.
   std::optional<Tensor> next = gradient;
-  const std::lock_guard lock(gradient_mutex());
-  state_->slot->gradient.swap(next);
+  {
+    const std::lock_guard lock(gradient_mutex());
+    state_->slot->gradient.swap(next);
+  }
+  if (TensorListener* const listener = TensorListener::current()) listener->gained(state_->slot, next);
 }
 
 void Tensor::backward(const std::optional<Tensor>& gradient, At at) const {
@@ -108,7 +116,7 @@ void Tensor::backward(const std::optional<Tensor>& gradient, At at) const {
     if (n->op != Ops::REQUIRES_GRAD) continue;
     const auto slot = std::static_pointer_cast<GradientSlot>(std::get<IdentityArg>(n->arg).owner.lock());
     if (slot == nullptr) continue;
-    add_gradient(*slot, Tensor(dn.detached(), device()));
+    add_gradient(slot, Tensor(dn.detached(), device()));
   }
 }
 

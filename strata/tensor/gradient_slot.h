@@ -3,6 +3,7 @@
 // skips parameters that no handle holds.
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 #include <optional>
 
@@ -12,6 +13,7 @@ namespace strata {
 
 struct GradientSlot {
   std::optional<Tensor> gradient;  ///< guarded by gradient_mutex()
+  std::uint64_t born = 0;          ///< of the parameter: TensorState::born
 };
 
 /// One mutex guards the gradients of all slots, so that a fork() can hold it. While it is held no tensor is computed,

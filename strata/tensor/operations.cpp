@@ -1,6 +1,8 @@
 // The operations on Tensors: each row of the table of operations calls its formula.
 
+#include "strata/ops/fourier.h"
 #include "strata/ops/linear_algebra.h"
+#include "strata/tensor/fourier.h"
 #include "strata/tensor/front.h"
 #include "strata/tensor/linear_algebra.h"
 
@@ -65,5 +67,17 @@ Lu lu(const Tensor& a, At at) {
 }
 
 }  // namespace linalg
+
+namespace fft {
+
+#define STRATA_FFT(result, name, parameters, ...)                                                       \
+  STRATA_RESULT(result)                                                                                 \
+  name(STRATA_DEFINED(parameters) STRATA_COMMA_AFTER(parameters) At at) {                               \
+    const auto row_formula = [](const auto&... given) { return ops::fft::name(given...); };             \
+    return on_values(#name, at, row_formula STRATA_COMMA_BEFORE(parameters) STRATA_PASSED(parameters)); \
+  }
+#include "strata/ops/operations.def"
+
+}  // namespace fft
 
 }  // namespace strata

@@ -6,6 +6,7 @@
 #include "strata/base/walk.h"
 #include "strata/ops/loop.h"
 #include "strata/tensor/access.h"
+#include "strata/tensor/gradient_slot.h"
 
 namespace strata {
 
@@ -21,15 +22,15 @@ bool is_of_step(const LazyOp& root) {
   return out;
 }
 
-/// Finds the tensors from outside that the user's functions assign values of a step to: nobody could read them behind
-/// the loop. Such tensors get back the values that they had.
+/// Finds the tensors from outside that the user's functions assign values of a step to, or whose gradients they make
+/// values of a step: nobody could read them behind the loop. Such tensors get back the values that they had.
 class OutsideTensors final : public TensorListener {
  public:
   using State = std::shared_ptr<TensorState>;
 
   /// @param begin the birth of the first tensor of the step
   explicit OutsideTensors(std::uint64_t begin) : begin_(begin) {}
-  ~OutsideTensors() override { restore(); }
+  ~OutsideTensors() override { restore(), restore_gradients(); }
   OutsideTensors(const OutsideTensors&) = delete;
   OutsideTensors& operator=(const OutsideTensors&) = delete;
 
@@ -42,11 +43,20 @@ class OutsideTensors final : public TensorListener {
     if (state->born < begin_ && std::none_of(assigned_.begin(), assigned_.end(), is_it))
       assigned_.emplace_back(state, state->node);
   }
+  void gained(const std::shared_ptr<GradientSlot>& slot, const std::optional<Tensor>& before) override {
+    TensorListener::gained(slot, before);
+    const auto is_it = [&](const auto& known) { return known.first == slot; };
+    if (slot->born < begin_ && std::none_of(gained_.begin(), gained_.end(), is_it)) gained_.emplace_back(slot, before);
+  }
   /// @throws Error (domain) where there is such a tensor
   void check(const char* name) {
     const Ints* const shape = restore();
+    const Ints* const of_gradient = restore_gradients();
     STRATA_CHECK(shape == nullptr, domain, "[", name, "] the step assigns one of its values to a tensor of shape ",
                  render(*shape), " from outside: let the tensor be a state of the loop");
+    STRATA_CHECK(of_gradient == nullptr, domain, "[", name, "] the step makes the gradient of a tensor of shape ",
+                 render(*of_gradient),
+                 " from outside one of its values: return what gradients() gives as an output of the step");
   }
 
  private:
@@ -61,9 +71,83 @@ class OutsideTensors final : public TensorListener {
     return out;
   }
 
+  /// The same for gradients: the shape of one that was restored.
+  const Ints* restore_gradients() {
+    const Ints* out = nullptr;
+    for (auto& [slot, before] : gained_) {
+      const std::lock_guard lock(gradient_mutex());
+      if (!slot->gradient || !is_of_step(slot->gradient->node())) continue;
+      out = &slot->gradient->shape();
+      slot->gradient.swap(before);
+    }
+    return out;
+  }
+
   std::uint64_t begin_;
   std::vector<std::pair<State, LazyOp>> assigned_;
+  std::vector<std::pair<std::shared_ptr<GradientSlot>, std::optional<Tensor>>> gained_;  ///< with the gradient before
 };
+
+ops::Loop looped(StepGraph step, std::vector<LazyOp> sources, const std::optional<LazyOp>& last = {}) {
+  return ops::make_loop(std::move(step), std::move(sources), last, !NoGrad::is_active());
+}
+
+/// The results of a loop: the states, then the outputs.
+std::vector<LazyOp> results_of(const ops::Loop& loop, std::size_t count) {
+  std::vector<LazyOp> out;
+  for (std::size_t k = 0; k < count; ++k) out.push_back(loop.result(k));
+  return out;
+}
+
+/// Elements [begin, end) of axis 0.
+LazyOp rows_of(const LazyOp& x, std::int64_t begin, std::int64_t end) {
+  Mask bounds;
+  for (const Int& size : x.shape()) bounds.push_back({0, size});
+  bounds[0] = {begin, end};
+  return x.shrink(bounds);
+}
+
+Ints with_front(std::initializer_list<std::int64_t> front, const Ints& shape, std::size_t skipped) {
+  Ints out;
+  for (const std::int64_t size : front) out.push_back(size);
+  out.append(shape.begin() + static_cast<std::ptrdiff_t>(skipped), shape.size() - skipped);
+  return out;
+}
+
+/// A loop of count / every loops of `every` steps, and one of the steps that are left: gradients keep the states
+/// between these loops alone. @return the results of the loop over all steps
+std::vector<LazyOp> results_in_parts(const StepGraph& step, const std::vector<LazyOp>& sources, std::int64_t count,
+                                     std::int64_t every) {
+  const std::int64_t parts = count / every, in_parts = parts * every, begin = step.is_reversed ? count - in_parts : 0;
+  StepGraph inner = step, outer;
+  inner.count = every;
+  for (std::size_t k = 0; k < sources.size(); ++k)
+    outer.inputs.push_back(placeholder(
+        sources[k].dtype(), k < step.states ? sources[k].shape() : with_front({every}, sources[k].shape(), 1)));
+  outer.states = step.states, outer.sequences = step.sequences;
+  outer.results = results_of(looped(std::move(inner), outer.inputs), step.results.size());
+  outer.count = parts;
+  outer.is_reversed = step.is_reversed;
+  outer.recomputes = true;
+  std::vector<LazyOp> in = sources;
+  for (std::size_t k = step.states; k < in.size(); ++k)
+    in[k] = rows_of(in[k], begin, begin + in_parts).reshape(with_front({parts, every}, in[k].shape(), 1));
+  std::vector<LazyOp> out = results_of(looped(std::move(outer), std::move(in)), step.results.size());
+  for (std::size_t k = step.states; k < out.size(); ++k)
+    out[k] = out[k].reshape(with_front({in_parts}, out[k].shape(), 2));
+  if (in_parts == count) return out;
+  StepGraph left = step;
+  left.count = count - in_parts;
+  std::vector<LazyOp> of_left(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(step.states));
+  for (std::size_t k = step.states; k < sources.size(); ++k)
+    of_left.push_back(step.is_reversed ? rows_of(sources[k], 0, begin) : rows_of(sources[k], in_parts, count));
+  std::vector<LazyOp> last = results_of(looped(std::move(left), std::move(of_left)), step.results.size());
+  for (std::size_t k = step.states; k < out.size(); ++k) {
+    const std::vector<LazyOp> both = step.is_reversed ? std::vector{last[k], out[k]} : std::vector{out[k], last[k]};
+    last[k] = LazyOp::concatenated(both).reshape(with_front({count}, out[k].shape(), 1));
+  }
+  return last;
+}
 
 /// Checks a loop and traces its step.
 class Tracing {
@@ -130,7 +214,7 @@ class Tracing {
 
   Tensor tensor_of(const LazyOp& n) const { return TensorAccess::of(n, device_); }
   ops::Loop loop(std::vector<LazyOp> sources, const std::optional<LazyOp>& last) {
-    return ops::make_loop(std::move(step), std::move(sources), last, !NoGrad::is_active());
+    return looped(std::move(step), std::move(sources), last);
   }
 
   StepGraph step;
@@ -175,11 +259,17 @@ ScanResult scan(const ScanStep& f, std::span<const Tensor> initial, std::span<co
   tracing.take_outputs(outputs);
   tracing.step.count = count;
   tracing.step.is_reversed = options.reverse;
-  const ops::Loop loop = tracing.loop(std::move(sources), {});
+  const std::size_t results = initial.size() + outputs.size();
+  const std::int64_t every = options.checkpoint_every;
+  STRATA_CHECK(every >= 0, domain, "[scan] checkpoints every ", every, " steps");
+  STRATA_CHECK(every == 0 || count.is_number(), shape, "[scan] checkpoints every ", every, " of ", count.render(),
+               " steps: the number of steps has to be a number");
+  const std::vector<LazyOp> all = every > 1 && every < count.value()
+                                      ? results_in_parts(tracing.step, sources, count.value(), every)
+                                      : results_of(tracing.loop(std::move(sources), {}), results);
   ScanResult out;
-  for (std::size_t k = 0; k < initial.size(); ++k) out.state.push_back(tracing.tensor_of(loop.result(k)));
-  for (std::size_t k = 0; k < outputs.size(); ++k)
-    out.outputs.push_back(tracing.tensor_of(loop.result(initial.size() + k)));
+  for (std::size_t k = 0; k < results; ++k)
+    (k < initial.size() ? out.state : out.outputs).push_back(tracing.tensor_of(all[k]));
   return out;
 }
 

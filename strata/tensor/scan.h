@@ -15,6 +15,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -30,6 +31,11 @@ namespace strata {
 struct ScanOptions {
   std::optional<Int> length = {};  ///< the number of steps; default: the size of axis 0 of the sequences
   bool reverse = false;            ///< begin with the last element; output k still belongs to element k
+  /// Gradients keep the state of every k-th step alone, and compute the steps between two of them again: memory for n /
+  /// k
+  /// + k steps, least for k near the square root of n, for about half of the time more. 0: they keep all steps. The
+  /// number of steps has to be a number then.
+  std::int64_t checkpoint_every = 0;
 };
 
 /// The result of scan().
@@ -46,7 +52,8 @@ using ScanStep = std::function<std::pair<std::vector<Tensor>, std::vector<Tensor
 /// @param initial the state in front of the first step; the tensors of the next state have the same shapes and dtypes
 /// @param sequences tensors whose axis 0 has one size, the number of steps
 /// @throws Error (shape) where that size differs, no size is given, or a step changes the shape of a state; (domain)
-///   where a step changes a dtype or the number of states, or devices differ; what `step` throws
+///   where a step changes a dtype or the number of states, devices differ, or `checkpoint_every` is negative; what
+///   `step` throws
 ScanResult scan(const ScanStep& step, std::span<const Tensor> initial, std::span<const Tensor> sequences,
                 const ScanOptions& options = {}, At at = At::current());
 

@@ -13,12 +13,15 @@
 
 namespace strata {
 
+class Tensor;
+struct GradientSlot;
+
 /// The state that all copies of a Tensor handle share.
 struct TensorState {
   LazyOp node;
   const Device* device;
-  std::shared_ptr<struct GradientSlot> slot;  ///< of a parameter: where its gradient goes; else null
-  std::uint64_t born;                         ///< creation number; a later tensor has a larger one
+  std::shared_ptr<GradientSlot> slot;  ///< of a parameter: where its gradient goes; else null
+  std::uint64_t born;                  ///< creation number; a later tensor has a larger one
   /// The object that stands for the tensor in another language; its binding sets and clears it.
   void* object = nullptr;
 };
@@ -61,6 +64,10 @@ class TensorListener {
 
   virtual void read(const std::shared_ptr<TensorState>& state) = 0;
   virtual void assigned(const std::shared_ptr<TensorState>& state) = 0;
+  /// A parameter's gradient was set, or something was added to it.
+  virtual void gained(const std::shared_ptr<GradientSlot>& slot, const std::optional<Tensor>& before) {
+    if (outer_ != nullptr) outer_->gained(slot, before);
+  }
 
  protected:
   /// The listener that this one is nested in, or null.

@@ -541,11 +541,30 @@ def test_values_of_a_step_do_not_leave_it():
     assert buffer.tolist() == [[0] * 3] * 2
     assert np.array_equal(norm.running_mean.numpy(), before)
 
+    weight, read = data(3).requires_grad_(), data(3).requires_grad_()
+    (read * 2).sum().backward()
+    doubled = weight * 2  # the step reaches the parameter through what was computed of it
+
+    def learns(s, e):
+        (doubled * s + read * e).sum().backward()
+        return s + e, None
+
+    def sets(s, e):
+        read.grad = e
+        return s, None
+
+    for f in (learns, sets):
+        with pytest.raises(strata.DomainError, match=r"\[scan\] the step makes the gradient of a tensor of shape \(3,\)"):
+            strata.scan(f, strata.zeros(3), x)
+        assert weight.grad is None and read.grad.tolist() == [2] * 3
+
     def inside(s, e):  # tensors of the step itself may change
         t = s * 2
         t += e
         t[0] = 5.0
-        return t, None
+        own = (s * 1).detach().requires_grad_()
+        (own * own).sum().backward()
+        return t + own.grad * 0, None
 
     close(strata.scan(inside, strata.zeros(3), x)[0].numpy()[1:], unrolled(inside, strata.zeros(3), x)[0].numpy()[1:])
 
@@ -576,3 +595,52 @@ def test_refuses_other_types():
         strata.scan(lambda s, x: (s, 3.0), K, data(4))
     with pytest.raises(strata.DomainError, match=r"\[scan\] sequence 0 is on CLANG, and the loop on LLVM"):
         strata.scan(lambda s, x: (s, None), K.to("LLVM"), data(4).to("CLANG"))
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 5, 6, 50])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("make", STEPS, ids=lambda m: m.__name__)
+def test_checkpoints_change_no_value(make, reverse, every):
+    step, state, xs, parameters = make()
+    runs = [strata.scan(step, state, xs, reverse=reverse, checkpoint_every=k) for k in (0, every)]
+    for a, b in zip(*(tensors(last) + tensors(ys) for last, ys in runs)):
+        close(a.numpy(), b.numpy())
+    for a, b in zip(*(strata.gradients(loss_of(last, ys), parameters) for last, ys in runs)):
+        close(a.numpy(), b.numpy(), 1e-4)
+
+
+def test_checkpoints_of_second_gradients_and_of_no_sequence():
+    step, state, xs, parameters = rnn()
+    both = []
+    for every in (0, 3):
+        first = strata.gradients(loss_of(*strata.scan(step, state, xs, checkpoint_every=every)), parameters)
+        both.append(strata.gradients(loss_of(first, ()), parameters, allow_unused=True))
+    for a, b in zip(*both):
+        close(a.numpy(), b.numpy(), 1e-3)
+    last, ys = strata.scan(lambda h, _: (h * 2, h), strata.tensor([1.0]), length=11, checkpoint_every=4)
+    assert last.tolist() == [2.0 ** 11] and ys.tolist() == [[2.0 ** k] for k in range(11)]
+
+
+def test_checkpoints_take_less_memory(tmp_path):
+    w, x = data(64, 64, scale=0.1).requires_grad_(), data(2048, 64)
+    arenas = []
+    for every in (0, 45):
+        @strata.jit
+        def f(x, every=every):
+            last, _ = strata.scan(lambda h, e: ((h @ w + e).tanh(), None), strata.zeros(64), x, checkpoint_every=every)
+            return strata.gradients(last.square().sum(), [w])[0]
+
+        results = [f(x).numpy() for _ in range(2)]
+        close(results[0], results[1])
+        arenas.append((results[1], f.export_c(str(tmp_path / f"f{every}"))["arena_bytes"]))
+    close(arenas[0][0], arenas[1][0], 1e-4)
+    assert arenas[1][1] < 0.2 * arenas[0][1], arenas
+
+
+def test_checkpoints_refuse():
+    x = data(4, 2)
+    with pytest.raises(strata.DomainError, match=r"\[scan\] checkpoints every -1 steps"):
+        strata.scan(lambda h, e: (h + e, None), strata.zeros(2), x, checkpoint_every=-1)
+    n = strata.Variable("n", 1, 4)
+    with pytest.raises(strata.ShapeError, match=r"\[scan\] checkpoints every 2 of n"):
+        strata.scan(lambda h, e: (h + e, None), strata.zeros(2), x.shrink(((0, n.bind(3)), (0, 2))), checkpoint_every=2)

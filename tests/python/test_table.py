@@ -281,7 +281,7 @@ def test_what_is_pure_has_no_form_in_place():
 
 
 def places(row):
-    return {"static": [strata], "function": [strata], "linalg": [strata.linalg, strata]}.get(row["kind"], [Tensor, strata])
+    return {"static": [strata], "function": [strata], "linalg": [strata.linalg, strata], "fft": [strata.fft]}.get(row["kind"], [Tensor, strata])
 
 
 @pytest.mark.parametrize("row", [r for r in ROWS if r["names"]], ids=lambda r: r["name"])
