@@ -3,8 +3,14 @@
 
 #include "strata/onnx/operators.h"
 #include "strata/tensor/access.h"
+#include "strata/tensor/scan.h"
 
 namespace strata::onnx {
+
+Generator Call::generator() const {
+  STRATA_CHECK(generator_ != nullptr, domain, "random numbers are drawn in a step of a loop");
+  return *generator_;
+}
 
 const Datum& Call::datum(std::size_t i) const {
   STRATA_CHECK(has(i), domain, "input ", i, " is left out");
@@ -87,11 +93,22 @@ Tensor moved(const Tensor& x, const Device& device) {
     const Scalar value = x.scalar();
     return TensorAccess::of(Tensor::full(x.shape(), Number(value), x.dtype()).node(), device);
   }
-  x.realize();
+  realize_known(x);
   return TensorAccess::of(x.node(), device);
 }
 
+bool is_on_host(const Datum& value) {
+  return !value.is_tensor() || (value.tensor().device().name() == "INTERP" && !detail::is_of_step(value.tensor()));
+}
+
+void realize_known(const Tensor& x) {
+  STRATA_CHECK(!detail::is_of_step(x), domain, "an element of a tensor of shape ", render(x.shape()),
+               " is needed on the host, and is known only when the loop runs");
+  x.realize();
+}
+
 Sizes read_integers(const Tensor& x) {
+  realize_known(x);
   const Buffer elements = x.buffer().toCPU();
   Sizes out;
   for (std::int64_t k = 0; k < x.numel().value(); ++k) out.push_back(elements[k].as_int());
@@ -99,6 +116,7 @@ Sizes read_integers(const Tensor& x) {
 }
 
 std::vector<double> read_numbers(const Tensor& x) {
+  realize_known(x);
   const Buffer elements = x.buffer().toCPU();
   std::vector<double> out;
   for (std::int64_t k = 0; k < x.numel().value(); ++k) out.push_back(elements[k].as_double());

@@ -32,14 +32,16 @@ using Sizes = std::vector<std::int64_t>;
 /// One call of an operator's function.
 class Call {
  public:
+  /// @param generator null: a step of a loop is traced
   Call(const Definition& model, const Node& node, std::span<const Datum> inputs, const Device& device,
-       const Generator& generator)
+       const Generator* generator)
       : model_(model), node_(node), inputs_(inputs), device_(device), generator_(generator) {}
 
   const Node& node() const { return node_; }
   std::int64_t opset() const { return node_.opset; }
   const Device& device() const { return device_; }
-  Generator generator() const { return generator_; }
+  /// @throws Error (domain) while a step is traced, which would draw once for all steps
+  Generator generator() const;
 
   // --- inputs ---
   std::size_t count() const { return inputs_.size(); }
@@ -91,13 +93,17 @@ class Call {
   const Node& node_;
   std::span<const Datum> inputs_;
   const Device& device_;
-  const Generator& generator_;
+  const Generator* generator_;
 };
 
 /// `x` on `device`. Devices that share the host's memory share the elements; a single element that is known becomes a
 /// constant of kernels.
 Tensor moved(const Tensor& x, const Device& device);
-/// The elements of `x` as integers, read on the host. Realizes `x`.
+/// Whether the value is known on the host: other than tensors, and tensors on INTERP that no running loop computes.
+bool is_on_host(const Datum& value);
+/// Realizes `x`. @throws Error (domain) where its value exists only while a loop runs
+void realize_known(const Tensor& x);
+/// The elements of `x` as integers, read on the host. Realizes `x`. @throws as realize_known()
 Sizes read_integers(const Tensor& x);
 std::vector<double> read_numbers(const Tensor& x);
 

@@ -110,6 +110,7 @@ Results folded(const Call& call, const std::function<Tensor(const Tensor&, const
 
 /// The text of a number in ONNX's test data, which is NumPy's: the shortest that reads back.
 Texts texts_of(const Tensor& x) {
+  realize_known(x);
   const Buffer elements = x.buffer().toCPU();
   Texts out{sizes_of(x), {}};
   for (std::int64_t k = 0; k < elements.size() && k < x.numel().value(); ++k)

@@ -133,6 +133,7 @@ Results one_hot(const Call& call) {
 
 Results nonzero(const Call& call) {
   const Tensor x = call.x(0);
+  realize_known(x);
   return {x.ndim() == 0 ? x.reshape({1}).nonzero().narrow(1, 0, 0).transpose(0, 1) : x.nonzero().transpose(0, 1)};
 }
 
@@ -152,6 +153,7 @@ Results unique(const Call& call) {
   const bool has_axis = call.given("axis");
   if (!has_axis) x = x.reshape({-1});
   const std::int64_t axis = has_axis ? Call::axis_in(call.integer("axis"), x.ndim()) : 0;
+  realize_known(x);
   const Tensor::Unique found = x.unique(axis);
   const Sizes inverse = read_integers(found.inverse), counts = read_integers(found.counts);
   Sizes first(counts.size(), -1), order(counts.size()), rank(counts.size());
@@ -181,6 +183,7 @@ Results non_max_suppression(const Call& call) {
   STRATA_CHECK(boxes_shape.size() == 3 && boxes_shape[2] == 4 && scores_shape.size() == 3 &&
                    scores_shape[0] == boxes_shape[0] && scores_shape[2] == boxes_shape[1],
                shape, "boxes of shape ", sizes_text(boxes_shape), " and scores of shape ", sizes_text(scores_shape));
+  for (const std::size_t k : {0, 1}) realize_known(call.datum(k).tensor());
   const std::vector<float> boxes = call.datum(0).tensor().to_vector<float>(),
                            scores = call.datum(1).tensor().to_vector<float>();
   const std::int64_t most = call.has(2) ? call.integer_of(2) : 0;

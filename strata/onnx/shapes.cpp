@@ -241,6 +241,7 @@ Results pad(const Call& call) {
   if (!call.has(2)) return padded(call, call.integers_of(1), 0);
   const Tensor& value = call.datum(2).tensor();
   STRATA_CHECK(value.numel() == Int(1), shape, "the value has the shape ", render(value.shape()));
+  realize_known(value);
   return padded(call, call.integers_of(1), Number(value.scalar()));
 }
 
