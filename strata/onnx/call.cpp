@@ -1,6 +1,8 @@
 // Inputs, attributes and tensors of a call.
 #include "strata/onnx/call.h"
 
+#include <algorithm>
+
 #include "strata/onnx/operators.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/scan.h"
@@ -23,8 +25,37 @@ std::vector<Tensor> Call::all() const {
   return out;
 }
 
-Sizes Call::integers_of(std::size_t i) const { return read_integers(datum(i).tensor()); }
-std::vector<double> Call::numbers_of(std::size_t i) const { return read_numbers(datum(i).tensor()); }
+namespace {
+
+void check_numbers(const Datum& value, std::size_t i) {
+  if (value.expressions() == nullptr) return;
+  Ints all;
+  for (const Int& e : *value.expressions()) all.push_back(e);
+  STRATA_CHECK(std::all_of(all.begin(), all.end(), [](const Int& e) { return e.is_number(); }), shape,
+               "numbers are needed for input ", i, ", which is ", render(all),
+               ": load the model without bounds of these sizes");
+}
+
+}  // namespace
+
+Sizes Call::integers_of(std::size_t i) const {
+  check_numbers(datum(i), i);
+  return read_integers(datum(i).tensor());
+}
+std::vector<double> Call::numbers_of(std::size_t i) const {
+  check_numbers(datum(i), i);
+  return read_numbers(datum(i).tensor());
+}
+
+Ints Call::sizes_of_input(std::size_t i) const {
+  Ints out;
+  if (const std::vector<Int>* const known = datum(i).expressions()) {
+    for (const Int& e : *known) out.push_back(e);
+  } else {
+    for (const std::int64_t n : integers_of(i)) out.push_back(n);
+  }
+  return out;
+}
 
 std::int64_t Call::integer_of(std::size_t i) const {
   const Sizes all = integers_of(i);
@@ -63,11 +94,13 @@ int Call::graph(std::string_view name) const { return value_of(name, AttributeTy
 
 Tensor Call::here(const Tensor& x) const { return moved(x, device_); }
 
-Tensor Call::full(const Sizes& shape, const Number& value, DType dtype) const {
-  return TensorAccess::of(Tensor::full(to_shape(shape), value, dtype).node(), device_);
+Tensor Call::full(const Ints& shape, const Number& value, DType dtype) const {
+  return TensorAccess::of(Tensor::full(shape, value, dtype).node(), device_);
 }
 
-Tensor Call::arange(std::int64_t count) const { return TensorAccess::of(Tensor::arange(count).node(), device_); }
+Tensor Call::arange(const Int& count) const {
+  return TensorAccess::of(LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({count})), device_);
+}
 
 Tensor Call::from(const Sizes& elements, const Sizes& shape) const {
   return here(TensorAccess::of(Tensor::from(elements, to_shape(shape)).node(), Device::get("INTERP")));

@@ -56,6 +56,8 @@ class Call {
   Sizes integers_of(std::size_t i) const;
   std::vector<double> numbers_of(std::size_t i) const;
   std::int64_t integer_of(std::size_t i) const;
+  /// The elements of an input: expressions where they are known as such, else read on the host.
+  Ints sizes_of_input(std::size_t i) const;
   double number_of(std::size_t i) const;
 
   // --- attributes, or their defaults in the table ---
@@ -77,8 +79,8 @@ class Call {
 
   // --- tensors on device() ---
   Tensor here(const Tensor& x) const;
-  Tensor full(const Sizes& shape, const Number& value, DType dtype) const;
-  Tensor arange(std::int64_t count) const;  ///< 0, 1, ...: i64
+  Tensor full(const Ints& shape, const Number& value, DType dtype) const;
+  Tensor arange(const Int& count) const;  ///< 0, 1, ...: i64
   Tensor from(const Sizes& elements, const Sizes& shape) const;
   Tensor from(const std::vector<double>& elements, const Sizes& shape, DType dtype) const;
 

@@ -4,6 +4,7 @@
 
 #include "strata/onnx/operators.h"
 #include "strata/onnx/run.h"
+#include "strata/onnx/sizes.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/autograd.h"
 #include "strata/tensor/scan.h"
@@ -40,6 +41,12 @@ std::vector<Tensor> tensors_on(std::span<const Datum> values, const Device& devi
   return out;
 }
 
+/// Step by step a loop runs as often as now: in a capture, and beside kernels for all sizes, that would be wrong.
+void check_steps(const Int& count) {
+  STRATA_CHECK(count.is_number(), shape, "the steps cannot be one node, and their number has to be known on the host, ",
+               "but is ", count.render(), ": load the model without bounds of it");
+}
+
 /// The tensors that the steps of a body made for one output, joined along a new axis.
 class Collected {
  public:
@@ -72,7 +79,12 @@ class Collected {
 class LoopState final : public Control {
  public:
   explicit LoopState(const Call& call) : device_(&call.device()), body_(call.graph("body")), has_count_(call.has(0)) {
-    if (has_count_) count_ = call.integer_of(0);
+    if (has_count_) {
+      const Ints count = call.sizes_of_input(0);
+      STRATA_CHECK(count.size() == 1, shape, "the count has ", count.size(), " elements instead of 1");
+      length_ = count[0];
+      count_ = present(length_);
+    }
     if (call.has(1)) condition_ = call.datum(1);
     for (std::size_t k = 2; k < call.count(); ++k) carried_.push_back(call.has(k) ? call.datum(k) : Datum());
     for (std::size_t k = carried_.size(); k < call.outputs(); ++k) collected_.emplace_back(call, k + 1);
@@ -81,10 +93,10 @@ class LoopState final : public Control {
   std::optional<Results> at_once(StepTracer& tracer) override {
     const bool has_tensors =
         std::all_of(carried_.begin(), carried_.end(), [](const Datum& value) { return value.is_tensor(); });
-    if (!has_tensors || (has_count_ && count_ <= 0)) return std::nullopt;
+    if (!has_tensors || (length_.is_number() && has_count_ && count_ <= 0)) return std::nullopt;
     if (is_on_host(condition_) && !begins()) return std::nullopt;
     const std::int64_t left = tracer.steps_left(body_);
-    const bool is_short = has_count_ && left > 0 && count_ <= kFoldedSteps;
+    const bool is_short = has_count_ && length_.is_number() && left > 0 && count_ <= kFoldedSteps;
     if (is_short && std::all_of(carried_.begin(), carried_.end(), is_on_host) && tracer.is_known(body_))
       return std::nullopt;
     if (has_count_ && count_ <= left && !tracer.depends_on_data()) {
@@ -95,6 +107,7 @@ class LoopState final : public Control {
   }
 
   std::optional<Step> next() override {
+    check_steps(length_);
     if (done_ == 0) goes_on_ = begins();
     if (!goes_on_ || (has_count_ && done_ >= count_)) return std::nullopt;
     const Device& host = Device::get("INTERP");
@@ -151,7 +164,7 @@ class LoopState final : public Control {
       return std::pair(std::vector<Tensor>(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(n)),
                        std::vector<Tensor>(made.begin() + static_cast<std::ptrdiff_t>(n), made.end()));
     };
-    const Tensor numbers = TensorAccess::of(Tensor::arange(count_).node(), *device_);
+    const Tensor numbers = TensorAccess::of(LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({length_})), *device_);
     try {
       const ScanResult made = strata::scan(step, initial(), {&numbers, 1});
       if (!is_on_host(condition_) && !begins()) return std::nullopt;
@@ -170,6 +183,7 @@ class LoopState final : public Control {
     const bool is_limited = !has_count_ || count_ > left;
     if (left <= 0 || (is_limited && (tracer.is_tracing() || !NoGrad::is_active()))) return std::nullopt;
     const std::int64_t most = is_limited ? left : count_;
+    const Int steps = is_limited ? Int(left) : length_;
     const auto step = [&](std::span<const Tensor> s) {
       const Results out = traced(tracer, s[1], s.subspan(2), most, false);
       const bool is_endless = is_limited && !detail::is_of_step(out[0].tensor()) && truth_of(out[0]);
@@ -186,7 +200,7 @@ class LoopState final : public Control {
     const Tensor begin = condition_.is_absent() ? constant(Tensor(true)) : constant(condition_.tensor());
     std::vector<Tensor> state = {begin.reshape({}), constant(Tensor(std::int64_t{0}))};
     for (const Tensor& x : initial()) state.push_back(x);
-    const std::vector<Tensor> last = while_loop([](std::span<const Tensor> s) { return s[0]; }, step, state, most);
+    const std::vector<Tensor> last = while_loop([](std::span<const Tensor> s) { return s[0]; }, step, state, steps);
     if (is_limited)
       STRATA_CHECK(!truth_of(last[0]), budget, "the condition is still true behind ", most,
                    " steps, as many as the call may run (most_steps)");
@@ -196,7 +210,9 @@ class LoopState final : public Control {
   const Device* device_;
   int body_;
   bool has_count_, goes_on_ = true;
-  std::int64_t count_ = 0, done_ = 0;
+  Int length_ = 0;          ///< the count
+  std::int64_t count_ = 0;  ///< its present value
+  std::int64_t done_ = 0;
   Datum condition_;  ///< absent: true
   Results carried_;
   std::vector<Collected> collected_;
@@ -223,7 +239,8 @@ class ScanState final : public Control {
       STRATA_CHECK(x.size(axis) == sequences_[0].size(0), shape, "sequences have ", sequences_[0].size(0).render(),
                    " and ", x.size(axis).render(), " steps");
     }
-    steps_ = sequences_[0].size(0).value();
+    length_ = sequences_[0].size(0);
+    steps_ = present(length_);
     for (std::size_t k = states; k < call.outputs(); ++k) collected_.emplace_back(call, k);
     if (call.opset() >= 9) {
       output_axes_ = call.integers("scan_output_axes");
@@ -232,7 +249,7 @@ class ScanState final : public Control {
   }
 
   std::optional<Results> at_once(StepTracer& tracer) override {
-    if (steps_ == 0) return std::nullopt;
+    if (length_ == Int(0)) return std::nullopt;
     const std::size_t n = state_.size();
     const auto step = [&](std::span<const Tensor> state, std::span<const Tensor> elements) {
       Results inputs(state.begin(), state.end());
@@ -249,7 +266,7 @@ class ScanState final : public Control {
     for (std::size_t k = 0; k < sequences_.size(); ++k)
       sequences.push_back(is_reversed_[k] && !runs_back ? sequences_[k].flip({0}) : sequences_[k]);
     const ScanResult made =
-        strata::scan(step, tensors_on(state_, *device_), sequences, {.length = Int(steps_), .reverse = runs_back});
+        strata::scan(step, tensors_on(state_, *device_), sequences, {.length = length_, .reverse = runs_back});
     Results out(made.state.begin(), made.state.end());
     for (std::size_t k = 0; k < collected_.size(); ++k) {
       const Tensor& x = made.outputs[k];
@@ -260,6 +277,7 @@ class ScanState final : public Control {
   }
 
   std::optional<Step> next() override {
+    check_steps(length_);
     if (done_ >= steps_) return std::nullopt;
     STRATA_CHECK(steps_ <= kMostSlices, budget, "a sequence of ", steps_, " steps, more than ", kMostSlices);
     Results inputs = state_;
@@ -296,7 +314,8 @@ class ScanState final : public Control {
   std::vector<bool> is_reversed_;
   std::vector<Collected> collected_;
   Sizes output_axes_, output_directions_;
-  std::int64_t steps_ = 0, done_ = 0;
+  Int length_ = 0;
+  std::int64_t steps_ = 0, done_ = 0;  ///< the present length
 };
 
 /// Scan of version 8: every input has a batch axis in front, and the batch runs element by element.
@@ -305,7 +324,7 @@ class BatchedScan final : public Control {
   explicit BatchedScan(const Call& call) {
     STRATA_CHECK(!call.has(0), undefined, "lengths of sequences (an input of Scan 8) are not supported");
     STRATA_CHECK(call.count() >= 2, parse, "there is nothing to scan");
-    const std::int64_t batch = call.x(1).size(0).value();
+    const std::int64_t batch = number_of_size(call.x(1), 0);
     for (std::int64_t b = 0; b < batch; ++b) parts_.push_back(std::make_unique<ScanState>(call, 1, b));
   }
   std::optional<Results> at_once(StepTracer& tracer) override {

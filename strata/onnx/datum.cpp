@@ -60,11 +60,14 @@ std::string sizes_text(const std::vector<std::int64_t>& sizes) {
 std::vector<std::int64_t> sizes_of(const Tensor& x) {
   std::vector<std::int64_t> out;
   for (const Int& size : x.shape()) {
-    STRATA_CHECK(size.is_number(), shape, "the shape ", render(x.shape()), " is symbolic");
+    STRATA_CHECK(size.is_number(), shape, "numbers are needed instead of the shape ", render(x.shape()),
+                 ": load the model without bounds of these sizes");
     out.push_back(size.value());
   }
   return out;
 }
+
+std::int64_t present(const Int& size) { return size.is_number() ? size.value() : evaluate(size.expr()); }
 
 Ints to_shape(const std::vector<std::int64_t>& sizes) {
   Ints out;

@@ -146,7 +146,7 @@ Results clipped(const Call& call, const std::optional<Tensor>& low, const std::o
 Results dropped(const Call& call, double ratio, bool is_training, std::int64_t seed, bool has_seed) {
   STRATA_CHECK(ratio >= 0 && ratio < 1, domain, "the ratio is ", ratio);
   const Tensor x = call.x(0);
-  if (!is_training || ratio == 0) return {x, call.full(sizes_of(x), true, dtypes::boolean)};
+  if (!is_training || ratio == 0) return {x, call.full(x.shape(), true, dtypes::boolean)};
   const Generator own = has_seed ? Generator(static_cast<std::uint64_t>(seed)) : call.generator();
   const Tensor kept = rand_like(x, own) >= ratio;
   return {kept.where(x / (1 - ratio), 0), kept};
@@ -238,7 +238,7 @@ Results is_infinite(const Call& call) {
   const bool low = call.integer("detect_negative") != 0, high = call.integer("detect_positive") != 0;
   if (low && high) return {x.isinf()};
   if (low || high) return {low ? x.isneginf() : x.isposinf()};
-  return {call.full(sizes_of(x), false, dtypes::boolean)};
+  return {call.full(x.shape(), false, dtypes::boolean)};
 }
 
 Results shrink(const Call& call) {

@@ -64,11 +64,11 @@ float overlap(const Corners& a, const Corners& b) {
 Results gather(const Call& call) {
   const Tensor x = call.x(0), index = call.x(1);
   const std::int64_t axis = Call::axis_in(call.integer("axis"), x.ndim());
-  const Sizes sizes = sizes_of(x);
-  const std::span<const std::int64_t> all(sizes);
-  const auto at = static_cast<std::size_t>(axis);
-  const Sizes shape = joined({all.first(at), sizes_of(index), all.subspan(at + 1)});
-  return {x.index_select(axis, index.cast(dtypes::int64).reshape({-1})).reshape(to_shape(shape))};
+  Ints shape;
+  for (std::int64_t d = 0; d < axis; ++d) shape.push_back(x.size(d));
+  for (const Int& size : index.shape()) shape.push_back(size);
+  for (std::int64_t d = axis + 1; d < x.ndim(); ++d) shape.push_back(x.size(d));
+  return {x.index_select(axis, index.cast(dtypes::int64).reshape({-1})).reshape(shape)};
 }
 
 Results gather_elements(const Call& call) {

@@ -15,7 +15,7 @@ std::vector<WindowAxis> pool_windows(const Call& call, const Tensor& x, bool has
   const Sizes kernel = call.integers("kernel_shape");
   STRATA_CHECK(!kernel.empty() && kernel.size() <= 3, undefined, "pools over ", kernel.size(),
                " axes (1 to 3 are supported)");
-  return windows_of(call, sizes_of(x), kernel, has_dilations, has_ceil && call.integer("ceil_mode") != 0);
+  return windows_of(call, x.shape(), kernel, has_dilations, has_ceil && call.integer("ceil_mode") != 0);
 }
 
 /// The sums of the windows of x, padded by zeros.
@@ -36,7 +36,7 @@ Tensor window_sums(const Tensor& x, const std::vector<WindowAxis>& windows) {
 
 /// The number of elements that each window has, which is a product over the axes: shape (1, 1, windows...).
 Tensor window_counts(const Call& call, const std::vector<WindowAxis>& windows, bool counts_pads, DType dtype) {
-  Tensor out = call.full(Sizes(windows.size() + 2, 1), 1, dtype);
+  Tensor out = call.full(Ints(windows.size() + 2, 1), 1, dtype);
   for (std::size_t d = 0; d < windows.size(); ++d) {
     const WindowAxis& w = windows[d];
     const std::int64_t low = counts_pads ? -w.before : 0, high = counts_pads ? w.size + w.after : w.size;

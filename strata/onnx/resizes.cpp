@@ -124,15 +124,29 @@ Results resized(const Call& call, const std::vector<ResizedAxis>& axes, const Re
   return {x.round().clip(Operand(lowest(given.dtype())), Operand(highest(given.dtype()))).cast(given.dtype())};
 }
 
+/// An axis that stays as it is, whatever its size.
+constexpr ResizedAxis kUnchanged{1, 1, 1};
+
+std::int64_t number_of(const Ints& shape, std::size_t d) {
+  STRATA_CHECK(shape[d].is_number(), shape, "axis ", d, " of the shape ", render(shape),
+               " is resized, and has to be a number: load the model without bounds of it");
+  return shape[d].value();
+}
+
 /// The axes by scales. @pre scales.size() is the rank
-std::vector<ResizedAxis> axes_by_scales(const Sizes& shape, const std::vector<double>& scales) {
+std::vector<ResizedAxis> axes_by_scales(const Ints& shape, const std::vector<double>& scales) {
   STRATA_CHECK(scales.size() == shape.size(), shape, scales.size(), " scales for ", shape.size(), " axes");
   std::vector<ResizedAxis> out;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     STRATA_CHECK(scales[d] > 0 && scales[d] < 1e9, domain, "the scale ", scales[d]);
+    if (!shape[d].is_number() && scales[d] == 1) {
+      out.push_back(kUnchanged);
+      continue;
+    }
+    const std::int64_t from = number_of(shape, d);
     // Scales are floats of 32 bits; the product is rounded as those are.
-    const auto to = static_cast<std::int64_t>(std::floor(static_cast<float>(shape[d]) * static_cast<float>(scales[d])));
-    out.push_back({shape[d], to, scales[d]});
+    const auto to = static_cast<std::int64_t>(std::floor(static_cast<float>(from) * static_cast<float>(scales[d])));
+    out.push_back({from, to, scales[d]});
   }
   return out;
 }
@@ -140,7 +154,7 @@ std::vector<ResizedAxis> axes_by_scales(const Sizes& shape, const std::vector<do
 }  // namespace
 
 Results resize(const Call& call) {
-  const Sizes shape = call.datum(0).shape();
+  const Ints& shape = call.datum(0).tensor().shape();
   ResizeWords words{call.text("mode"),
                     call.text("coordinate_transformation_mode"),
                     call.text("nearest_mode"),
@@ -152,10 +166,16 @@ Results resize(const Call& call) {
   if (has_scales) {
     axes = axes_by_scales(shape, call.numbers_of(2));
   } else {
-    const Sizes sizes = call.integers_of(3);
+    const Ints sizes = call.sizes_of_input(3);
     STRATA_CHECK(sizes.size() == shape.size(), shape, sizes.size(), " sizes for ", shape.size(), " axes");
-    for (std::size_t d = 0; d < shape.size(); ++d)
-      axes.push_back({shape[d], sizes[d], static_cast<double>(sizes[d]) / static_cast<double>(shape[d])});
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (!shape[d].is_number() && shape[d] == sizes[d]) {
+        axes.push_back(kUnchanged);
+        continue;
+      }
+      const std::int64_t from = number_of(shape, d), to = number_of(sizes, d);
+      axes.push_back({from, to, static_cast<double>(to) / static_cast<double>(from)});
+    }
   }
   if (words.coordinates == "tf_crop_and_resize") {
     const std::vector<double> region = call.numbers_of(1);
@@ -170,12 +190,12 @@ Results resize(const Call& call) {
 }
 
 Results resize10(const Call& call) {
-  return resized(call, axes_by_scales(call.datum(0).shape(), call.numbers_of(1)),
+  return resized(call, axes_by_scales(call.datum(0).tensor().shape(), call.numbers_of(1)),
                  {.mode = call.text("mode"), .coordinates = "asymmetric", .nearest = "floor"});
 }
 
 Results upsample7(const Call& call) {
-  return resized(call, axes_by_scales(call.datum(0).shape(), call.numbers("scales")),
+  return resized(call, axes_by_scales(call.datum(0).tensor().shape(), call.numbers("scales")),
                  {.mode = call.text("mode"), .coordinates = "asymmetric", .nearest = "floor"});
 }
 

@@ -7,6 +7,7 @@
 #include "strata/base/check.h"
 #include "strata/base/interrupt.h"
 #include "strata/onnx/operators.h"
+#include "strata/onnx/sizes.h"
 
 namespace strata::onnx {
 namespace {
@@ -290,6 +291,10 @@ std::vector<Datum> Run::outputs_of(const Graph& graph) const {
 }
 
 Results Run::call(const Node& node, const std::vector<Datum>& inputs) const {
+  const bool has_sizes =
+      std::any_of(inputs.begin(), inputs.end(), [](const Datum& value) { return value.expressions() != nullptr; });
+  if (has_sizes)
+    if (std::optional<Results> results = on_sizes(call_of(node, inputs, *options_.device), model_)) return *results;
   const bool is_folded = !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), is_on_host) &&
                          std::all_of(inputs.begin(), inputs.end(), is_small);
   if (is_folded) {
@@ -304,7 +309,9 @@ void Run::check_sizes(const Results& results) const {
   for (const Datum& value : results) {
     if (!value.is_tensor()) continue;
     std::int64_t count = 0;
-    const bool fits = try_count(dtypes::uint8, sizes_of(value.tensor()), count) && count <= options_.most_elements;
+    Sizes sizes;
+    for (const Int& size : value.tensor().shape()) sizes.push_back(present(size));
+    const bool fits = try_count(dtypes::uint8, sizes, count) && count <= options_.most_elements;
     STRATA_CHECK(fits, budget, "an output of shape ", render(value.tensor().shape()), " has more than ",
                  options_.most_elements, " elements (most_elements)");
   }
