@@ -47,7 +47,9 @@ DType dtype_of_element(std::int64_t number, const std::string& what) {
       dtypes::uint32, dtypes::uint64,  dtypes::none,  dtypes::none,    dtypes::bfloat16};
   const bool is_known = number > 0 && number < 17 && kDtypes[static_cast<std::size_t>(number)] != dtypes::none;
   STRATA_CHECK(is_known, undefined, what, " has elements of ONNX's type ", number,
-               ", which Strata lacks here (8 is text, 14 and 15 are complex numbers)");
+               ", which Strata lacks here (8 is text, 14 and 15 are complex numbers, 17 to 20 floats of 8 bits, 21 to "
+               "23 numbers of "
+               "4 bits)");
   return kDtypes[static_cast<std::size_t>(number)];
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 
 #include "strata/onnx/operators.h"
 #include "strata/tensor/random.h"
@@ -64,6 +65,8 @@ STRATA_ONNX_UNARY(hard_swish, x * (x / 6 + 0.5).clip(Operand(0), Operand(1)))
 STRATA_ONNX_UNARY(is_nan, x.isnan())
 STRATA_ONNX_UNARY(logarithm, x.log())
 STRATA_ONNX_UNARY(negated, x.neg())
+STRATA_ONNX_UNARY(mish, as(x.mish(), x.dtype()))
+STRATA_ONNX_UNARY(bits_inverted, x.bitwise_not())
 STRATA_ONNX_UNARY(logical_not, x.logical_not())
 STRATA_ONNX_UNARY(reciprocal, x.reciprocal())
 STRATA_ONNX_UNARY(relu, x.relu())
@@ -94,6 +97,9 @@ STRATA_ONNX_BINARY(logical_xor, a.logical_xor(b))
 STRATA_ONNX_BINARY(greater, a > b)
 STRATA_ONNX_BINARY(greater_or_equal, a >= b)
 STRATA_ONNX_BINARY(less, a < b)
+STRATA_ONNX_BINARY(bits_and, a.bitwise_and(b))
+STRATA_ONNX_BINARY(bits_or, a.bitwise_or(b))
+STRATA_ONNX_BINARY(bits_xor, a.bitwise_xor(b))
 STRATA_ONNX_BINARY(less_or_equal, a <= b)
 // clang-format on
 
@@ -154,6 +160,15 @@ Results dropped(const Call& call, double ratio, bool is_training, std::int64_t s
 
 }  // namespace
 
+Results gelu(const Call& call) {
+  const Tensor x = call.x(0);
+  const std::string& approximation = call.text("approximate");
+  STRATA_CHECK(approximation == "none" || approximation == "tanh", domain, "approximate is ", approximation);
+  const Tensor bent = approximation == "none" ? (x * std::sqrt(0.5)).erf()
+                                              : ((x + x * x * x * 0.044715) * std::sqrt(2 / std::numbers::pi)).tanh();
+  return {(x * 0.5 * (bent + 1)).cast(x.dtype())};
+}
+
 Results prelu(const Call& call) {
   const Tensor x = call.x(0);
   Tensor slope = call.x(1);
@@ -184,6 +199,7 @@ Results power(const Call& call) {
 }
 
 Results equal(const Call& call) {
+  if (call.datum(0).is_texts()) return equal_texts(call);
   if (!call.datum(0).is_texts()) {
     const Tensor a = call.x(0), b = second(call, a);
     check_same(a, b);

@@ -30,6 +30,8 @@ std::optional<Reduce> reduction_of(const Call& call, std::int64_t since) {
   const std::string reduction = call.opset() >= since ? call.text("reduction") : "none";
   if (reduction == "none") return std::nullopt;
   if (reduction == "add") return Reduce::sum;
+  if (call.opset() >= 18 && reduction == "max") return Reduce::amax;
+  if (call.opset() >= 18 && reduction == "min") return Reduce::amin;
   STRATA_CHECK(reduction == "mul", domain, "the reduction is ", reduction);
   return Reduce::prod;
 }
@@ -68,7 +70,14 @@ Results gather(const Call& call) {
   for (std::int64_t d = 0; d < axis; ++d) shape.push_back(x.size(d));
   for (const Int& size : index.shape()) shape.push_back(size);
   for (std::int64_t d = axis + 1; d < x.ndim(); ++d) shape.push_back(x.size(d));
-  return {x.index_select(axis, index.cast(dtypes::int64).reshape({-1})).reshape(shape)};
+  const Tensor at = index.cast(dtypes::int64).reshape({-1});
+  const Int size = x.size(axis);
+  if (size.is_number()) return {x.index_select(axis, at).reshape(shape)};
+  // Elements are selected from an axis whose size is a number: the largest one.
+  Padding behind(static_cast<std::size_t>(x.ndim()), {0, 0});
+  behind[static_cast<std::size_t>(axis)] = {0, Int(size.vmax()) - size};
+  const Tensor places = (at < 0).where(at + call.here(Tensor(size.expr())), at);
+  return {x.pad(behind).index_select(axis, places).reshape(shape)};
 }
 
 Results gather_elements(const Call& call) {

@@ -28,6 +28,9 @@ Results reduced(const Call& call, const Reducer& reduce) {
   const Tensor x = call.x(0);
   const std::optional<Axes> axes = reduced_axes(call, x.ndim());
   if (!axes) return {x};
+  // Of bools (ReduceMax and ReduceMin): as numbers.
+  if (x.dtype().is_bool() && !axes->empty())
+    return {reduce(x.cast(dtypes::uint8), *axes, call.integer("keepdims") != 0).cast(x.dtype())};
   if (axes->empty()) return {reduce(x.unsqueeze(0), AxesArg(0), false).cast(x.dtype())};
   return {reduce(x, *axes, call.integer("keepdims") != 0).cast(x.dtype())};
 }
@@ -149,6 +152,38 @@ Results layer_normalization(const Call& call) {
   Tensor y = (centred * inverse).cast(dtype) * call.x(1);
   if (call.has(2)) y = y + call.x(2);
   return {y, mean, inverse};
+}
+
+Results root_mean_square_normalization(const Call& call) {
+  const Tensor x = call.x(0);
+  const DType dtype = x.dtype();
+  const Tensor wide = dtype.itemsize() < 4 ? x.cast(dtypes::float32) : x;
+  Axes axes;
+  for (std::int64_t d = Call::axis_in(call.integer("axis"), x.ndim()); d < x.ndim(); ++d) axes.push_back(d);
+  return {(wide * ((wide * wide).mean(axes, true) + call.number("epsilon")).rsqrt()).cast(dtype) * call.x(1)};
+}
+
+Results group_normalization(const Call& call) {
+  const Tensor x = call.x(0);
+  STRATA_CHECK(x.ndim() >= 2, shape, "the input has ", x.ndim(), " dimensions");
+  const DType dtype = x.dtype();
+  const std::int64_t channels = number_of_size(x, 1), groups = call.integer("num_groups");
+  STRATA_CHECK(groups >= 1 && channels % groups == 0, shape, channels, " channels in ", groups, " groups");
+  Int rest = channels / groups;
+  Ints by_group = {x.size(0), groups, channels / groups}, beside(static_cast<std::size_t>(x.ndim()) + 1, 1);
+  for (std::int64_t d = 2; d < x.ndim(); ++d) {
+    rest *= x.size(d);
+    by_group.push_back(x.size(d));
+  }
+  const Tensor wide = (dtype.itemsize() < 4 ? x.cast(dtypes::float32) : x).reshape({x.size(0), groups, rest});
+  const Tensor centred = wide - wide.mean(2, true);
+  const Tensor inverse = ((centred * centred).mean(2, true) + call.number("epsilon")).rsqrt();
+  // Up to version 20 a scale and a bias are of a group, then of a channel.
+  beside[1] = groups;
+  if (call.opset() >= 21) beside[2] = channels / groups;
+  const Tensor y =
+      (centred * inverse).cast(dtype).reshape(by_group) * call.x(1).reshape(beside) + call.x(2).reshape(beside);
+  return {y.reshape(x.shape())};
 }
 
 Results instance_normalization(const Call& call) {

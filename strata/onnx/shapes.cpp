@@ -109,9 +109,13 @@ PadMode pad_mode(const std::string& name) {
 Results padded(const Call& call, const Sizes& pads, const Number& value) {
   const Tensor x = call.x(0);
   const auto rank = static_cast<std::size_t>(x.ndim());
-  STRATA_CHECK(pads.size() == 2 * rank, shape, pads.size(), " pads for ", rank, " dimensions");
-  Padding around;
-  for (std::size_t d = 0; d < rank; ++d) around.push_back({pads[d], pads[d + rank]});
+  Padding around(rank, {0, 0});
+  Sizes axes = call.opset() >= 18 && call.has(3) ? call.integers_of(3) : Sizes();
+  if (axes.empty())
+    for (std::size_t d = 0; d < rank; ++d) axes.push_back(static_cast<std::int64_t>(d));
+  STRATA_CHECK(pads.size() == 2 * axes.size(), shape, pads.size(), " pads for ", axes.size(), " dimensions");
+  for (std::size_t k = 0; k < axes.size(); ++k)
+    around[static_cast<std::size_t>(Call::axis_in(axes[k], x.ndim()))] = {pads[k], pads[k + axes.size()]};
   return {x.pad(around, pad_mode(call.text("mode")), value)};
 }
 
@@ -245,6 +249,15 @@ Results split(const Call& call) {
   const std::int64_t size = number_of_size(x, axis), count = static_cast<std::int64_t>(call.outputs());
   const bool by_input = call.node().row->attribute("split") == nullptr;
   Sizes sizes = by_input ? (call.has(1) ? call.integers_of(1) : Sizes()) : call.integers("split");
+  if (call.node().row->attribute("num_outputs") != nullptr && call.given("num_outputs")) {
+    STRATA_CHECK(sizes.empty() && call.integer("num_outputs") == count && count > 0, domain, "num_outputs is ",
+                 call.integer("num_outputs"), " for ", count, " outputs and ", sizes.size(), " sizes");
+    const std::int64_t part = (size + count - 1) / count;
+    STRATA_CHECK(part * (count - 1) <= size, shape, "an axis of ", size, " does not split into ", count,
+                 " parts of which only the last one is smaller");
+    sizes.assign(static_cast<std::size_t>(count), part);
+    sizes.back() = size - part * (count - 1);
+  }
   if (sizes.empty()) {
     STRATA_CHECK(count > 0 && size % count == 0, shape, "an axis of ", size, " does not split into ", count,
                  " equal parts");
@@ -289,6 +302,24 @@ Results pad(const Call& call) {
   STRATA_CHECK(value.numel() == Int(1), shape, "the value has the shape ", render(value.shape()));
   realize_known(value);
   return padded(call, call.integers_of(1), Number(value.scalar()));
+}
+
+Results center_crop_pad(const Call& call) {
+  const Tensor x = call.x(0);
+  const Sizes wanted = call.integers_of(1);
+  Sizes axes = call.integers("axes");
+  if (axes.empty())
+    for (std::int64_t d = 0; d < x.ndim(); ++d) axes.push_back(d);
+  STRATA_CHECK(wanted.size() == axes.size(), shape, wanted.size(), " sizes for ", axes.size(), " axes");
+  Padding around(static_cast<std::size_t>(x.ndim()), {0, 0});
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const std::int64_t axis = Call::axis_in(axes[k], x.ndim()), size = number_of_size(x, axis);
+    STRATA_CHECK(wanted[k] >= 0 && wanted[k] <= std::int64_t{1} << 40, shape, "the size ", wanted[k]);
+    // What is odd is cut off, or added, at the end.
+    const std::int64_t before = wanted[k] < size ? -((size - wanted[k]) / 2) : (wanted[k] - size) / 2;
+    around[static_cast<std::size_t>(axis)] = {before, wanted[k] - size - before};
+  }
+  return {x.pad(around)};
 }
 
 Results constant(const Call& call) {

@@ -69,7 +69,8 @@ CASES = {
                          {"zero": np.array([0]), "last": np.array([-1]), "axis": np.array([0]), "table": floats(9, 2), "max": np.array([2**63 - 1])}),
                {"x": ("n", 3), "z": ("t", 1)}),
     "padded": (N, Graph([node("Pad", "x around", "y")], [X], [port("y")], {"around": np.array([1, 0, 2, 1])}), {"x": ("n", 3)}),
-    "gathered rows": (N, Graph([node("Gather", "table i", "y")], [port("i", "int64", ["n"])], [port("y")], {"table": floats(9, 4)}), {"i": ("n",)}),
+    "gathered rows": (N, Graph([node("Gather", "table i", "y"), node("Gather", "i places", "some")], [port("i", "int64", ["n"])],
+                               [port("y"), port("some", "int64")], {"table": floats(9, 4), "places": np.array([[0, -1], [-1, 0]])}), {"i": ("n",)}),
     "a convolution with a batch": (N, Graph(
         [node("Conv", "x w b", "a", pads=[1, 1, 1, 1]), node("Relu", "a", "r"), node("MaxPool", "r", "m", kernel_shape=[2, 2], strides=[2, 2]),
          node("AveragePool", "m", "v", kernel_shape=[2, 2]), node("GlobalAveragePool", "v", "g"), node("Flatten", "g", "y")],
@@ -82,7 +83,7 @@ CASES = {
         [node("Add", "s e", "s2"), node("Identity", "s2", "o")], [port("s"), port("e")], [port("s2"), port("o")]))], [X],
         [port("last"), port("ys")], {"zero": np.zeros(3, np.float32)}), {"x": ("n", 3)}),
     "a loop over the size": (N, Graph([node("Shape", "x", "s"), node("Gather", "s zero", "n"), node("Loop", "n _ start", "last all", body=Graph(
-        [node("Cast", "i", "f", to=1), node("Add", "v f", "v2"), node("Identity", "go", "goes"), node("Identity", "v2", "c")],
+        [node("Gather", "x i", "row"), node("Add", "v row", "v2"), node("Identity", "go", "goes"), node("Identity", "v2", "c")],
         [port("i", "int64", []), port("go", "bool", []), port("v")], [port("goes", "bool", []), port("v2"), port("c")]))], [X],
         [port("last"), port("all")], {"zero": np.array(0), "start": np.zeros(3, np.float32)}), {"x": ("n", 3)}),
     "softmax before version 13": (N, Graph([node("Softmax", "x", "y", axis=1)], [port("x", shape=["n", 3, 2])], [port("y")]), {"x": ("n", 3, 2)}),
