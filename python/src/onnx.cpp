@@ -75,8 +75,8 @@ py::object object_of_datum(const onnx::Datum& value) {
   return out;
 }
 
-py::object call_model(const onnx::Model& model, const py::args& args, const py::kwargs& kwargs) {
-  const LocationScope scope("onnx");
+/// The arguments of a call as the model's inputs, in the order in which they are given.
+onnx::NamedValues inputs_of(const onnx::Model& model, const py::args& args, const py::kwargs& kwargs) {
   std::vector<onnx::Port> ports = model.inputs();
   ports.insert(ports.end(), model.optional_inputs().begin(), model.optional_inputs().end());
   onnx::NamedValues given;
@@ -97,6 +97,20 @@ py::object call_model(const onnx::Model& model, const py::args& args, const py::
     give(ports[position++].name, py::reinterpret_borrow<py::object>(value));
   }
   for (const auto& [name, value] : kwargs) give(py::cast<std::string>(name), py::reinterpret_borrow<py::object>(value));
+  return given;
+}
+
+py::object bound_inputs(const onnx::Model& model, const py::args& args, const py::kwargs& kwargs) {
+  const LocationScope scope("onnx");
+  const onnx::NamedValues given = inputs_of(model, args, kwargs);
+  py::list out;
+  for (const auto& [name, value] : running([&] { return model.bound(given); })) out.append(object_of_datum(value));
+  return py::tuple(out);
+}
+
+py::object call_model(const onnx::Model& model, const py::args& args, const py::kwargs& kwargs) {
+  const LocationScope scope("onnx");
+  const onnx::NamedValues given = inputs_of(model, args, kwargs);
   const onnx::NamedValues results = running([&] { return model(given); });
   if (results.size() == 1) return object_of_datum(results[0].second);
   py::dict out;
@@ -110,10 +124,13 @@ py::dict types_of(const std::vector<onnx::Port>& ports) {
   return out;
 }
 
+using Bounds = std::map<std::string, std::pair<std::int64_t, std::int64_t>>;
+
 std::unique_ptr<onnx::Model> load_model(const py::object& path, const std::optional<std::string>& device,
-                                        bool check_sizes) {
+                                        bool check_sizes, const std::optional<Bounds>& sizes) {
   const auto name = py::cast<std::string>(py::module_::import("os").attr("fspath")(path));
   onnx::LoadOptions options{.checks_sizes = check_sizes};
+  if (sizes) options.bounds = *sizes;
   if (device) options.device = &Device::get(*device);
   return running([&] { return onnx::load(name, options); });
 }
@@ -139,6 +156,10 @@ tensors, an optional without a value is None. Names that are not words of Python
 of the outputs by name if there are several.)")
       .def("__call__", &call_model)
       .def("forward", &call_model, "The same as calling the model.")
+      .def(
+          "bound", &bound_inputs,
+          R"(The inputs, in the order in which they are given, as tensors whose sizes are bound variables: for a function that `strata.jit`
+captures, and that one capture serves for all sizes within the bounds of load().)")
       .def_property_readonly(
           "inputs", [](const onnx::Model& model) { return types_of(model.inputs()); },
           "The inputs that a call needs, by name, with their types: {'x': 'f32[n, 3]'}.")
@@ -149,10 +170,12 @@ of the outputs by name if there are several.)")
           "outputs", [](const onnx::Model& model) { return types_of(model.outputs()); },
           "The outputs by name, with their types.");
   onnx.def("load", &load_model, py::arg("path"), py::kw_only(), py::arg("device") = py::none(),
-           py::arg("check_sizes") = true,
+           py::arg("check_sizes") = true, py::arg("sizes") = py::none(),
            R"(Reads an ONNX file. The model is in evaluation; train() records gradients.
 
 `device` is the device that computes, by default the default one. With check_sizes=False inputs may have other sizes than the file states.
+`sizes` bounds symbolic sizes of inputs by their names: {"n": (1, 512)}. Kernels are then compiled once for all sizes within the bounds,
+and the outputs are computed in the call. A size outside of its bounds raises ShapeError.
 Raises an error that names all operators that are missing, before anything runs.)");
   onnx.def("operators", &operator_names,
            "The operators that models may have: tuples (domain, name, first version, last version); a last version of "

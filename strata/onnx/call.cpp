@@ -1,10 +1,18 @@
 // Inputs, attributes and tensors of a call.
 #include "strata/onnx/call.h"
 
+#include <algorithm>
+
 #include "strata/onnx/operators.h"
 #include "strata/tensor/access.h"
+#include "strata/tensor/scan.h"
 
 namespace strata::onnx {
+
+Generator Call::generator() const {
+  STRATA_CHECK(generator_ != nullptr, domain, "random numbers are drawn in a step of a loop");
+  return *generator_;
+}
 
 const Datum& Call::datum(std::size_t i) const {
   STRATA_CHECK(has(i), domain, "input ", i, " is left out");
@@ -17,8 +25,37 @@ std::vector<Tensor> Call::all() const {
   return out;
 }
 
-Sizes Call::integers_of(std::size_t i) const { return read_integers(datum(i).tensor()); }
-std::vector<double> Call::numbers_of(std::size_t i) const { return read_numbers(datum(i).tensor()); }
+namespace {
+
+void check_numbers(const Datum& value, std::size_t i) {
+  if (value.expressions() == nullptr) return;
+  Ints all;
+  for (const Int& e : *value.expressions()) all.push_back(e);
+  STRATA_CHECK(std::all_of(all.begin(), all.end(), [](const Int& e) { return e.is_number(); }), shape,
+               "numbers are needed for input ", i, ", which is ", render(all),
+               ": load the model without bounds of these sizes");
+}
+
+}  // namespace
+
+Sizes Call::integers_of(std::size_t i) const {
+  check_numbers(datum(i), i);
+  return read_integers(datum(i).tensor());
+}
+std::vector<double> Call::numbers_of(std::size_t i) const {
+  check_numbers(datum(i), i);
+  return read_numbers(datum(i).tensor());
+}
+
+Ints Call::sizes_of_input(std::size_t i) const {
+  Ints out;
+  if (const std::vector<Int>* const known = datum(i).expressions()) {
+    for (const Int& e : *known) out.push_back(e);
+  } else {
+    for (const std::int64_t n : integers_of(i)) out.push_back(n);
+  }
+  return out;
+}
 
 std::int64_t Call::integer_of(std::size_t i) const {
   const Sizes all = integers_of(i);
@@ -57,11 +94,13 @@ int Call::graph(std::string_view name) const { return value_of(name, AttributeTy
 
 Tensor Call::here(const Tensor& x) const { return moved(x, device_); }
 
-Tensor Call::full(const Sizes& shape, const Number& value, DType dtype) const {
-  return TensorAccess::of(Tensor::full(to_shape(shape), value, dtype).node(), device_);
+Tensor Call::full(const Ints& shape, const Number& value, DType dtype) const {
+  return TensorAccess::of(Tensor::full(shape, value, dtype).node(), device_);
 }
 
-Tensor Call::arange(std::int64_t count) const { return TensorAccess::of(Tensor::arange(count).node(), device_); }
+Tensor Call::arange(const Int& count) const {
+  return TensorAccess::of(LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({count})), device_);
+}
 
 Tensor Call::from(const Sizes& elements, const Sizes& shape) const {
   return here(TensorAccess::of(Tensor::from(elements, to_shape(shape)).node(), Device::get("INTERP")));
@@ -87,11 +126,22 @@ Tensor moved(const Tensor& x, const Device& device) {
     const Scalar value = x.scalar();
     return TensorAccess::of(Tensor::full(x.shape(), Number(value), x.dtype()).node(), device);
   }
-  x.realize();
+  realize_known(x);
   return TensorAccess::of(x.node(), device);
 }
 
+bool is_on_host(const Datum& value) {
+  return !value.is_tensor() || (value.tensor().device().name() == "INTERP" && !detail::is_of_step(value.tensor()));
+}
+
+void realize_known(const Tensor& x) {
+  STRATA_CHECK(!detail::is_of_step(x), domain, "an element of a tensor of shape ", render(x.shape()),
+               " is needed on the host, and is known only when the loop runs");
+  x.realize();
+}
+
 Sizes read_integers(const Tensor& x) {
+  realize_known(x);
   const Buffer elements = x.buffer().toCPU();
   Sizes out;
   for (std::int64_t k = 0; k < x.numel().value(); ++k) out.push_back(elements[k].as_int());
@@ -99,6 +149,7 @@ Sizes read_integers(const Tensor& x) {
 }
 
 std::vector<double> read_numbers(const Tensor& x) {
+  realize_known(x);
   const Buffer elements = x.buffer().toCPU();
   std::vector<double> out;
   for (std::int64_t k = 0; k < x.numel().value(); ++k) out.push_back(elements[k].as_double());

@@ -32,14 +32,16 @@ using Sizes = std::vector<std::int64_t>;
 /// One call of an operator's function.
 class Call {
  public:
+  /// @param generator null: a step of a loop is traced
   Call(const Definition& model, const Node& node, std::span<const Datum> inputs, const Device& device,
-       const Generator& generator)
+       const Generator* generator)
       : model_(model), node_(node), inputs_(inputs), device_(device), generator_(generator) {}
 
   const Node& node() const { return node_; }
   std::int64_t opset() const { return node_.opset; }
   const Device& device() const { return device_; }
-  Generator generator() const { return generator_; }
+  /// @throws Error (domain) while a step is traced, which would draw once for all steps
+  Generator generator() const;
 
   // --- inputs ---
   std::size_t count() const { return inputs_.size(); }
@@ -54,6 +56,8 @@ class Call {
   Sizes integers_of(std::size_t i) const;
   std::vector<double> numbers_of(std::size_t i) const;
   std::int64_t integer_of(std::size_t i) const;
+  /// The elements of an input: expressions where they are known as such, else read on the host.
+  Ints sizes_of_input(std::size_t i) const;
   double number_of(std::size_t i) const;
 
   // --- attributes, or their defaults in the table ---
@@ -75,8 +79,8 @@ class Call {
 
   // --- tensors on device() ---
   Tensor here(const Tensor& x) const;
-  Tensor full(const Sizes& shape, const Number& value, DType dtype) const;
-  Tensor arange(std::int64_t count) const;  ///< 0, 1, ...: i64
+  Tensor full(const Ints& shape, const Number& value, DType dtype) const;
+  Tensor arange(const Int& count) const;  ///< 0, 1, ...: i64
   Tensor from(const Sizes& elements, const Sizes& shape) const;
   Tensor from(const std::vector<double>& elements, const Sizes& shape, DType dtype) const;
 
@@ -91,13 +95,17 @@ class Call {
   const Node& node_;
   std::span<const Datum> inputs_;
   const Device& device_;
-  const Generator& generator_;
+  const Generator* generator_;
 };
 
 /// `x` on `device`. Devices that share the host's memory share the elements; a single element that is known becomes a
 /// constant of kernels.
 Tensor moved(const Tensor& x, const Device& device);
-/// The elements of `x` as integers, read on the host. Realizes `x`.
+/// Whether the value is known on the host: other than tensors, and tensors on INTERP that no running loop computes.
+bool is_on_host(const Datum& value);
+/// Realizes `x`. @throws Error (domain) where its value exists only while a loop runs
+void realize_known(const Tensor& x);
+/// The elements of `x` as integers, read on the host. Realizes `x`. @throws as realize_known()
 Sizes read_integers(const Tensor& x);
 std::vector<double> read_numbers(const Tensor& x);
 

@@ -3,6 +3,7 @@
 
 #include "strata/base/int_math.h"
 #include "strata/onnx/operators.h"
+#include "strata/onnx/sizes.h"
 #include "strata/onnx/windows.h"
 #include "strata/tensor/functional.h"
 
@@ -15,7 +16,7 @@ ConvOptions conv_options(const Call& call, const Tensor& x, const Tensor& weight
   const Sizes kernel(shape.begin() + 2, shape.end());
   STRATA_CHECK(!call.given("kernel_shape") || call.integers("kernel_shape") == kernel, shape, "kernel_shape is ",
                sizes_text(call.integers("kernel_shape")), ", the weight has the shape ", sizes_text(shape));
-  const std::vector<WindowAxis> windows = windows_of(call, sizes_of(x), kernel, true, false);
+  const std::vector<WindowAxis> windows = windows_of(call, x.shape(), kernel, true, false);
   std::vector<std::pair<std::int64_t, std::int64_t>> sides;
   for (const WindowAxis& w : windows) sides.emplace_back(w.before, w.after);
   return {.stride = strides_of(windows),
@@ -67,8 +68,9 @@ Results quantized_convolution(const Call& call) {
 
 Results transposed_convolution(const Call& call) {
   const Tensor x = call.x(0), weight = call.x(1);
-  const Sizes shape = sizes_of(x), weight_shape = sizes_of(weight);
-  STRATA_CHECK(shape.size() == weight_shape.size() && shape.size() >= 3, shape, "an input of shape ", sizes_text(shape),
+  const Ints& shape = x.shape();
+  const Sizes weight_shape = sizes_of(weight);
+  STRATA_CHECK(shape.size() == weight_shape.size() && shape.size() >= 3, shape, "an input of shape ", render(shape),
                " and a weight of shape ", sizes_text(weight_shape));
   const std::size_t rank = shape.size() - 2;
   const auto list = [&](const char* name, std::size_t count, std::int64_t otherwise) {
@@ -89,10 +91,10 @@ Results transposed_convolution(const Call& call) {
                                         {.stride = strides, .groups = call.integer("group"), .dilation = dilations});
   Padding cut = {{0, 0}, {0, 0}};
   for (std::size_t d = 0; d < rank; ++d) {
-    const std::int64_t size = full.size(static_cast<std::int64_t>(d) + 2).value();
+    const std::int64_t size = number_of_size(full, static_cast<std::int64_t>(d) + 2);
     std::int64_t before = pads[d], after = pads[d + rank];
     if (call.given("output_shape") || is_same) {
-      const std::int64_t target = call.given("output_shape") ? wanted[d] : shape[d + 2] * strides[d];
+      const std::int64_t target = call.given("output_shape") ? wanted[d] : shape[d + 2].value() * strides[d];
       const std::int64_t total = size + extra[d] - target;
       const std::int64_t half = floor_div(total, 2);  // less than 0 where the result grows
       before = automatic == "SAME_UPPER" ? half : total - half;

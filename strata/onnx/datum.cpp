@@ -47,7 +47,9 @@ DType dtype_of_element(std::int64_t number, const std::string& what) {
       dtypes::uint32, dtypes::uint64,  dtypes::none,  dtypes::none,    dtypes::bfloat16};
   const bool is_known = number > 0 && number < 17 && kDtypes[static_cast<std::size_t>(number)] != dtypes::none;
   STRATA_CHECK(is_known, undefined, what, " has elements of ONNX's type ", number,
-               ", which Strata lacks here (8 is text, 14 and 15 are complex numbers)");
+               ", which Strata lacks here (8 is text, 14 and 15 are complex numbers, 17 to 20 floats of 8 bits, 21 to "
+               "23 numbers of "
+               "4 bits)");
   return kDtypes[static_cast<std::size_t>(number)];
 }
 
@@ -60,11 +62,14 @@ std::string sizes_text(const std::vector<std::int64_t>& sizes) {
 std::vector<std::int64_t> sizes_of(const Tensor& x) {
   std::vector<std::int64_t> out;
   for (const Int& size : x.shape()) {
-    STRATA_CHECK(size.is_number(), shape, "the shape ", render(x.shape()), " is symbolic");
+    STRATA_CHECK(size.is_number(), shape, "numbers are needed instead of the shape ", render(x.shape()),
+                 ": load the model without bounds of these sizes");
     out.push_back(size.value());
   }
   return out;
 }
+
+std::int64_t present(const Int& size) { return size.is_number() ? size.value() : evaluate(size.expr()); }
 
 Ints to_shape(const std::vector<std::int64_t>& sizes) {
   Ints out;

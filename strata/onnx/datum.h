@@ -40,6 +40,10 @@ class Datum {
   /// @throws Error (domain) if an element is neither a tensor nor texts
   Datum(Sequence sequence);
   Datum(EmptyOptional empty) : value_(empty) {}
+  /// A tensor of integers whose elements are known as expressions of bound variables: sizes, and what follows from
+  /// them. @pre expressions has an Int for each element, in row-major order
+  Datum(Tensor tensor, std::vector<Int> expressions)
+      : value_(std::move(tensor)), expressions_(std::make_shared<const std::vector<Int>>(std::move(expressions))) {}
 
   /// Exactly one of these is true.
   bool is_absent() const { return std::holds_alternative<std::monostate>(value_); }
@@ -47,6 +51,8 @@ class Datum {
   bool is_texts() const { return std::holds_alternative<std::shared_ptr<const Texts>>(value_); }
   bool is_sequence() const { return std::holds_alternative<std::shared_ptr<const Sequence>>(value_); }
   bool is_empty_optional() const { return std::holds_alternative<EmptyOptional>(value_); }
+  /// Where the elements of a tensor are known as expressions: these; else null.
+  const std::vector<Int>* expressions() const { return expressions_.get(); }
   /// @throws Error (domain) naming what the value is instead
   const Tensor& tensor() const;
   const Texts& texts() const;
@@ -59,6 +65,7 @@ class Datum {
  private:
   std::variant<std::monostate, Tensor, std::shared_ptr<const Texts>, std::shared_ptr<const Sequence>, EmptyOptional>
       value_;
+  std::shared_ptr<const std::vector<Int>> expressions_;
 };
 
 /// ONNX's number of the type of texts.
@@ -69,6 +76,8 @@ DType dtype_of_element(std::int64_t number, const std::string& what);
 std::string sizes_text(const std::vector<std::int64_t>& sizes);
 /// The shape as numbers. @throws Error (shape) if a size is symbolic
 std::vector<std::int64_t> sizes_of(const Tensor& x);
+/// A size as it is in this call: the value of an expression whose variables are bound.
+std::int64_t present(const Int& size);
 Ints to_shape(const std::vector<std::int64_t>& sizes);
 
 }  // namespace strata::onnx

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 
 #include "strata/onnx/operators.h"
 #include "strata/tensor/random.h"
@@ -64,6 +65,8 @@ STRATA_ONNX_UNARY(hard_swish, x * (x / 6 + 0.5).clip(Operand(0), Operand(1)))
 STRATA_ONNX_UNARY(is_nan, x.isnan())
 STRATA_ONNX_UNARY(logarithm, x.log())
 STRATA_ONNX_UNARY(negated, x.neg())
+STRATA_ONNX_UNARY(mish, as(x.mish(), x.dtype()))
+STRATA_ONNX_UNARY(bits_inverted, x.bitwise_not())
 STRATA_ONNX_UNARY(logical_not, x.logical_not())
 STRATA_ONNX_UNARY(reciprocal, x.reciprocal())
 STRATA_ONNX_UNARY(relu, x.relu())
@@ -94,6 +97,9 @@ STRATA_ONNX_BINARY(logical_xor, a.logical_xor(b))
 STRATA_ONNX_BINARY(greater, a > b)
 STRATA_ONNX_BINARY(greater_or_equal, a >= b)
 STRATA_ONNX_BINARY(less, a < b)
+STRATA_ONNX_BINARY(bits_and, a.bitwise_and(b))
+STRATA_ONNX_BINARY(bits_or, a.bitwise_or(b))
+STRATA_ONNX_BINARY(bits_xor, a.bitwise_xor(b))
 STRATA_ONNX_BINARY(less_or_equal, a <= b)
 // clang-format on
 
@@ -110,6 +116,7 @@ Results folded(const Call& call, const std::function<Tensor(const Tensor&, const
 
 /// The text of a number in ONNX's test data, which is NumPy's: the shortest that reads back.
 Texts texts_of(const Tensor& x) {
+  realize_known(x);
   const Buffer elements = x.buffer().toCPU();
   Texts out{sizes_of(x), {}};
   for (std::int64_t k = 0; k < elements.size() && k < x.numel().value(); ++k)
@@ -145,13 +152,22 @@ Results clipped(const Call& call, const std::optional<Tensor>& low, const std::o
 Results dropped(const Call& call, double ratio, bool is_training, std::int64_t seed, bool has_seed) {
   STRATA_CHECK(ratio >= 0 && ratio < 1, domain, "the ratio is ", ratio);
   const Tensor x = call.x(0);
-  if (!is_training || ratio == 0) return {x, call.full(sizes_of(x), true, dtypes::boolean)};
+  if (!is_training || ratio == 0) return {x, call.full(x.shape(), true, dtypes::boolean)};
   const Generator own = has_seed ? Generator(static_cast<std::uint64_t>(seed)) : call.generator();
   const Tensor kept = rand_like(x, own) >= ratio;
   return {kept.where(x / (1 - ratio), 0), kept};
 }
 
 }  // namespace
+
+Results gelu(const Call& call) {
+  const Tensor x = call.x(0);
+  const std::string& approximation = call.text("approximate");
+  STRATA_CHECK(approximation == "none" || approximation == "tanh", domain, "approximate is ", approximation);
+  const Tensor bent = approximation == "none" ? (x * std::sqrt(0.5)).erf()
+                                              : ((x + x * x * x * 0.044715) * std::sqrt(2 / std::numbers::pi)).tanh();
+  return {(x * 0.5 * (bent + 1)).cast(x.dtype())};
+}
 
 Results prelu(const Call& call) {
   const Tensor x = call.x(0);
@@ -183,6 +199,7 @@ Results power(const Call& call) {
 }
 
 Results equal(const Call& call) {
+  if (call.datum(0).is_texts()) return equal_texts(call);
   if (!call.datum(0).is_texts()) {
     const Tensor a = call.x(0), b = second(call, a);
     check_same(a, b);
@@ -237,7 +254,7 @@ Results is_infinite(const Call& call) {
   const bool low = call.integer("detect_negative") != 0, high = call.integer("detect_positive") != 0;
   if (low && high) return {x.isinf()};
   if (low || high) return {low ? x.isneginf() : x.isposinf()};
-  return {call.full(sizes_of(x), false, dtypes::boolean)};
+  return {call.full(x.shape(), false, dtypes::boolean)};
 }
 
 Results shrink(const Call& call) {

@@ -30,6 +30,8 @@ std::optional<Reduce> reduction_of(const Call& call, std::int64_t since) {
   const std::string reduction = call.opset() >= since ? call.text("reduction") : "none";
   if (reduction == "none") return std::nullopt;
   if (reduction == "add") return Reduce::sum;
+  if (call.opset() >= 18 && reduction == "max") return Reduce::amax;
+  if (call.opset() >= 18 && reduction == "min") return Reduce::amin;
   STRATA_CHECK(reduction == "mul", domain, "the reduction is ", reduction);
   return Reduce::prod;
 }
@@ -64,11 +66,18 @@ float overlap(const Corners& a, const Corners& b) {
 Results gather(const Call& call) {
   const Tensor x = call.x(0), index = call.x(1);
   const std::int64_t axis = Call::axis_in(call.integer("axis"), x.ndim());
-  const Sizes sizes = sizes_of(x);
-  const std::span<const std::int64_t> all(sizes);
-  const auto at = static_cast<std::size_t>(axis);
-  const Sizes shape = joined({all.first(at), sizes_of(index), all.subspan(at + 1)});
-  return {x.index_select(axis, index.cast(dtypes::int64).reshape({-1})).reshape(to_shape(shape))};
+  Ints shape;
+  for (std::int64_t d = 0; d < axis; ++d) shape.push_back(x.size(d));
+  for (const Int& size : index.shape()) shape.push_back(size);
+  for (std::int64_t d = axis + 1; d < x.ndim(); ++d) shape.push_back(x.size(d));
+  const Tensor at = index.cast(dtypes::int64).reshape({-1});
+  const Int size = x.size(axis);
+  if (size.is_number()) return {x.index_select(axis, at).reshape(shape)};
+  // Elements are selected from an axis whose size is a number: the largest one.
+  Padding behind(static_cast<std::size_t>(x.ndim()), {0, 0});
+  behind[static_cast<std::size_t>(axis)] = {0, Int(size.vmax()) - size};
+  const Tensor places = (at < 0).where(at + call.here(Tensor(size.expr())), at);
+  return {x.pad(behind).index_select(axis, places).reshape(shape)};
 }
 
 Results gather_elements(const Call& call) {
@@ -133,6 +142,7 @@ Results one_hot(const Call& call) {
 
 Results nonzero(const Call& call) {
   const Tensor x = call.x(0);
+  realize_known(x);
   return {x.ndim() == 0 ? x.reshape({1}).nonzero().narrow(1, 0, 0).transpose(0, 1) : x.nonzero().transpose(0, 1)};
 }
 
@@ -152,6 +162,7 @@ Results unique(const Call& call) {
   const bool has_axis = call.given("axis");
   if (!has_axis) x = x.reshape({-1});
   const std::int64_t axis = has_axis ? Call::axis_in(call.integer("axis"), x.ndim()) : 0;
+  realize_known(x);
   const Tensor::Unique found = x.unique(axis);
   const Sizes inverse = read_integers(found.inverse), counts = read_integers(found.counts);
   Sizes first(counts.size(), -1), order(counts.size()), rank(counts.size());
@@ -181,6 +192,7 @@ Results non_max_suppression(const Call& call) {
   STRATA_CHECK(boxes_shape.size() == 3 && boxes_shape[2] == 4 && scores_shape.size() == 3 &&
                    scores_shape[0] == boxes_shape[0] && scores_shape[2] == boxes_shape[1],
                shape, "boxes of shape ", sizes_text(boxes_shape), " and scores of shape ", sizes_text(scores_shape));
+  for (const std::size_t k : {0, 1}) realize_known(call.datum(k).tensor());
   const std::vector<float> boxes = call.datum(0).tensor().to_vector<float>(),
                            scores = call.datum(1).tensor().to_vector<float>();
   const std::int64_t most = call.has(2) ? call.integer_of(2) : 0;

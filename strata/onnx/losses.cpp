@@ -12,7 +12,7 @@ Tensor likelihood_loss(const Call& call, const Tensor& x, std::size_t weight_at)
                " dimensions, targets of ", target.ndim());
   const bool ignores = call.given("ignore_index");
   const Tensor counts =
-      ignores ? target != call.integer("ignore_index") : call.full(sizes_of(target), true, dtypes::boolean);
+      ignores ? target != call.integer("ignore_index") : call.full(target.shape(), true, dtypes::boolean);
   const Tensor safe = ignores ? counts.where(target, 0) : target;
   Tensor weight = counts.cast(x.dtype());
   if (call.has(weight_at))

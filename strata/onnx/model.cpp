@@ -2,12 +2,16 @@
 #include "strata/onnx/model.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "strata/base/check.h"
+#include "strata/engine/buffer_storage.h"
+#include "strata/engine/realize.h"
 #include "strata/nn/byte_io.h"
 #include "strata/onnx/call.h"
 #include "strata/onnx/link.h"
@@ -56,7 +60,11 @@ void check_input(const Port& port, const Datum& given, bool checks_sizes, std::m
     refuse(ErrorKind::domain, "");
   const bool has_sizes = port.kind == Port::Kind::tensor || port.kind == Port::Kind::texts;
   if (!has_sizes || !port.has_shape || !checks_sizes) return;
-  const Sizes sizes = given.shape();
+  Sizes sizes;
+  if (given.is_tensor())
+    for (const Int& size : given.tensor().shape()) sizes.push_back(present(size));
+  else
+    sizes = given.shape();
   if (sizes.size() != port.sizes.size()) refuse(ErrorKind::shape, "");
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     if (port.sizes[k] >= 0 && port.sizes[k] != sizes[k]) refuse(ErrorKind::shape, "");
@@ -65,6 +73,34 @@ void check_input(const Port& port, const Datum& given, bool checks_sizes, std::m
     if (!is_new && at->second != sizes[k])
       refuse(ErrorKind::shape, ": " + port.symbols[k] + " is " + std::to_string(at->second) + " already");
   }
+}
+
+/// The symbol as the name of a variable, which another symbol does not get.
+std::string name_of_variable(const std::string& symbol, std::size_t number) {
+  std::string out;
+  for (const char c : symbol) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  const bool is_name = out == symbol && std::isdigit(static_cast<unsigned char>(out[0])) == 0;
+  return is_name ? out : "size" + std::to_string(number) + "_" + out;
+}
+
+/// A variable for each symbol with bounds. @throws Error (domain)
+std::map<std::string, Variable> variables_of(const LoadOptions& options, const std::vector<Port>& inputs) {
+  std::set<std::string> symbols;
+  for (const Port& port : inputs)
+    for (const std::string& symbol : port.symbols)
+      if (!symbol.empty()) symbols.insert(symbol);
+  std::map<std::string, Variable> out;
+  for (const auto& [symbol, bounds] : options.bounds) {
+    const auto [low, high] = bounds;
+    std::string known;
+    for (const std::string& name : symbols) known += (known.empty() ? "" : ", ") + name;
+    STRATA_CHECK(symbols.contains(symbol), domain, "[onnx] bounds of \"", symbol,
+                 "\", which is no symbolic size of an input; there are: ", known.empty() ? "none" : known);
+    STRATA_CHECK(low >= 0 && low <= high && high <= std::int64_t{1} << 40, domain, "[onnx] the bounds of \"", symbol,
+                 "\" are ", low, " and ", high);
+    if (low < high) out.emplace(symbol, Variable(name_of_variable(symbol, out.size()), low, high));
+  }
+  return out;
 }
 
 std::unique_ptr<Model> loaded(Definition definition, const LoadOptions& options) {
@@ -97,6 +133,7 @@ Model::Model(Definition definition, LoadOptions options)
     }
   for (const Port& port : definition_->graphs[0].inputs)
     (filled.contains(port.name) ? optional_inputs_ : inputs_).push_back(port);
+  variables_ = variables_of(options_, definition_->graphs[0].inputs);
   tracked_ = gradient_slots(*definition_);
 }
 
@@ -128,7 +165,69 @@ void Model::bind(const NamedValues& given, std::vector<Datum>& values) const {
   STRATA_CHECK(by_name.empty(), domain, "[onnx] the model has no input \"", by_name.begin()->first, "\"");
 }
 
-NamedValues Model::run(const NamedValues& given, const Observer& observe) const {
+const Port* Model::port(std::string_view name) const {
+  const std::vector<Port>& ports = definition_->graphs[0].inputs;
+  const auto found = std::find_if(ports.begin(), ports.end(), [&](const Port& p) { return p.name == name; });
+  return found == ports.end() ? nullptr : &*found;
+}
+
+/// A copy of x in memory for the largest sizes, if the port has sizes with bounds.
+Tensor Model::bound(const Tensor& x, const Port& port) const {
+  Ints shape = x.shape();
+  Int largest = 1;
+  bool is_bound = false;
+  for (std::size_t k = 0; k < port.symbols.size() && k < shape.size(); ++k) {
+    const auto found = variables_.find(port.symbols[k]);
+    if (found == variables_.end() || !shape[k].is_number()) continue;
+    const std::int64_t size = shape[k].value();
+    const Variable& variable = found->second;
+    STRATA_CHECK(variable.vmin() <= size && size <= variable.vmax(), shape, "[onnx] the input \"", port.name, "\" is ",
+                 port.type_text(), ", and ", port.symbols[k], " is ", size, ", outside of its bounds ", variable.vmin(),
+                 " and ", variable.vmax());
+    shape[k] = variable.bind(size);
+    is_bound = true;
+  }
+  if (!is_bound) return x;
+  for (const Int& size : shape) largest *= size.vmax();
+  const Buffer elements = x.buffer().toCPU(), memory = Buffer::allocate(largest.value(), x.dtype());
+  const auto bytes = static_cast<std::size_t>(x.numel().value()) * x.itemsize();
+  if (bytes > 0) std::memcpy(memory.data(), elements.data(), bytes);
+  return TensorAccess::of(leaf_of(memory, shape), *options_.device);
+}
+
+NamedValues Model::bound(const NamedValues& given) const {
+  NamedValues out;
+  std::map<std::string, std::int64_t> sizes;
+  for (const auto& [name, value] : given) {
+    const Port* const at = port(name);
+    STRATA_CHECK(at != nullptr, domain, "[onnx] the model has no input \"", name, "\"");
+    check_input(*at, value, options_.checks_sizes, sizes);
+    const bool has_sizes = value.is_tensor() && at->has_shape && std::ssize(at->symbols) == value.tensor().ndim();
+    out.emplace_back(name, has_sizes ? Datum(bound(value.tensor(), *at)) : value);
+  }
+  return out;
+}
+
+/// The values computed, with the present sizes as numbers.
+std::vector<Datum> Model::with_numbers(std::vector<Datum> results) const {
+  std::vector<LazyOp> nodes;
+  for (const Datum& value : results)
+    if (value.is_tensor()) nodes.push_back(value.tensor().node());
+  realize(nodes, *options_.device);
+  for (Datum& value : results) {
+    if (!value.is_tensor()) continue;
+    Ints shape;
+    for (const Int& size : value.tensor().shape()) shape.push_back(present(size));
+    if (!(shape == value.tensor().shape()))
+      value = TensorAccess::of(leaf_of(value.tensor().buffer(), shape), *options_.device);
+  }
+  return results;
+}
+
+NamedValues Model::run(const NamedValues& inputs, const Observer& observe) const {
+  // A capture would not see the copy; and a step of a loop has no elements.
+  const bool binds = !variables_.empty() && !is_training() && tracked_.empty() && TensorListener::current() == nullptr;
+  const NamedValues given = binds ? bound(inputs) : inputs;
   const Graph& graph = definition_->graphs[0];
   std::vector<Datum> values(static_cast<std::size_t>(definition_->slots));
   for (std::size_t k = 0; k < graph.initializer_slots.size(); ++k)
@@ -137,9 +236,11 @@ NamedValues Model::run(const NamedValues& given, const Observer& observe) const 
   std::optional<NoGrad> quiet;
   if (!is_training() && tracked_.empty()) quiet.emplace();
   std::vector<Datum> results = Run(*definition_, constants_, options_, tracked_, std::move(values), observe).run();
+  for (Datum& value : results)
+    if (value.is_tensor()) value = moved(value.tensor(), *options_.device);
+  if (binds) results = with_numbers(std::move(results));
   NamedValues out;
   for (std::size_t k = 0; k < results.size(); ++k) {
-    if (results[k].is_tensor()) results[k] = moved(results[k].tensor(), *options_.device);
     out.emplace_back(graph.outputs[k].name, std::move(results[k]));
   }
   return out;

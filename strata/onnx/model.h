@@ -33,6 +33,9 @@ struct LoadOptions {
   const Device* device = nullptr;
   /// Whether inputs must have the sizes that the file states; false: any sizes that the operators take.
   bool checks_sizes = true;
+  /// The smallest and the largest value of symbolic sizes, by their names. Kernels are compiled once for all sizes
+  /// within the bounds; memory is that of the largest ones. Other symbols are numbers in each call.
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds = {};
   /// Limits of a call: an Error (budget) names the node that exceeds one of them.
   std::int64_t most_elements = std::int64_t{1} << 33;  ///< elements of one value
   std::int64_t most_steps = 10'000'000;                ///< nodes that run, those of loops counted each time
@@ -42,7 +45,8 @@ struct LoadOptions {
 class Model : public nn::Module {
  public:
   /// Checks the definition, and refuses at once all operators that are missing.
-  /// @throws Error as link(), and naming an initializer that does not fit
+  /// @throws Error as link(), and naming an initializer that does not fit; (domain) for bounds of a symbol that no
+  /// input has, and for bounds that are empty or below 0
   explicit Model(Definition definition, LoadOptions options = {});
   ~Model() override;
 
@@ -55,10 +59,16 @@ class Model : public nn::Module {
   const Device& device() const { return *options_.device; }
 
   /// The outputs for these inputs, in the order of outputs(). A model in evaluation, as load() returns it, records no
-  /// gradients; after train() they go to the parameters.
+  /// gradients; after train() they go to the parameters. With bounds a model in evaluation computes the outputs in the
+  /// call; in training, and in a function that jit() captures, the sizes of inputs are as they are given.
   /// @throws Error (domain) for a missing or unknown input, or one of another type; (shape) for one of another shape;
   ///   and what the operators throw, with the node's name
   NamedValues operator()(const NamedValues& given) const { return run(given, {}); }
+  /// The inputs with bound variables (Variable::bind) for the sizes that LoadOptions::bounds names. A call does this by
+  /// itself, and gives the outputs numbers for sizes again; a function that jit() captures takes tensors of bound
+  /// sizes, and one capture serves all sizes. Inputs are copied.
+  /// @throws Error as operator(); (shape) for a size outside of its bounds
+  NamedValues bound(const NamedValues& given) const;
   /// The first output of a model with one input.
   Tensor operator()(const Tensor& x) const;
   using Observer = std::function<void(const Node& node, const std::vector<Datum>& outputs)>;
@@ -71,12 +81,16 @@ class Model : public nn::Module {
 
  private:
   void bind(const NamedValues& given, std::vector<Datum>& values) const;
+  const Port* port(std::string_view name) const;
+  Tensor bound(const Tensor& x, const Port& port) const;
+  std::vector<Datum> with_numbers(std::vector<Datum> results) const;
 
   std::unique_ptr<Definition> definition_;
   LoadOptions options_;
   std::vector<Port> inputs_, optional_inputs_;
   std::vector<std::vector<Datum>> constants_;  ///< by graph: the values of its initializers
   std::vector<int> tracked_;                   ///< slots by which the model itself takes gradients
+  std::map<std::string, Variable> variables_;  ///< by symbol
 };
 
 /// The contents of a file, without a check of what its nodes need. @throws as read_definition(); (parse) if the file

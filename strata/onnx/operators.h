@@ -38,12 +38,15 @@ struct Operator {
 /// A number of inputs or outputs without a limit.
 inline constexpr std::int64_t kAny = 1'000'000;
 /// The newest version of the standard domain that a model may ask for.
-inline constexpr std::int64_t kNewestOpset = 17;
+inline constexpr std::int64_t kNewestOpset = 23;
 
 /// All rows, by domain, name and version.
 std::span<const Operator> operators();
 /// The row of an operator in a version of its domain; null if there is none.
 const Operator* find_operator(std::string_view domain, std::string_view name, std::int64_t opset);
+
+/// Equal of texts. @pre the first input has texts
+Results equal_texts(const Call& call);
 
 // One declaration for each function that a row names.
 #define STRATA_ONNX(domain, name, since, until, least, most, outputs, attributes, function) \

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "strata/onnx/operators.h"
 #include "strata/onnx/windows.h"
@@ -15,11 +16,39 @@ std::vector<WindowAxis> pool_windows(const Call& call, const Tensor& x, bool has
   const Sizes kernel = call.integers("kernel_shape");
   STRATA_CHECK(!kernel.empty() && kernel.size() <= 3, undefined, "pools over ", kernel.size(),
                " axes (1 to 3 are supported)");
-  return windows_of(call, sizes_of(x), kernel, has_dilations, has_ceil && call.integer("ceil_mode") != 0);
+  return windows_of(call, x.shape(), kernel, has_dilations, has_ceil && call.integer("ceil_mode") != 0);
+}
+
+bool is_dilated(const std::vector<WindowAxis>& windows) {
+  return std::any_of(windows.begin(), windows.end(), [](const WindowAxis& w) { return w.dilation > 1; });
+}
+
+/// window_sums() of windows with gaps: a slice of x for each of their places.
+Tensor dilated_sums(const Tensor& x, const std::vector<WindowAxis>& windows) {
+  const Tensor padded = padded_for(x, windows, 0);
+  std::int64_t places = 1;
+  for (const WindowAxis& w : windows) {
+    places *= w.kernel;
+    STRATA_CHECK(places <= 1024, budget, "a window with gaps has more than 1024 places");
+  }
+  std::optional<Tensor> out;
+  for (std::int64_t place = 0; place < places; ++place) {
+    std::vector<Subscript> at = {Slice{}, Slice{}};
+    std::int64_t rest = place;
+    for (const WindowAxis& w : windows) {
+      const std::int64_t first = rest % w.kernel * w.dilation;
+      rest /= w.kernel;
+      at.emplace_back(Slice{Int(first), Int(first + (w.count - 1) * w.stride + 1), w.stride});
+    }
+    const Tensor part = padded.index(at);
+    out = out ? *out + part : part;
+  }
+  return *out;
 }
 
 /// The sums of the windows of x, padded by zeros.
 Tensor window_sums(const Tensor& x, const std::vector<WindowAxis>& windows) {
+  if (is_dilated(windows)) return dilated_sums(x, windows);
   Sizes kernel;
   std::int64_t count = 1;
   for (const WindowAxis& w : windows) {
@@ -36,14 +65,20 @@ Tensor window_sums(const Tensor& x, const std::vector<WindowAxis>& windows) {
 
 /// The number of elements that each window has, which is a product over the axes: shape (1, 1, windows...).
 Tensor window_counts(const Call& call, const std::vector<WindowAxis>& windows, bool counts_pads, DType dtype) {
-  Tensor out = call.full(Sizes(windows.size() + 2, 1), 1, dtype);
+  Tensor out = call.full(Ints(windows.size() + 2, 1), 1, dtype);
   for (std::size_t d = 0; d < windows.size(); ++d) {
     const WindowAxis& w = windows[d];
     const std::int64_t low = counts_pads ? -w.before : 0, high = counts_pads ? w.size + w.after : w.size;
     std::vector<double> counts;
     for (std::int64_t k = 0; k < w.count; ++k) {
       const std::int64_t begin = k * w.stride - w.before;
-      counts.push_back(static_cast<double>(std::min(begin + w.kernel, high) - std::max(begin, low)));
+      std::int64_t within = std::min(begin + w.kernel, high) - std::max(begin, low);
+      if (w.dilation > 1) {
+        within = 0;
+        for (std::int64_t j = 0; j < w.kernel; ++j)
+          within += begin + j * w.dilation >= low && begin + j * w.dilation < high ? 1 : 0;
+      }
+      counts.push_back(static_cast<double>(within));
     }
     Sizes shape(windows.size() + 2, 1);
     shape[d + 2] = w.count;
@@ -112,7 +147,7 @@ Results max_pool(const Call& call) {
 
 Results average_pool(const Call& call) {
   const Tensor x = call.x(0);
-  const std::vector<WindowAxis> windows = pool_windows(call, x, false);
+  const std::vector<WindowAxis> windows = pool_windows(call, x, call.opset() >= 19);
   const bool counts_pads = call.opset() >= 7 && call.integer("count_include_pad") != 0;
   return {(window_sums(x, windows) / window_counts(call, windows, counts_pads, x.dtype())).cast(x.dtype())};
 }
@@ -121,7 +156,7 @@ Results lp_pool(const Call& call) {
   const Tensor x = call.x(0);
   const auto p = static_cast<double>(call.integer("p"));
   STRATA_CHECK(p >= 1, domain, "p is ", p);
-  return {root(window_sums(power_of_size(x, p), pool_windows(call, x, false)), p)};
+  return {root(window_sums(power_of_size(x, p), pool_windows(call, x, call.opset() >= 18)), p)};
 }
 
 Results global_average_pool(const Call& call) {

@@ -1,5 +1,6 @@
 // Quantized operators. Products of integers are integers of 32 bits; only scales are floats.
 #include "strata/onnx/operators.h"
+#include "strata/onnx/sizes.h"
 
 namespace strata::onnx {
 namespace {
@@ -11,6 +12,24 @@ Tensor beside(const Tensor& value, const Tensor& x, std::int64_t axis) {
   Ints shape(static_cast<std::size_t>(x.ndim()), 1);
   shape[static_cast<std::size_t>(Call::axis_in(axis, x.ndim()))] = value.numel();
   return value.reshape(shape);
+}
+
+/// beside(), or one for each block of elements along the axis.
+Tensor beside_blocks(const Call& call, const Tensor& value, const Tensor& x, std::int64_t axis) {
+  const std::int64_t block = call.opset() >= 21 ? call.integer("block_size") : 0;
+  if (block == 0) return beside(value, x, axis);
+  axis = Call::axis_in(axis, x.ndim());
+  const std::int64_t size = number_of_size(x, axis);
+  STRATA_CHECK(block > 0 && value.ndim() == x.ndim() && value.size(axis) == Int((size + block - 1) / block), shape,
+               "scales or zero points of shape ", render(value.shape()), " for blocks of ", block, " along axis ", axis,
+               " of the shape ", render(x.shape()));
+  Ints repeated, joined;
+  for (std::int64_t d = 0; d < x.ndim(); ++d) {
+    repeated.push_back(value.size(d));
+    if (d == axis) repeated.push_back(block);
+    joined.push_back(d == axis ? value.size(d) * Int(block) : value.size(d));
+  }
+  return value.unsqueeze(axis + 1).expand(repeated).reshape(joined).narrow(axis, 0, size);
 }
 
 /// Rounded to the nearest integer, ties to even, plus the zero point, limited to its dtype.
@@ -40,16 +59,20 @@ Tensor integer_product(const Call& call, std::size_t a_at, std::size_t a_zero, s
 Results quantize_linear(const Call& call) {
   const Tensor x = call.x(0).cast(dtypes::float32);
   const std::int64_t axis = axis_of(call);
-  const Tensor zero = call.has(2) ? call.x(2) : call.full({}, 0, dtypes::uint8);
-  return {quantized(x / beside(call.x(1).cast(dtypes::float32), x, axis), beside(zero, x, axis))};
+  const Tensor steps = x / beside_blocks(call, call.x(1).cast(dtypes::float32), x, axis);
+  if (call.has(2)) return {quantized(steps, beside_blocks(call, call.x(2), x, axis))};
+  const std::int64_t type = call.opset() >= 21 ? call.integer("output_dtype") : 0;
+  return {quantized(steps, call.full({}, 0, type == 0 ? dtypes::uint8 : dtype_of_element(type, "the result")))};
 }
 
 Results dequantize_linear(const Call& call) {
   const Tensor x = call.x(0);
   const std::int64_t axis = axis_of(call);
   Tensor steps = x.cast(dtypes::int32);
-  if (call.has(2)) steps = steps - beside(call.x(2), x, axis).cast(dtypes::int32);
-  return {steps.cast(dtypes::float32) * beside(call.x(1), x, axis)};
+  if (call.has(2)) steps = steps - beside_blocks(call, call.x(2), x, axis).cast(dtypes::int32);
+  const Tensor scale = call.x(1);
+  return {
+      (steps.cast(dtypes::float32) * beside_blocks(call, scale, x, axis).cast(dtypes::float32)).cast(scale.dtype())};
 }
 
 Results dynamic_quantize_linear(const Call& call) {

@@ -80,7 +80,7 @@ class Recurrence {
   }
   /// An initial state: input `i`, or zeros. Shape (batch, hidden).
   Tensor initial(std::size_t i, std::int64_t d) const {
-    if (!call_.has(i)) return call_.full({x_.size(1).value(), hidden_}, 0, x_.dtype());
+    if (!call_.has(i)) return call_.full(Ints{x_.size(1), hidden_}, 0, x_.dtype());
     return call_.x(i).select(is_batch_first_ ? 1 : 0, d);
   }
   Tensor inputs() const { return x_; }
@@ -95,11 +95,11 @@ class Recurrence {
   /// Runs a direction, as one loop of the graph. Steps behind the length of a sequence change nothing, and their output
   /// is 0.
   Direction run(std::int64_t d, const Tensor& inputs, const std::vector<Tensor>& states, const Step& step) const {
-    const std::int64_t length = inputs.size(0).value();
-    STRATA_CHECK(length > 0, shape, "the sequence has no steps");
+    const Int length = inputs.size(0);
+    STRATA_CHECK(length.vmin() > 0, shape, "the sequence has no steps");
     std::vector<Tensor> sequences = {inputs};
     if (call_.has(4)) {
-      const Tensor time = Tensor::arange(length).reshape({length, 1, 1}).to(inputs.device());
+      const Tensor time = call_.arange(length).reshape({length, 1, 1});
       sequences.push_back(time < call_.x(4).cast(dtypes::int64).reshape({1, -1, 1}));
     }
     const Origin origin = Origin::current();

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "strata/onnx/operators.h"
+#include "strata/onnx/sizes.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/functional.h"
 
@@ -27,6 +28,9 @@ Results reduced(const Call& call, const Reducer& reduce) {
   const Tensor x = call.x(0);
   const std::optional<Axes> axes = reduced_axes(call, x.ndim());
   if (!axes) return {x};
+  // Of bools (ReduceMax and ReduceMin): as numbers.
+  if (x.dtype().is_bool() && !axes->empty())
+    return {reduce(x.cast(dtypes::uint8), *axes, call.integer("keepdims") != 0).cast(x.dtype())};
   if (axes->empty()) return {reduce(x.unsqueeze(0), AxesArg(0), false).cast(x.dtype())};
   return {reduce(x, *axes, call.integer("keepdims") != 0).cast(x.dtype())};
 }
@@ -39,7 +43,7 @@ Results extreme_index(const Call& call, bool is_largest) {
   const bool is_last = call.opset() >= 12 && call.integer("select_last_index") != 0;
   if (is_last) x = x.flip(axis);
   const Tensor index = is_largest ? x.argmax(axis, keeps) : x.argmin(axis, keeps);
-  return {is_last ? x.size(axis).value() - 1 - index : index};
+  return {is_last ? number_of_size(x, axis) - 1 - index : index};
 }
 
 /// Softmax and its kin: along an axis, or, before version 13, over all axes from `axis` on.
@@ -47,8 +51,8 @@ Results along_axis(const Call& call, const std::function<Tensor(const Tensor&, s
   const Tensor x = call.x(0);
   const std::int64_t axis = Call::axis_in(call.integer("axis"), x.ndim());
   if (call.opset() >= 13) return {f(x, axis)};
-  std::int64_t front = 1;
-  for (std::int64_t d = 0; d < axis; ++d) front *= x.size(d).value();
+  Int front = 1;
+  for (std::int64_t d = 0; d < axis; ++d) front *= x.size(d);
   return {f(x.reshape({front, -1}), 1).reshape(x.shape())};
 }
 
@@ -56,7 +60,9 @@ Results along_axis(const Call& call, const std::function<Tensor(const Tensor&, s
 Tensor hardmax_along(const Tensor& x, std::int64_t axis) {
   Ints shape(static_cast<std::size_t>(x.ndim()), 1);
   shape[static_cast<std::size_t>(axis)] = x.size(axis);
-  const Tensor places = TensorAccess::of(Tensor::arange(x.size(axis).value()).node(), x.device()).reshape(shape);
+  const Tensor places =
+      TensorAccess::of(LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({x.size(axis)})), x.device())
+          .reshape(shape);
   return (x.argmax(axis, true) == places).cast(x.dtype());
 }
 
@@ -148,6 +154,38 @@ Results layer_normalization(const Call& call) {
   return {y, mean, inverse};
 }
 
+Results root_mean_square_normalization(const Call& call) {
+  const Tensor x = call.x(0);
+  const DType dtype = x.dtype();
+  const Tensor wide = dtype.itemsize() < 4 ? x.cast(dtypes::float32) : x;
+  Axes axes;
+  for (std::int64_t d = Call::axis_in(call.integer("axis"), x.ndim()); d < x.ndim(); ++d) axes.push_back(d);
+  return {(wide * ((wide * wide).mean(axes, true) + call.number("epsilon")).rsqrt()).cast(dtype) * call.x(1)};
+}
+
+Results group_normalization(const Call& call) {
+  const Tensor x = call.x(0);
+  STRATA_CHECK(x.ndim() >= 2, shape, "the input has ", x.ndim(), " dimensions");
+  const DType dtype = x.dtype();
+  const std::int64_t channels = number_of_size(x, 1), groups = call.integer("num_groups");
+  STRATA_CHECK(groups >= 1 && channels % groups == 0, shape, channels, " channels in ", groups, " groups");
+  Int rest = channels / groups;
+  Ints by_group = {x.size(0), groups, channels / groups}, beside(static_cast<std::size_t>(x.ndim()) + 1, 1);
+  for (std::int64_t d = 2; d < x.ndim(); ++d) {
+    rest *= x.size(d);
+    by_group.push_back(x.size(d));
+  }
+  const Tensor wide = (dtype.itemsize() < 4 ? x.cast(dtypes::float32) : x).reshape({x.size(0), groups, rest});
+  const Tensor centred = wide - wide.mean(2, true);
+  const Tensor inverse = ((centred * centred).mean(2, true) + call.number("epsilon")).rsqrt();
+  // Up to version 20 a scale and a bias are of a group, then of a channel.
+  beside[1] = groups;
+  if (call.opset() >= 21) beside[2] = channels / groups;
+  const Tensor y =
+      (centred * inverse).cast(dtype).reshape(by_group) * call.x(1).reshape(beside) + call.x(2).reshape(beside);
+  return {y.reshape(x.shape())};
+}
+
 Results instance_normalization(const Call& call) {
   const Tensor x = call.x(0);
   STRATA_CHECK(x.ndim() >= 3, shape, "the input has ", x.ndim(), " dimensions");
@@ -189,7 +227,7 @@ Results local_response_normalization(const Call& call) {
   STRATA_CHECK(x.ndim() >= 3, shape, "the input has ", x.ndim(), " dimensions");
   const std::int64_t size = call.integer("size"), before = (size - 1) / 2;
   STRATA_CHECK(size >= 1 && size <= 1 << 12, domain, "the size is ", size);
-  const std::int64_t channels = x.size(1).value();
+  const std::int64_t channels = number_of_size(x, 1);
   Padding around;
   for (std::int64_t d = 0; d < x.ndim(); ++d) around.push_back({d == 1 ? before : 0, d == 1 ? size - 1 - before : 0});
   const Tensor squares = (x * x).pad(around);

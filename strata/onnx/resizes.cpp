@@ -41,6 +41,8 @@ double coordinate(const ResizedAxis& axis, const ResizeWords& words, std::int64_
   if (c == "tf_crop_and_resize")
     return to > 1 ? axis.begin * (from - 1) + at * (axis.end - axis.begin) * (from - 1) / (to - 1)
                   : 0.5 * (axis.begin + axis.end) * (from - 1);
+  if (c == "half_pixel_symmetric")
+    return from / 2 * (1 - static_cast<double>(axis.to) / to) + (at + 0.5) / axis.scale - 0.5;
   STRATA_CHECK(c == "half_pixel", domain, "coordinate_transformation_mode is ", c);
   return (at + 0.5) / axis.scale - 0.5;
 }
@@ -124,15 +126,49 @@ Results resized(const Call& call, const std::vector<ResizedAxis>& axes, const Re
   return {x.round().clip(Operand(lowest(given.dtype())), Operand(highest(given.dtype()))).cast(given.dtype())};
 }
 
+/// An axis that stays as it is, whatever its size.
+constexpr ResizedAxis kUnchanged{1, 1, 1};
+
+std::int64_t number_of(const Ints& shape, std::size_t d) {
+  STRATA_CHECK(shape[d].is_number(), shape, "axis ", d, " of the shape ", render(shape),
+               " is resized, and has to be a number: load the model without bounds of it");
+  return shape[d].value();
+}
+
 /// The axes by scales. @pre scales.size() is the rank
-std::vector<ResizedAxis> axes_by_scales(const Sizes& shape, const std::vector<double>& scales) {
+std::vector<ResizedAxis> axes_by_scales(const Ints& shape, const std::vector<double>& scales) {
   STRATA_CHECK(scales.size() == shape.size(), shape, scales.size(), " scales for ", shape.size(), " axes");
   std::vector<ResizedAxis> out;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     STRATA_CHECK(scales[d] > 0 && scales[d] < 1e9, domain, "the scale ", scales[d]);
+    if (!shape[d].is_number() && scales[d] == 1) {
+      out.push_back(kUnchanged);
+      continue;
+    }
+    const std::int64_t from = number_of(shape, d);
     // Scales are floats of 32 bits; the product is rounded as those are.
-    const auto to = static_cast<std::int64_t>(std::floor(static_cast<float>(shape[d]) * static_cast<float>(scales[d])));
-    out.push_back({shape[d], to, scales[d]});
+    const auto to = static_cast<std::int64_t>(std::floor(static_cast<float>(from) * static_cast<float>(scales[d])));
+    out.push_back({from, to, scales[d]});
+  }
+  return out;
+}
+
+/// The axes by one scale for all of `which`: the largest result that is within the sizes, or the smallest that is not
+/// smaller than they are.
+std::vector<ResizedAxis> axes_by_ratio(const Ints& shape, const Ints& sizes, const Axes& which,
+                                       const std::string& policy) {
+  STRATA_CHECK(policy == "not_larger" || policy == "not_smaller", domain, "keep_aspect_ratio_policy is ", policy);
+  std::vector<ResizedAxis> out(shape.size(), kUnchanged);
+  double scale = 0;
+  for (std::size_t k = 0; k < which.size(); ++k) {
+    const auto d = static_cast<std::size_t>(which[k]);
+    const double own = static_cast<double>(number_of(sizes, d)) / static_cast<double>(number_of(shape, d));
+    scale = k == 0 ? own : policy == "not_larger" ? std::min(scale, own) : std::max(scale, own);
+  }
+  for (const std::int64_t axis : which) {
+    const auto d = static_cast<std::size_t>(axis);
+    const std::int64_t from = number_of(shape, d);
+    out[d] = {from, static_cast<std::int64_t>(std::floor(scale * static_cast<double>(from) + 0.5)), scale};
   }
   return out;
 }
@@ -140,54 +176,81 @@ std::vector<ResizedAxis> axes_by_scales(const Sizes& shape, const std::vector<do
 }  // namespace
 
 Results resize(const Call& call) {
-  const Sizes shape = call.datum(0).shape();
+  const Ints& shape = call.datum(0).tensor().shape();
   ResizeWords words{call.text("mode"),
                     call.text("coordinate_transformation_mode"),
                     call.text("nearest_mode"),
                     call.number("cubic_coeff_a"),
                     call.number("extrapolation_value"),
                     call.integer("exclude_outside") != 0};
+  // Since version 18 scales, sizes and the region may be those of some axes.
+  Axes which;
+  if (call.opset() >= 18) {
+    STRATA_CHECK(call.integer("antialias") == 0, undefined, "antialias is not supported");
+    for (const std::int64_t axis : call.integers("axes")) which.push_back(Call::axis_in(axis, std::ssize(shape)));
+  }
+  STRATA_CHECK(words.coordinates != "half_pixel_symmetric" || call.opset() >= 19, domain,
+               "half_pixel_symmetric before version 19");
+  if (which.empty())
+    for (std::size_t d = 0; d < shape.size(); ++d) which.push_back(static_cast<std::int64_t>(d));
+  const auto spread = [&](const auto& given, auto all, std::size_t offset) {
+    for (std::size_t k = 0; k < which.size(); ++k) all[static_cast<std::size_t>(which[k])] = given[k + offset];
+    return all;
+  };
   const bool has_scales = call.has(2) && call.datum(2).tensor().numel() != Int(0);
   std::vector<ResizedAxis> axes;
   if (has_scales) {
-    axes = axes_by_scales(shape, call.numbers_of(2));
+    const std::vector<double> given = call.numbers_of(2);
+    STRATA_CHECK(given.size() == which.size(), shape, given.size(), " scales for ", which.size(), " axes");
+    axes = axes_by_scales(shape, spread(given, std::vector<double>(shape.size(), 1), 0));
   } else {
-    const Sizes sizes = call.integers_of(3);
-    STRATA_CHECK(sizes.size() == shape.size(), shape, sizes.size(), " sizes for ", shape.size(), " axes");
-    for (std::size_t d = 0; d < shape.size(); ++d)
-      axes.push_back({shape[d], sizes[d], static_cast<double>(sizes[d]) / static_cast<double>(shape[d])});
+    const Ints given = call.sizes_of_input(3);
+    STRATA_CHECK(given.size() == which.size(), shape, given.size(), " sizes for ", which.size(), " axes");
+    const Ints sizes = spread(given, shape, 0);
+    const std::string policy = call.opset() >= 18 ? call.text("keep_aspect_ratio_policy") : "stretch";
+    if (policy != "stretch") return resized(call, axes_by_ratio(shape, sizes, which, policy), words);
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (!shape[d].is_number() && shape[d] == sizes[d]) {
+        axes.push_back(kUnchanged);
+        continue;
+      }
+      const std::int64_t from = number_of(shape, d), to = number_of(sizes, d);
+      axes.push_back({from, to, static_cast<double>(to) / static_cast<double>(from)});
+    }
   }
   if (words.coordinates == "tf_crop_and_resize") {
     const std::vector<double> region = call.numbers_of(1);
-    STRATA_CHECK(region.size() == 2 * shape.size(), shape, "a region of ", region.size(), " numbers for ", shape.size(),
+    STRATA_CHECK(region.size() == 2 * which.size(), shape, "a region of ", region.size(), " numbers for ", which.size(),
                  " axes");
+    const std::vector<double> begins = spread(region, std::vector<double>(shape.size(), 0), 0),
+                              ends = spread(region, std::vector<double>(shape.size(), 1), which.size());
     for (std::size_t d = 0; d < shape.size(); ++d) {
-      axes[d].begin = region[d];
-      axes[d].end = region[d + shape.size()];
+      axes[d].begin = begins[d];
+      axes[d].end = ends[d];
     }
   }
   return resized(call, axes, words);
 }
 
 Results resize10(const Call& call) {
-  return resized(call, axes_by_scales(call.datum(0).shape(), call.numbers_of(1)),
+  return resized(call, axes_by_scales(call.datum(0).tensor().shape(), call.numbers_of(1)),
                  {.mode = call.text("mode"), .coordinates = "asymmetric", .nearest = "floor"});
 }
 
 Results upsample7(const Call& call) {
-  return resized(call, axes_by_scales(call.datum(0).shape(), call.numbers("scales")),
+  return resized(call, axes_by_scales(call.datum(0).tensor().shape(), call.numbers("scales")),
                  {.mode = call.text("mode"), .coordinates = "asymmetric", .nearest = "floor"});
 }
 
 Results sample_at_grid(const Call& call) {
   const std::string &mode = call.text("mode"), &padding = call.text("padding_mode");
   GridSampleOptions options{.align_corners = call.integer("align_corners") != 0};
-  STRATA_CHECK(mode == "bilinear" || mode == "nearest" || mode == "bicubic", domain, "the mode is ", mode);
+  const bool is_linear = mode == (call.opset() < 20 ? "bilinear" : "linear");
+  const bool is_cubic = mode == (call.opset() < 20 ? "bicubic" : "cubic");
+  STRATA_CHECK(is_linear || is_cubic || mode == "nearest", domain, "the mode is ", mode);
   STRATA_CHECK(padding == "zeros" || padding == "border" || padding == "reflection", domain, "the padding mode is ",
                padding);
-  options.mode = mode == "nearest"   ? Interpolation::nearest
-                 : mode == "bicubic" ? Interpolation::cubic
-                                     : Interpolation::linear;
+  options.mode = mode == "nearest" ? Interpolation::nearest : is_cubic ? Interpolation::cubic : Interpolation::linear;
   using Outside = GridSampleOptions::Outside;
   options.padding_mode = padding == "zeros"    ? Outside::zeros
                          : padding == "border" ? Outside::border

@@ -7,11 +7,10 @@
 #include "strata/base/check.h"
 #include "strata/base/interrupt.h"
 #include "strata/onnx/operators.h"
+#include "strata/onnx/sizes.h"
 
 namespace strata::onnx {
 namespace {
-
-bool is_on_host(const Datum& value) { return !value.is_tensor() || value.tensor().device().name() == "INTERP"; }
 
 bool is_small(const Datum& value) { return !value.is_tensor() || value.tensor().numel().vmax() <= kFoldedElements; }
 
@@ -41,10 +40,10 @@ bool has_references(const Node& node) {
 
 void realize_all(const std::vector<Datum>& values) {
   for (const Datum& value : values) {
-    if (value.is_tensor()) value.tensor().realize();
+    if (value.is_tensor()) realize_known(value.tensor());
     if (!value.is_sequence()) continue;
     for (const Datum& inner : value.sequence())
-      if (inner.is_tensor()) inner.tensor().realize();
+      if (inner.is_tensor()) realize_known(inner.tensor());
   }
 }
 
@@ -65,6 +64,11 @@ Run::Run(const Definition& model, const std::vector<std::vector<Datum>>& constan
 
 std::vector<Datum> Run::run() {
   frames_.emplace_back();
+  return run_until(0);
+}
+
+/// Runs until so many frames are left, and returns the outputs of the last one that ended.
+std::vector<Datum> Run::run_until(std::size_t frames) {
   while (true) {
     check_interrupt();
     Frame& top = frames_.back();
@@ -75,7 +79,7 @@ std::vector<Datum> Run::run() {
     }
     std::vector<Datum> outputs = outputs_of(graph);
     frames_.pop_back();
-    if (frames_.empty()) return outputs;
+    if (frames_.size() == frames) return outputs;
     Frame& below = frames_.back();
     try {
       below.control->take(std::move(outputs));
@@ -92,8 +96,7 @@ const Node& Run::node_at(const Frame& frame) const {
 
 void Run::step() {
   Frame& frame = frames_.back();
-  STRATA_CHECK(++steps_ <= options_.most_steps, budget, "[onnx] ", node_at(frame).text(), " is step ", steps_,
-               " of the call; at most ", options_.most_steps, " are allowed (most_steps)");
+  charge(node_at(frame).text());
   if (frame.caller != nullptr && has_references(node_at(frame)))
     frame.own = with_attributes_of(node_at(frame), *frame.caller);
   start_node(frame);
@@ -107,7 +110,7 @@ void Run::start_node(Frame& frame) {
     if (node.function >= 0) {
       frame.control = call_of_function(node.function, inputs);
     } else if (node.row->control != nullptr) {
-      frame.control = node.row->control(Call(model_, node, inputs, *options_.device, generator_));
+      frame.control = node.row->control(call_of(node, inputs, *options_.device));
     } else {
       Results results = call(node, inputs);
       check_sizes(results);
@@ -116,7 +119,125 @@ void Run::start_node(Frame& frame) {
   } catch (const Error& e) {
     throw Error(e.kind(), "[onnx] " + node.text() + ": " + e.what());
   }
+  if (std::optional<Results> results = at_once(frame, node)) return finish(frame, node, std::move(*results));
   advance(frame);
+}
+
+/// The results of a loop as one node, if it can be one.
+std::optional<Results> Run::at_once(const Frame& frame, const Node& node) {
+  if (by_steps_.contains(&node)) return std::nullopt;
+  const std::int64_t before = steps_;
+  try {
+    std::optional<Results> out = frame.control->at_once(*this);
+    if (out) check_sizes(*out);
+    if (!out) steps_ = before;
+    if (depth_ == 0)
+      for (const auto& [inner, results] : std::exchange(seen_, {})) observe(inner, results);
+    return out;
+  } catch (const Error& e) {
+    seen_.clear();
+    steps_ = before;
+    // A limit is one for both ways. What else a step refuses while it is traced is either what no traced step can do,
+    // or a mistake of the model, and the host meets it again in the step that makes it.
+    by_steps_.insert(&node);
+    if (std::string_view(e.what()).starts_with("[onnx]") && e.kind() == ErrorKind::budget) throw;
+    if (depth_ > 0 || e.kind() == ErrorKind::budget) throw Error(e.kind(), "[onnx] " + node.text() + ": " + e.what());
+    return std::nullopt;
+  }
+}
+
+/// Sets what holds while a step is traced, and what held before.
+class Run::Tracing {
+ public:
+  Tracing(Run& run, std::int64_t count, bool is_exact)
+      : run_(run),
+        frames_(run.frames_.size()),
+        steps_(run.steps_),
+        weight_(run.weight_),
+        count_(is_exact ? 1 : count),
+        is_exact_(run.is_exact_) {
+    ++run.depth_;
+    run.weight_ = count > run.options_.most_steps / weight_ ? run.options_.most_steps + 1 : weight_ * count;
+    run.is_exact_ = is_exact_ && is_exact;
+  }
+  ~Tracing() {
+    --run_.depth_;
+    run_.weight_ = weight_;
+    run_.is_exact_ = is_exact_;
+    run_.steps_ = steps_ + (run_.steps_ - steps_) / count_;  // what may end early counts once
+    while (run_.frames_.size() > frames_) run_.frames_.pop_back();
+  }
+  Tracing(const Tracing&) = delete;
+  Tracing& operator=(const Tracing&) = delete;
+
+ private:
+  Run& run_;
+  std::size_t frames_;
+  std::int64_t steps_, weight_, count_;
+  bool is_exact_;
+};
+
+Results Run::trace(const Step& step, std::int64_t count, bool is_exact) {
+  STRATA_CHECK(depth_ < kDeepestLoop, undefined, "loops are nested more than ", kDeepestLoop, " deep");
+  const Node* const caller = frames_.back().caller;
+  const Tracing tracing(*this, count, is_exact);
+  const std::size_t frames = frames_.size();
+  enter(step, caller);
+  return run_until(frames);
+}
+
+std::int64_t Run::steps_left(int graph) const {
+  const auto nodes = std::ssize(model_.graphs[static_cast<std::size_t>(graph)].nodes);
+  return (options_.most_steps - steps_) / weight_ / (nodes + 1);
+}
+
+/// Walks the graph and the graphs of its nodes: what they read is known unless they make it.
+bool Run::is_known(int graph) const {
+  if (options_.device->name() == "INTERP") return false;
+  const auto is_unknown = [&](int slot) {
+    const Datum& value = values_[static_cast<std::size_t>(slot)];
+    return !is_on_host(value) || !is_small(value);
+  };
+  std::set<int> made;
+  std::vector<int> graphs = {graph};
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    const Graph& at = model_.graphs[static_cast<std::size_t>(graphs[g])];
+    made.insert(at.input_slots.begin(), at.input_slots.end());
+    made.insert(at.initializer_slots.begin(), at.initializer_slots.end());
+    for (const Node& node : at.nodes) {
+      made.insert(node.output_slots.begin(), node.output_slots.end());
+      for (const Attribute& a : node.attributes)
+        if (a.graph >= 0) graphs.push_back(a.graph);
+      if (node.function >= 0) graphs.push_back(node.function);
+    }
+  }
+  for (const int g : graphs)
+    for (const Node& node : model_.graphs[static_cast<std::size_t>(g)].nodes)
+      for (const int slot : node.input_slots)
+        if (slot >= 0 && !made.contains(slot) && is_unknown(slot)) return false;
+  return true;
+}
+
+/// Counts a node, or the beginning of a graph, as often as it runs.
+void Run::charge(const std::string& what) {
+  const bool fits = weight_ <= options_.most_steps - steps_;
+  STRATA_CHECK(fits || is_exact_, undefined, what, " may run more often than ", options_.most_steps, " times");
+  STRATA_CHECK(fits, budget, "[onnx] ", what, " is more than step ", options_.most_steps, " of the call; at most ",
+               options_.most_steps, " are allowed (most_steps)");
+  steps_ += weight_;
+}
+
+/// What happens while a step is traced is told when the loop is made.
+void Run::observe(const Node& node, const Results& results) {
+  if (!observe_) return;
+  if (depth_ > 0)
+    seen_.emplace_back(node, results);
+  else
+    observe_(node, results);
+}
+
+Call Run::call_of(const Node& node, const std::vector<Datum>& inputs, const Device& device) const {
+  return Call(model_, node, inputs, device, depth_ > 0 ? nullptr : &generator_);
 }
 
 /// Runs the next graph of the frame's node, or ends the node.
@@ -135,7 +256,7 @@ void Run::advance(Frame& frame) {
 }
 
 void Run::finish(Frame& frame, const Node& node, Results results) {
-  if (observe_) observe_(node, results);
+  observe(node, results);
   for (std::size_t k = 0; k < node.output_slots.size(); ++k) {
     const int slot = node.output_slots[k];
     if (slot < 0) continue;
@@ -150,9 +271,8 @@ void Run::finish(Frame& frame, const Node& node, Results results) {
 }
 
 void Run::enter(const Step& step, const Node* caller) {
-  STRATA_CHECK(++steps_ <= options_.most_steps, budget, "[onnx] the call runs more than ", options_.most_steps,
-               " steps (most_steps)");
   const Graph& graph = model_.graphs[static_cast<std::size_t>(step.graph)];
+  charge("the graph \"" + graph.name + "\"");
   STRATA_CHECK(step.inputs.size() <= graph.inputs.size(), parse, "[onnx] the graph \"", graph.name, "\" has ",
                graph.inputs.size(), " inputs; it is given ", step.inputs.size());
   for (std::size_t k = 0; k < graph.input_slots.size(); ++k)
@@ -171,21 +291,27 @@ std::vector<Datum> Run::outputs_of(const Graph& graph) const {
 }
 
 Results Run::call(const Node& node, const std::vector<Datum>& inputs) const {
+  const bool has_sizes =
+      std::any_of(inputs.begin(), inputs.end(), [](const Datum& value) { return value.expressions() != nullptr; });
+  if (has_sizes)
+    if (std::optional<Results> results = on_sizes(call_of(node, inputs, *options_.device), model_)) return *results;
   const bool is_folded = !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), is_on_host) &&
                          std::all_of(inputs.begin(), inputs.end(), is_small);
   if (is_folded) {
-    Results results = node.row->function(Call(model_, node, inputs, Device::get("INTERP"), generator_));
+    Results results = node.row->function(call_of(node, inputs, Device::get("INTERP")));
     if (std::all_of(results.begin(), results.end(), is_small)) return results;
     check_sizes(results);
   }
-  return node.row->function(Call(model_, node, inputs, *options_.device, generator_));
+  return node.row->function(call_of(node, inputs, *options_.device));
 }
 
 void Run::check_sizes(const Results& results) const {
   for (const Datum& value : results) {
     if (!value.is_tensor()) continue;
     std::int64_t count = 0;
-    const bool fits = try_count(dtypes::uint8, sizes_of(value.tensor()), count) && count <= options_.most_elements;
+    Sizes sizes;
+    for (const Int& size : value.tensor().shape()) sizes.push_back(present(size));
+    const bool fits = try_count(dtypes::uint8, sizes, count) && count <= options_.most_elements;
     STRATA_CHECK(fits, budget, "an output of shape ", render(value.tensor().shape()), " has more than ",
                  options_.most_elements, " elements (most_elements)");
   }

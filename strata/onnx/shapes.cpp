@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "strata/onnx/operators.h"
+#include "strata/onnx/sizes.h"
 
 namespace strata::onnx {
 namespace {
@@ -20,13 +21,14 @@ std::int64_t limited(std::int64_t at, std::int64_t rank) {
 }
 
 /// The shape of Reshape: 0 takes the size of x, -1 follows from the others.
-Sizes reshaped(const Sizes& given, const Sizes& from, bool allows_zero) {
-  Sizes out = given;
+Ints reshaped(const Ints& given, const Ints& from, bool allows_zero) {
+  Ints out = given;
   for (std::size_t k = 0; k < out.size(); ++k) {
-    STRATA_CHECK(out[k] >= -1, shape, "the shape ", sizes_text(given), " has the size ", out[k]);
-    if (out[k] != 0 || allows_zero) continue;
-    STRATA_CHECK(k < from.size(), shape, "the shape ", sizes_text(given), " has a 0 where ", sizes_text(from),
-                 " has no size");
+    const Int& size = given[k];
+    STRATA_CHECK(size.is_number() ? size.value() >= -1 : size.vmin() >= 1 || allows_zero, shape, "the shape ",
+                 render(given), " has the size ", size.render());
+    if (!(size == Int(0)) || allows_zero) continue;
+    STRATA_CHECK(k < from.size(), shape, "the shape ", render(given), " has a 0 where ", render(from), " has no size");
     out[k] = from[k];
   }
   return out;
@@ -36,8 +38,31 @@ std::int64_t last_of(const Call& call, std::int64_t rank) {
   return call.given("end") ? limited(call.integer("end"), rank) : rank;
 }
 
+/// sliced() along an axis whose size is symbolic, by steps of 1.
+Tensor sliced_symbolic(const Tensor& x, std::int64_t axis, const Int& begin, const Int& end, std::int64_t step) {
+  const Int size = x.size(axis);
+  STRATA_CHECK(step == 1, shape, "a slice of axis ", axis, " of the shape ", render(x.shape()), " by steps of ", step,
+               " needs numbers: load the model without bounds of these sizes");
+  // From the end, and limited to the axis, as far as that holds for all sizes.
+  const auto limited = [&](const Int& at) -> Int {
+    const Int place = at.vmax() < 0 ? size + at : at;
+    if (known(is_at_most(size, place))) return size;
+    if (known(is_at_most(place, 0))) return 0;
+    STRATA_CHECK((at.vmin() >= 0 || at.vmax() < 0) && known(is_at_most(0, place)) && known(is_at_most(place, size)),
+                 shape, "the position ", at.render(), " may be inside or outside of axis ", axis, " of the shape ",
+                 render(x.shape()), ": load the model without bounds of these sizes");
+    return place;
+  };
+  const Int from = limited(begin), to = limited(end);
+  if (known(is_at_most(to, from))) return x.narrow(axis, 0, 0);
+  STRATA_CHECK(known(is_at_most(from, to)), shape, "the slice from ", from.render(), " to ", to.render(),
+               " may be empty: load the model without bounds of these sizes");
+  return x.narrow(axis, from, to - from);
+}
+
 Tensor sliced(const Tensor& x, std::int64_t axis, std::int64_t begin, std::int64_t end, std::int64_t step) {
   STRATA_CHECK(step != 0, domain, "the step along axis ", axis, " is 0");
+  if (!x.size(axis).is_number()) return sliced_symbolic(x, axis, begin, end, step);
   const std::int64_t size = x.size(axis).value();
   const auto clamped = [&](std::int64_t at, std::int64_t low, std::int64_t high) {
     return std::clamp(at < 0 ? at + size : at, low, high);
@@ -84,22 +109,27 @@ PadMode pad_mode(const std::string& name) {
 Results padded(const Call& call, const Sizes& pads, const Number& value) {
   const Tensor x = call.x(0);
   const auto rank = static_cast<std::size_t>(x.ndim());
-  STRATA_CHECK(pads.size() == 2 * rank, shape, pads.size(), " pads for ", rank, " dimensions");
-  Padding around;
-  for (std::size_t d = 0; d < rank; ++d) around.push_back({pads[d], pads[d + rank]});
+  Padding around(rank, {0, 0});
+  Sizes axes = call.opset() >= 18 && call.has(3) ? call.integers_of(3) : Sizes();
+  if (axes.empty())
+    for (std::size_t d = 0; d < rank; ++d) axes.push_back(static_cast<std::int64_t>(d));
+  STRATA_CHECK(pads.size() == 2 * axes.size(), shape, pads.size(), " pads for ", axes.size(), " dimensions");
+  for (std::size_t k = 0; k < axes.size(); ++k)
+    around[static_cast<std::size_t>(Call::axis_in(axes[k], x.ndim()))] = {pads[k], pads[k + axes.size()]};
   return {x.pad(around, pad_mode(call.text("mode")), value)};
 }
 
 /// The shape of x with its axes in blocks: (batch, channels..., height, width) of depth to space and back.
 struct Blocks {
-  std::int64_t batch, channels, height, width, block;
+  Int batch;
+  std::int64_t channels, height, width, block;
   explicit Blocks(const Call& call) {
-    const Sizes sizes = call.datum(0).shape();
-    STRATA_CHECK(sizes.size() == 4, shape, "the input has ", sizes.size(), " dimensions instead of 4");
-    batch = sizes[0];
-    channels = sizes[1];
-    height = sizes[2];
-    width = sizes[3];
+    const Tensor& x = call.datum(0).tensor();
+    STRATA_CHECK(x.ndim() == 4, shape, "the input has ", x.ndim(), " dimensions instead of 4");
+    batch = x.size(0);
+    channels = number_of_size(x, 1);
+    height = number_of_size(x, 2);
+    width = number_of_size(x, 3);
     block = call.integer("blocksize");
     STRATA_CHECK(block >= 1 && block <= 1 << 20, domain, "the block size is ", block);
   }
@@ -108,25 +138,26 @@ struct Blocks {
 }  // namespace
 
 Results shape_of(const Call& call) {
-  const Sizes shape = call.datum(0).shape();
+  const Ints shape = call.datum(0).is_texts() ? to_shape(call.datum(0).shape()) : call.datum(0).tensor().shape();
   const auto rank = std::ssize(shape);
   const std::int64_t begin = call.opset() >= 15 ? limited(call.integer("start"), rank) : 0;
   const std::int64_t end = call.opset() >= 15 ? std::max(last_of(call, rank), begin) : rank;
-  const Sizes part(shape.begin() + begin, shape.begin() + end);
-  return {moved(call.from(part, {end - begin}), Device::get("INTERP"))};
+  return {integers_datum(call.device(), {{end - begin}, {shape.begin() + begin, shape.begin() + end}, dtypes::int64})};
 }
 
 Results size_of(const Call& call) {
-  const Sizes shape = call.datum(0).shape();
-  const std::int64_t count = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-  return {moved(call.from(Sizes{count}, {}), Device::get("INTERP"))};
+  const Datum& x = call.datum(0);
+  return {integers_datum(
+      call.device(), {{}, {x.is_texts() ? Int(std::ssize(x.texts().elements)) : x.tensor().numel()}, dtypes::int64})};
 }
 
 Results reshape(const Call& call) {
   const bool allows_zero = call.opset() >= 14 && call.integer("allowzero") != 0;
-  const Sizes shape = reshaped(call.integers_of(1), call.datum(0).shape(), allows_zero);
-  if (!call.datum(0).is_texts()) return {call.x(0).reshape(to_shape(shape))};
+  const Ints given = call.sizes_of_input(1);
+  if (!call.datum(0).is_texts()) return {call.x(0).reshape(reshaped(given, call.x(0).shape(), allows_zero))};
   Texts texts = call.datum(0).texts();
+  Sizes shape;
+  for (const Int& size : reshaped(given, to_shape(texts.shape), allows_zero)) shape.push_back(size.value());
   const std::int64_t known = std::accumulate(shape.begin(), shape.end(), std::int64_t{1},
                                              [](std::int64_t a, std::int64_t b) { return b < 0 ? a : a * b; });
   texts.shape = shape;
@@ -143,10 +174,9 @@ Results flatten(const Call& call) {
   const Tensor x = call.x(0);
   const std::int64_t given = call.integer("axis");
   STRATA_CHECK(given >= -x.ndim() && given <= x.ndim(), shape, "axis ", given, " for ", x.ndim(), " dimensions");
-  const Sizes sizes = sizes_of(x);
-  const auto middle = sizes.begin() + (given < 0 ? given + x.ndim() : given);
-  const std::int64_t front = std::accumulate(sizes.begin(), middle, std::int64_t{1}, std::multiplies<>());
-  const std::int64_t back = std::accumulate(middle, sizes.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t middle = given < 0 ? given + x.ndim() : given;
+  Int front = 1, back = 1;
+  for (std::int64_t d = 0; d < x.ndim(); ++d) (d < middle ? front : back) *= x.size(d);
   return {x.reshape({front, back})};
 }
 
@@ -187,24 +217,25 @@ Results transpose(const Call& call) {
 
 Results expand(const Call& call) {
   const Tensor x = call.x(0);
-  Sizes shape = call.integers_of(1);
-  const Sizes own = sizes_of(x);
-  STRATA_CHECK(shape.size() <= 32, budget, "a shape of ", shape.size(), " dimensions");
-  while (shape.size() < own.size()) shape.insert(shape.begin(), 1);
+  const Ints given = call.sizes_of_input(1), &own = x.shape();
+  STRATA_CHECK(given.size() <= 32, budget, "a shape of ", given.size(), " dimensions");
+  Ints shape;
+  for (std::size_t k = given.size(); k < own.size(); ++k) shape.push_back(1);
+  for (const Int& size : given) shape.push_back(size);
   // Both sides broadcast: a size of 1 takes the size of x.
   for (std::size_t k = 0; k < own.size(); ++k) {
-    std::int64_t& size = shape[shape.size() - own.size() + k];
-    STRATA_CHECK(size >= 0, shape, "the size ", size);
-    if (size == 1) size = own[k];
+    Int& size = shape[shape.size() - own.size() + k];
+    STRATA_CHECK(size.vmin() >= 0, shape, "the size ", size.render());
+    if (size == Int(1)) size = own[k];
   }
-  return {x.expand(to_shape(shape))};
+  return {x.expand(shape)};
 }
 
 Results tile(const Call& call) {
   const Tensor x = call.x(0);
-  const Sizes counts = call.integers_of(1);
+  const Ints counts = call.sizes_of_input(1);
   STRATA_CHECK(std::ssize(counts) == x.ndim(), shape, counts.size(), " counts for ", x.ndim(), " dimensions");
-  return {x.repeat(to_shape(counts))};
+  return {x.repeat(counts)};
 }
 
 Results concat(const Call& call) {
@@ -215,9 +246,18 @@ Results concat(const Call& call) {
 Results split(const Call& call) {
   const Tensor x = call.x(0);
   const std::int64_t axis = Call::axis_in(call.integer("axis"), x.ndim());
-  const std::int64_t size = x.size(axis).value(), count = static_cast<std::int64_t>(call.outputs());
+  const std::int64_t size = number_of_size(x, axis), count = static_cast<std::int64_t>(call.outputs());
   const bool by_input = call.node().row->attribute("split") == nullptr;
   Sizes sizes = by_input ? (call.has(1) ? call.integers_of(1) : Sizes()) : call.integers("split");
+  if (call.node().row->attribute("num_outputs") != nullptr && call.given("num_outputs")) {
+    STRATA_CHECK(sizes.empty() && call.integer("num_outputs") == count && count > 0, domain, "num_outputs is ",
+                 call.integer("num_outputs"), " for ", count, " outputs and ", sizes.size(), " sizes");
+    const std::int64_t part = (size + count - 1) / count;
+    STRATA_CHECK(part * (count - 1) <= size, shape, "an axis of ", size, " does not split into ", count,
+                 " parts of which only the last one is smaller");
+    sizes.assign(static_cast<std::size_t>(count), part);
+    sizes.back() = size - part * (count - 1);
+  }
   if (sizes.empty()) {
     STRATA_CHECK(count > 0 && size % count == 0, shape, "an axis of ", size, " does not split into ", count,
                  " equal parts");
@@ -232,6 +272,25 @@ Results slice_by_attributes(const Call& call) {
   return {sliced_all(call.x(0), call.integers("starts"), call.integers("ends"), call.integers("axes"), {})};
 }
 Results slice(const Call& call) {
+  // A symbolic begin or end.
+  if (call.datum(1).expressions() != nullptr || call.datum(2).expressions() != nullptr) {
+    const Ints begins = call.sizes_of_input(1), ends = call.sizes_of_input(2);
+    Sizes axes = call.has(3) ? call.integers_of(3) : Sizes();
+    const Sizes steps = call.has(4) ? call.integers_of(4) : Sizes();
+    if (axes.empty())
+      for (std::size_t k = 0; k < begins.size(); ++k) axes.push_back(static_cast<std::int64_t>(k));
+    STRATA_CHECK(
+        begins.size() == ends.size() && begins.size() == axes.size() && (steps.empty() || steps.size() == axes.size()),
+        shape, begins.size(), " begins, ", ends.size(), " ends, ", axes.size(), " axes and ", steps.size(), " steps");
+    Tensor out = call.x(0);
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+      const std::int64_t axis = Call::axis_in(axes[k], out.ndim()), step = steps.empty() ? 1 : steps[k];
+      const bool is_number = begins[k].is_number() && ends[k].is_number();
+      out = is_number ? sliced(out, axis, begins[k].value(), ends[k].value(), step)
+                      : sliced_symbolic(out, axis, begins[k], ends[k], step);
+    }
+    return {out};
+  }
   return {sliced_all(call.x(0), call.integers_of(1), call.integers_of(2), call.has(3) ? call.integers_of(3) : Sizes(),
                      call.has(4) ? call.integers_of(4) : Sizes())};
 }
@@ -241,7 +300,26 @@ Results pad(const Call& call) {
   if (!call.has(2)) return padded(call, call.integers_of(1), 0);
   const Tensor& value = call.datum(2).tensor();
   STRATA_CHECK(value.numel() == Int(1), shape, "the value has the shape ", render(value.shape()));
+  realize_known(value);
   return padded(call, call.integers_of(1), Number(value.scalar()));
+}
+
+Results center_crop_pad(const Call& call) {
+  const Tensor x = call.x(0);
+  const Sizes wanted = call.integers_of(1);
+  Sizes axes = call.integers("axes");
+  if (axes.empty())
+    for (std::int64_t d = 0; d < x.ndim(); ++d) axes.push_back(d);
+  STRATA_CHECK(wanted.size() == axes.size(), shape, wanted.size(), " sizes for ", axes.size(), " axes");
+  Padding around(static_cast<std::size_t>(x.ndim()), {0, 0});
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const std::int64_t axis = Call::axis_in(axes[k], x.ndim()), size = number_of_size(x, axis);
+    STRATA_CHECK(wanted[k] >= 0 && wanted[k] <= std::int64_t{1} << 40, shape, "the size ", wanted[k]);
+    // What is odd is cut off, or added, at the end.
+    const std::int64_t before = wanted[k] < size ? -((size - wanted[k]) / 2) : (wanted[k] - size) / 2;
+    around[static_cast<std::size_t>(axis)] = {before, wanted[k] - size - before};
+  }
+  return {x.pad(around)};
 }
 
 Results constant(const Call& call) {
@@ -270,10 +348,10 @@ Results constant(const Call& call) {
 }
 
 Results constant_of_shape(const Call& call) {
-  const Sizes shape = call.integers_of(0);
+  const Ints shape = call.sizes_of_input(0);
   STRATA_CHECK(shape.size() <= 32, budget, "a shape of ", shape.size(), " dimensions");
-  for (const std::int64_t size : shape)
-    STRATA_CHECK(size >= 0, shape, "the shape ", sizes_text(shape), " has the size ", size);
+  for (const Int& size : shape)
+    STRATA_CHECK(size.vmin() >= 0, shape, "the shape ", render(shape), " has the size ", size.render());
   if (!call.given("value")) return {call.full(shape, 0, dtypes::float32)};
   const Tensor& value = call.tensor("value").tensor();
   STRATA_CHECK(value.numel() == Int(1), shape, "the value has the shape ", render(value.shape()));
@@ -282,6 +360,14 @@ Results constant_of_shape(const Call& call) {
 
 Results range(const Call& call) {
   const DType dtype = call.datum(0).tensor().dtype();
+  if (call.datum(0).expressions() != nullptr || call.datum(1).expressions() != nullptr) {
+    const Int begin = call.sizes_of_input(0)[0], end = call.sizes_of_input(1)[0], count = end - begin;
+    const std::int64_t step = call.integer_of(2);
+    STRATA_CHECK(step == 1 && count.vmin() >= 0, shape, "the range from ", begin.render(), " to ", end.render(), " by ",
+                 step, " needs numbers: load the model without bounds of these sizes");
+    const Tensor places = call.arange(count);
+    return {(begin == Int(0) ? places : places + call.here(Tensor(begin.expr()))).cast(dtype)};
+  }
   if (dtype.is_float()) {
     const double begin = call.number_of(0), end = call.number_of(1), step = call.number_of(2);
     STRATA_CHECK(step != 0 && std::isfinite(begin) && std::isfinite(end) && std::isfinite(step), domain, "from ", begin,
@@ -303,7 +389,7 @@ Results range(const Call& call) {
 }
 
 Results eye_like(const Call& call) {
-  const Sizes shape = call.datum(0).shape();
+  const Ints shape = call.datum(0).tensor().shape();
   STRATA_CHECK(shape.size() == 2, shape, "the input has ", shape.size(), " dimensions instead of 2");
   const DType dtype =
       call.given("dtype") ? dtype_of_element(call.integer("dtype"), "the result") : call.datum(0).tensor().dtype();
@@ -344,7 +430,7 @@ Results reverse_sequence(const Call& call) {
   STRATA_CHECK(x.ndim() >= 2 && ((time == 0 && batch == 1) || (time == 1 && batch == 0)), domain, "time axis ", time,
                ", batch axis ", batch);
   const Tensor rows = time == 1 ? x : x.transpose(0, 1);
-  const std::int64_t length = rows.size(1).value();
+  const Int length = rows.size(1);
   const Tensor lengths = call.x(1).reshape({-1, 1}), places = call.arange(length).unsqueeze(0);
   const Tensor from = (places < lengths).where(lengths - 1 - places, places);
   Ints shape(static_cast<std::size_t>(x.ndim()), 1);

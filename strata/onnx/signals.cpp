@@ -50,7 +50,8 @@ Results cosine_window(const Call& call, const std::vector<double>& factors) {
 Results discrete_fourier(const Call& call) {
   Tensor x = call.x(0);
   STRATA_CHECK(x.ndim() >= 2, shape, "the input has ", x.ndim(), " dimensions");
-  const std::int64_t axis = Call::axis_in(call.integer("axis"), x.ndim());
+  const std::int64_t given = call.opset() < 20 ? call.integer("axis") : call.has(2) ? call.integer_of(2) : -2;
+  const std::int64_t axis = Call::axis_in(given, x.ndim());
   STRATA_CHECK(axis < x.ndim() - 1, shape, "axis ", axis, " is that of real and imaginary parts");
   const bool is_inverse = call.integer("inverse") != 0, is_onesided = call.integer("onesided") != 0;
   x = x.movedim({axis}, {x.ndim() - 2});

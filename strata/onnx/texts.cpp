@@ -1,7 +1,9 @@
 // Operators on texts: StringNormalizer and TfIdfVectorizer.
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <map>
+#include <numeric>
 
 #include "strata/onnx/operators.h"
 
@@ -39,6 +41,21 @@ struct Pool {
   }
   std::size_t count = 0;
 };
+
+/// Calls f for each pair of texts of both inputs, which broadcast to `shape`.
+void for_pairs(const Call& call, Sizes& shape, const std::function<void(const std::string&, const std::string&)>& f) {
+  const auto places = [&](const Texts& texts) {
+    Sizes out(texts.elements.size());
+    std::iota(out.begin(), out.end(), std::int64_t{0});
+    return moved(call.from(out, texts.shape), Device::get("INTERP"));
+  };
+  const Texts &a = call.datum(0).texts(), &b = call.datum(1).texts();
+  const std::vector<Tensor> both = Tensor::broadcast_tensors(std::vector<Tensor>{places(a), places(b)});
+  shape = sizes_of(both[0]);
+  const Sizes from_a = read_integers(both[0]), from_b = read_integers(both[1]);
+  for (std::size_t k = 0; k < from_a.size(); ++k)
+    f(a.elements[static_cast<std::size_t>(from_a[k])], b.elements[static_cast<std::size_t>(from_b[k])]);
+}
 
 }  // namespace
 
@@ -116,6 +133,18 @@ Results vectorize_texts(const Call& call) {
       count = mode == "IDF" ? (count > 0 ? weight : 0) : count * weight;
     }
   return {call.from(counts, shape.size() == 2 ? Sizes{rows, width} : Sizes{width}, dtypes::float32)};
+}
+
+Results equal_texts(const Call& call) {
+  Sizes out, shape;
+  for_pairs(call, shape, [&](const std::string& a, const std::string& b) { out.push_back(a == b ? 1 : 0); });
+  return {moved(call.from(out, shape), Device::get("INTERP")) != 0};
+}
+
+Results join_texts(const Call& call) {
+  Texts out;
+  for_pairs(call, out.shape, [&](const std::string& a, const std::string& b) { out.elements.push_back(a + b); });
+  return {out};
 }
 
 }  // namespace strata::onnx

@@ -16,10 +16,10 @@ std::int64_t rounded_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b
 
 }  // namespace
 
-std::vector<WindowAxis> windows_of(const Call& call, const Sizes& shape, const Sizes& kernel, bool has_dilations,
+std::vector<WindowAxis> windows_of(const Call& call, const Ints& shape, const Sizes& kernel, bool has_dilations,
                                    bool is_ceil) {
   STRATA_CHECK(shape.size() >= 2 && shape.size() - 2 == kernel.size(), shape, "a kernel of shape ", sizes_text(kernel),
-               " for an input of shape ", sizes_text(shape));
+               " for an input of shape ", render(shape));
   const std::size_t rank = kernel.size();
   const Sizes strides = call.integers("strides"), pads = call.integers("pads");
   const Sizes dilations = has_dilations ? call.integers("dilations") : Sizes();
@@ -31,8 +31,12 @@ std::vector<WindowAxis> windows_of(const Call& call, const Sizes& shape, const S
                domain, "auto_pad is ", automatic);
   std::vector<WindowAxis> out;
   for (std::size_t k = 0; k < rank; ++k) {
-    WindowAxis w{
-        .size = shape[k + 2], .kernel = kernel[k], .stride = at_or(strides, k, 1), .dilation = at_or(dilations, k, 1)};
+    STRATA_CHECK(shape[k + 2].is_number(), shape, "axis ", k + 2, " of the shape ", render(shape),
+                 " has to be a number: load the model without bounds of it");
+    WindowAxis w{.size = shape[k + 2].value(),
+                 .kernel = kernel[k],
+                 .stride = at_or(strides, k, 1),
+                 .dilation = at_or(dilations, k, 1)};
     const bool is_sane = w.kernel >= 1 && w.stride >= 1 && w.dilation >= 1 && w.kernel < kLargestWindow &&
                          w.stride < kLargestWindow && w.dilation < kLargestWindow;
     STRATA_CHECK(is_sane, domain, "a kernel of ", w.kernel, " with stride ", w.stride, " and dilation ", w.dilation);

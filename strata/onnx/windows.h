@@ -18,8 +18,8 @@ struct WindowAxis {
 };
 
 /// The axes of the node's windows over the spatial axes of `shape` (batch, channels, sizes...).
-/// @throws Error (shape, domain) for attributes that do not fit
-std::vector<WindowAxis> windows_of(const Call& call, const Sizes& shape, const Sizes& kernel, bool has_dilations,
+/// @throws Error (shape, domain) for attributes that do not fit, and (shape) for a symbolic spatial size
+std::vector<WindowAxis> windows_of(const Call& call, const Ints& shape, const Sizes& kernel, bool has_dilations,
                                    bool is_ceil);
 /// x with the pads of the windows, filled with `value`; the end is cut or filled so that the windows fit exactly.
 Tensor padded_for(const Tensor& x, const std::vector<WindowAxis>& windows, const Number& value);

@@ -240,6 +240,12 @@ class Tracing {
 
 }  // namespace
 
+namespace detail {
+
+bool is_of_step(const Tensor& x) { return strata::is_of_step(x.node()); }
+
+}  // namespace detail
+
 ScanResult scan(const ScanStep& f, std::span<const Tensor> initial, std::span<const Tensor> sequences,
                 const ScanOptions& options, At at) {
   const OriginScope scope("scan", at);

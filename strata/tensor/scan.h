@@ -86,4 +86,11 @@ Tensor while_loop(C&& condition, F&& f, const Tensor& initial, const Int& most, 
                     at)[0];
 }
 
+namespace detail {
+
+/// Whether the tensor is computed from a value that exists only while a loop runs: an input of a step that is traced.
+bool is_of_step(const Tensor& x);
+
+}  // namespace detail
+
 }  // namespace strata

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <thread>
 
 #include "strata/onnx/reader.h"
@@ -72,6 +73,46 @@ TEST(OnnxModel, LoopsCarryAndCollect) {
   const NamedValues none = (*m)({{"x", x}, {"n", Tensor(std::int64_t{0})}});
   EXPECT_EQ(none[0].second.tensor().to_vector<float>(), (std::vector<float>{1, -1}));
   EXPECT_EQ(none[1].second.type_text(), "f32(0, 2)");
+}
+
+/// How often each operator runs in a call.
+std::map<std::string, int> runs_of(const Model& m, const NamedValues& inputs) {
+  std::map<std::string, int> out;
+  m.run(inputs, [&](const Node& n, const std::vector<Datum>&) { ++out[n.op]; });
+  return out;
+}
+
+TEST(OnnxModel, ALoopIsOneNode) {
+  if (!has_reader()) GTEST_SKIP();
+  const NamedValues inputs = {{"x", Tensor::from({1.0F, -1.0F})}, {"n", Tensor(std::int64_t{5})}};
+  // The body is traced once, whatever the count.
+  const auto m = parse(doubling_loop());
+  EXPECT_EQ(runs_of(*m, inputs), (std::map<std::string, int>{{"Add", 2}, {"Identity", 1}, {"Loop", 1}, {"Relu", 1}}));
+  EXPECT_FALSE((*m)(inputs)[0].second.tensor().is_realized());
+  EXPECT_EQ((*m)(inputs)[0].second.tensor().to_vector<float>(), (std::vector<float>{32, -32}));
+  // A shape that follows from elements: the steps run on the host.
+  const auto body = [](const std::string& more) {
+    return graph(
+        {.nodes = {node("Add", {"v", "v"}, {"w"}), node("Identity", {"go"}, {"goes"}), node(more, {"v"}, {"s"})},
+         .inputs = {port("i", kInt64, {}), port("go", kBool, {}), port("v", kFloat, {2})},
+         .outputs = {port("goes", kBool, {}), port("w", kFloat, {2})}});
+  };
+  const auto looping = [&](const std::string& more) {
+    return parse(model({.nodes = {node("Loop", {"n", "", "x"}, {"y"}, {graph_attribute("body", body(more))})},
+                        .inputs = {port("x", kFloat, {2}), port("n", kInt64, {})},
+                        .outputs = {port("y", kFloat, {2})}}));
+  };
+  EXPECT_EQ(runs_of(*looping("Shape"), inputs)["Add"], 1);
+  EXPECT_EQ(runs_of(*looping("NonZero"), inputs)["Add"], 5);
+  EXPECT_EQ((*looping("NonZero"))(inputs)[0].second.tensor().to_vector<float>(), (std::vector<float>{32, -32}));
+}
+
+TEST(OnnxModel, StepsOfALoopCountAsNodes) {
+  if (!has_reader()) GTEST_SKIP();
+  const auto m = parse(doubling_loop(), {.most_steps = 40});
+  const auto run = [&](std::int64_t n) { return runs_of(*m, {{"x", Tensor::from({1.0F, -1.0F})}, {"n", Tensor(n)}}); };
+  EXPECT_EQ(run(9)["Add"], 2);  // 9 * (3 + 1) + 2
+  EXPECT_THROW(run(10), Error);
 }
 
 TEST(OnnxModel, BranchesSeeNamesAround) {

@@ -197,6 +197,27 @@ def test_bert(tmp_path):
     check(path, model, [torch.randint(100, (3, 5)), torch.randint(2, (3, 5))], ["ids", "mask"])
 
 
+def test_bert_with_bounds(tmp_path):
+    """Batch and length are variables: other sizes compile nothing, and one capture serves all."""
+    model = seeded(Bert)
+    axes = {0: "batch", 1: "length"}
+    def inputs(n, t): return [torch.randint(100, (n, t)), torch.randint(2, (n, t))]
+    path = exported(tmp_path, model, inputs(2, 9), ["ids", "mask"], ["y"], dynamic_axes={"ids": axes, "mask": axes, "y": axes})
+    bounded = strata.onnx.load(path, sizes={"batch": (1, 4), "length": (1, 16)})
+    fast, seen = strata.jit(lambda ids, mask: bounded(ids, mask)), set()
+    for k, (n, t) in enumerate([(2, 9), (3, 5), (1, 1), (4, 16)]):
+        ids, mask = inputs(n, t)
+        expected = model(ids, mask).detach().numpy()
+        with strata.KernelLog() as log:
+            got = bounded(ids.numpy(), mask.numpy())
+        kernels = {str(ran.kernel.ast) for ran in log.kernels}
+        assert k == 0 or kernels <= seen
+        seen |= kernels
+        for y in (got.numpy(), fast(*bounded.bound(ids.numpy(), mask.numpy())).numpy()):
+            assert y.shape == expected.shape and np.abs(y - expected).max() <= 1e-4 * np.abs(expected).max()
+    assert fast.replays == 2
+
+
 def test_gpt_with_cache(tmp_path):
     model = seeded(Gpt)
     names, outputs = ["x", "past_k", "past_v"], ["y", "k", "v"]
