@@ -1,6 +1,7 @@
-// Models in the ONNX format: onnx::load().
+// Models in the ONNX format: onnx::load(), onnx::to_onnx().
 #pragma once
 
 #include "strata/base/standard.h"
 
 #include "strata/onnx/model.h"
+#include "strata/onnx/to_onnx.h"

@@ -15,6 +15,7 @@
 #include "python/src/memory.h"
 #include "python/src/running.h"
 #include "strata/export/export_c.h"
+#include "strata/onnx/to_onnx.h"
 #include "strata/tensor/jit.h"
 
 namespace strata::python {
@@ -143,6 +144,17 @@ class JitCalls {
     return put_together(results_, given);
   }
   Jit& jit() { return jit_; }
+  /// The keys of the result, where that is a dictionary of tensors; else nothing.
+  std::vector<std::string> result_names() const {
+    std::vector<std::string> out;
+    if (!ran_ || kind_of(results_) != 'd') return out;
+    const py::tuple keys = results_[1];
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      if (kind_of(results_[k + 2]) != 't' || !py::isinstance<py::str>(keys[k])) return {};
+      out.push_back(py::cast<std::string>(keys[k]));
+    }
+    return out;
+  }
 
  private:
   /// Runs the Python function. The key of its result must be the same at each run.
@@ -391,6 +403,109 @@ PyObject* export_jit(PyObject* self, PyObject* args, PyObject* kwargs) {
   }
 }
 
+/// The tensors in a function's surroundings, with names: in the object that the method is of, in variables from around
+/// the function, and in the global variables that it names.
+class NamedSurroundings {
+ public:
+  explicit NamedSurroundings(const py::object& function) {
+    const py::object self = py::getattr(function, "__self__", py::none());
+    const py::object f = py::getattr(function, "__func__", function);
+    if (!self.is_none()) add("self", self);
+    const py::object code = py::getattr(f, "__code__", py::none()), call = py::getattr(function, "forward", py::none());
+    if (code.is_none() && !call.is_none()) add("self", function);
+    if (code.is_none()) return;
+    const py::object cells = py::getattr(f, "__closure__", py::none());
+    const py::tuple names = code.attr("co_freevars");
+    for (std::size_t k = 0; !cells.is_none() && k < names.size(); ++k) {
+      const py::object cell = py::tuple(cells)[k];
+      if (py::hasattr(cell, "cell_contents")) add(py::cast<std::string>(names[k]), cell.attr("cell_contents"));
+    }
+    const py::dict globals = f.attr("__globals__");
+    for (const py::handle name : py::tuple(code.attr("co_names")))
+      if (globals.contains(name)) add(py::cast<std::string>(name), py::reinterpret_borrow<py::object>(globals[name]));
+  }
+  /// The names of a module begin with that of its variable, unless it is the only one.
+  nn::NamedTensors tensors() const {
+    nn::NamedTensors out = tensors_;
+    for (const auto& [name, state] : modules_)
+      for (const auto& [inner, x] : state) out.emplace_back(modules_.size() == 1 ? inner : name + "." + inner, x);
+    return out;
+  }
+  /// The method, because modules of Python find what they have among their attributes.
+  static nn::NamedTensors state_of_module(const py::object& module) {
+    nn::NamedTensors out;
+    for (const auto& [key, item] : py::dict(module.attr("state_dict")()))
+      if (const Tensor* const x = tensor_in(item.ptr())) out.emplace_back(py::cast<std::string>(key), *x);
+    return out;
+  }
+  void add(const std::string& name, const py::object& value, int depth = 0) {
+    if (const Tensor* const x = tensor_in(value.ptr())) {
+      tensors_.emplace_back(name, *x);
+    } else if (py::isinstance<nn::Module>(value)) {
+      modules_.emplace_back(name, state_of_module(value));
+    } else if (depth < kMostNesting && (PyTuple_CheckExact(value.ptr()) || PyList_CheckExact(value.ptr()))) {
+      std::size_t k = 0;
+      for (const py::handle item : value)
+        add(name + "." + std::to_string(k++), py::reinterpret_borrow<py::object>(item), depth + 1);
+    } else if (depth < kMostNesting && PyDict_CheckExact(value.ptr())) {
+      for (const auto& [key, item] : py::reinterpret_borrow<py::dict>(value))
+        if (py::isinstance<py::str>(key))
+          add(name + "." + py::cast<std::string>(key), py::reinterpret_borrow<py::object>(item), depth + 1);
+    } else if (depth == 0 && name == "self" && py::hasattr(value, "__dict__")) {
+      for (const auto& [key, item] : py::dict(value.attr("__dict__")))
+        add(py::cast<std::string>(key), py::reinterpret_borrow<py::object>(item), depth + 1);
+    }
+  }
+
+ private:
+  nn::NamedTensors tensors_;
+  std::vector<std::pair<std::string, nn::NamedTensors>> modules_;
+};
+
+PyObject* to_onnx_jit(PyObject* self, PyObject* args, PyObject* kwargs) {
+  try {
+    static const char* keywords[] = {"path", "inputs", "outputs", "parameters", "name", nullptr};
+    PyObject *path = nullptr, *inputs = nullptr, *outputs = nullptr, *parameters = nullptr;
+    const char* name = nullptr;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOz:to_onnx", const_cast<char**>(keywords), &path, &inputs,
+                                    &outputs, &parameters, &name) == 0)
+      return nullptr;
+    JitState& state = state_of(self);
+    if (state.last == nullptr)
+      throw Error(ErrorKind::domain, "[to_onnx] the function was never called: call it twice first");
+    onnx::ToOnnxOptions options;
+    options.inputs = names_in(inputs);
+    if (options.inputs.empty()) options.inputs = parameter_names(state.function, state.last_plain);
+    options.outputs = names_in(outputs);
+    if (options.outputs.empty()) options.outputs = state.last->result_names();
+    NamedSurroundings named(state.function);
+    if (parameters != nullptr && parameters != Py_None) {
+      const auto given = py::reinterpret_borrow<py::object>(parameters);
+      if (!py::isinstance<nn::Module>(given) && !PyDict_Check(parameters))
+        throw py::type_error("to_onnx: parameters are a module, or a dictionary of tensors by name");
+      if (py::isinstance<nn::Module>(given)) {
+        options.parameters = NamedSurroundings::state_of_module(given);
+      } else {
+        for (const auto& [key, item] : py::reinterpret_borrow<py::dict>(given)) {
+          const Tensor* const x = tensor_in(item.ptr());
+          if (x == nullptr)
+            throw py::type_error("to_onnx: parameters are a module, or a dictionary of tensors by name");
+          options.parameters.emplace_back(py::cast<std::string>(key), *x);
+        }
+      }
+    }
+    for (auto& known : named.tensors()) options.parameters.push_back(std::move(known));
+    const py::object own_name = py::getattr(state.function, "__name__", py::none());
+    options.name = name != nullptr ? name : own_name.is_none() ? "graph" : py::cast<std::string>(own_name);
+    const std::string file = py::str(py::module_::import("os").attr("fspath")(py::handle(path)));
+    running([&] { onnx::to_onnx(state.last->jit(), file, options); });
+    Py_RETURN_NONE;
+  } catch (const std::exception&) {
+    raise_current_exception();
+    return nullptr;
+  }
+}
+
 PyMethodDef jit_methods[] = {
     {"export_c", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&export_jit)), METH_VARARGS | METH_KEYWORDS,
      "export_c($self, path, *, target='generic', weights='embed', lines=True, deterministic=None, selftest=False, "
@@ -400,6 +515,16 @@ PyMethodDef jit_methods[] = {
      "address the C function takes. lines: comments name the lines of the user. deterministic: the bits of the flag\n"
      "DETERMINISTIC; None: as the flag. selftest: also writes PATH_test.c, a program that compares. inputs, outputs,\n"
      "states: the names of parameters in C. Returns sizes in bytes."},
+    {"to_onnx", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&to_onnx_jit)), METH_VARARGS | METH_KEYWORDS,
+     "to_onnx($self, path, *, inputs=None, outputs=None, parameters=None, name=None)\n--\n\n"
+     "Writes what the most recently used capture computes as an ONNX file, opset 17.\n\n"
+     "inputs, outputs: the names of the arguments, tensors first, and of the results; by default the parameters of "
+     "the\n"
+     "function, and y. parameters: a module, or a dictionary of tensors, for the names of weights; modules and "
+     "tensors\n"
+     "around the function are named without it. name: of the graph. Raises an error that names all operations that "
+     "the\n"
+     "file cannot have, and writes nothing then."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -269,7 +269,9 @@ def class_lines(cls):
                    "lines: bool = True, deterministic: Optional[bool] = None, selftest: bool = False, "
                    "inputs: Optional[Sequence[str]] = None, outputs: Optional[Sequence[str]] = None, "
                    "states: Optional[Sequence[str]] = None) -> dict[str, Any]: ...")
-        known |= {"__init__", "__call__", "export_c"}
+        out.append("    def to_onnx(self, path: Union[str, PathLike[str]], *, inputs: Optional[Sequence[str]] = None, "
+                   "outputs: Optional[Sequence[str]] = None, parameters: Any = None, name: Optional[str] = None) -> None: ...")
+        known |= {"__init__", "__call__", "export_c", "to_onnx"}
     if issubclass(cls, Exception):
         out += ["    kind: str", "    column: int"] if name == "Error" else []
         return out + ["    ..."]

@@ -216,8 +216,10 @@ class Realizing {
     if (const auto it = memory_.find(n.node()); it != memory_.end()) return it->second;
     const auto made = [&]() -> Buffer {
       if (is_realized(*n.node())) return buffer_of(n);
-      STRATA_CHECK(!is_placeholder(*n.node()), domain, "[scan] an element of shape ", render(n.shape()),
-                   " is read while the step is traced: its value is known only when the loop runs");
+      STRATA_CHECK(
+          !is_placeholder(*n.node()), domain, "[scan] an element of shape ", render(n.shape()),
+          " is read while the step of a loop is traced, or a function for to_onnx(): its value is known only when the "
+          "loop runs, or the function");
       if (n.op() == Ops::EMPTY) {
         n.realize_as(std::make_shared<BufferStorage>(Buffer::allocate(size_of(n), n.dtype())));
         return buffer_of(n);

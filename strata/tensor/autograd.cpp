@@ -96,6 +96,7 @@ void Tensor::set_grad(const std::optional<Tensor>& gradient) const {
                render(gradient->shape()), " does not match a tensor of shape ", render(shape()));
   STRATA_CHECK(!gradient || gradient->dtype() == dtype(), domain, "[set_grad] a gradient of dtype ",
                gradient->dtype().name(), " does not match a tensor of dtype ", dtype().name());
+  if (TensorListener* const listener = TensorListener::current()) listener->read(state_.get());
   // After the swap the old one, which is destroyed after the lock is released.
   std::optional<Tensor> next = gradient;
   {

@@ -17,6 +17,7 @@ struct CapturedTensor {
   std::optional<std::size_t> place = {};    ///< none: no kernel uses the memory
   std::optional<std::size_t> same_as = {};  ///< of an argument: an earlier one that is the same tensor
   std::optional<Buffer> value = {};         ///< of the captured call
+  const Device* device = nullptr;           ///< of an argument
 };
 
 /// Memory of a tensor from outside to which the function assigns.

@@ -57,7 +57,7 @@ class Jit::Capture {
     for (const Input& x : inputs_) {
       const bool is_first = x.same_as == out.inputs.size();
       const auto same_as = is_first ? std::nullopt : std::optional(x.same_as);
-      out.inputs.push_back({x.dtype, x.shape, x.place, same_as, value_of(x.place)});
+      out.inputs.push_back({x.dtype, x.shape, x.place, same_as, value_of(x.place), x.device});
     }
     for (const Output& o : outputs_) {
       Values ignored;

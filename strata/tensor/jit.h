@@ -57,6 +57,7 @@
 #include "strata/engine/recording.h"
 #include "strata/tensor/captured.h"
 #include "strata/tensor/tensor.h"
+#include "strata/tensor/traced.h"
 
 namespace strata {
 
@@ -104,6 +105,10 @@ class Jit {
   /// The most recently used capture. @param runs whether the inputs and outputs have the elements of the captured call
   /// @throws Error (domain) where nothing is captured yet, or assigned tensors cannot be told apart
   Captured captured(bool runs = false);
+  /// The graph of the most recently used capture: the function runs once more, on tensors without elements.
+  /// @throws Error (domain) where nothing is captured yet, or the function reads elements that depend on its arguments;
+  ///   what the function throws
+  Traced traced();
 
  private:
   class Capture;
