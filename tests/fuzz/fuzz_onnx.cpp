@@ -1,6 +1,8 @@
 // Arbitrary bytes as an ONNX model: refused with an Error, or loaded, and then run on ones under small limits. The
 // first byte chooses between the reader alone and the whole.
+#include <cstdlib>
 #include <span>
+#include <string_view>
 
 #include "strata/onnx/model.h"
 #include "strata/onnx/reader.h"
@@ -29,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     else
       onnx::read_definition(bytes, "", "the bytes");
   } catch (const Error& error) {
-    // Whatever is wrong with the bytes is an Error: of any kind, since operators refuse values, too. An Error gives a reason.
+    // Whatever is wrong with the bytes is an Error of some kind, with a reason: operators refuse values, too.
     if (std::string_view(error.what()).empty()) std::abort();
   }
   return 0;

@@ -4,6 +4,7 @@ With STRATA_TEST_SHARE=N only a part of the parametrised cases runs: of each tes
 name has a checksum that N divides. The build with sanitizers, which takes ten times as long, runs such a share.
 """
 import os
+import types
 import zlib
 
 import numpy as np
@@ -25,6 +26,9 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_runtest_setup(item):
-    """A module's generator of random numbers begins anew with each test, so that its data depends on no other test."""
-    if hasattr(item.module, "RANDOM"):
-        item.module.RANDOM = np.random.default_rng(zlib.crc32(item.nodeid.encode()))
+    """The generators of a module, and of modules that it imports, begin anew with each test: its data depends on no other test."""
+    modules = [item.module, *[m for m in vars(item.module).values() if isinstance(m, types.ModuleType) and m.__name__.startswith("test_")]]
+    for module in modules:
+        for name, value in list(vars(module).items()):
+            if isinstance(value, np.random.Generator):
+                setattr(module, name, np.random.default_rng(zlib.crc32(item.nodeid.encode())))
