@@ -187,8 +187,8 @@ class LoopState final : public Control {
     const auto step = [&](std::span<const Tensor> s) {
       const Results out = traced(tracer, s[1], s.subspan(2), most, false);
       const bool is_endless = is_limited && !detail::is_of_step(out[0].tensor()) && truth_of(out[0]);
-      STRATA_CHECK(!is_endless, budget, "the condition is always true, and the call may run ", most,
-                   " more steps (most_steps)");
+      STRATA_CHECK(!is_endless, budget, "the condition stays true, and at most ", most,
+                   " more steps are allowed (most_steps)");
       const Tensor goes_on = moved(out[0].tensor(), *device_);
       STRATA_CHECK(goes_on.dtype() == dtypes::boolean && goes_on.numel() == Int(1), domain, "a condition is ",
                    out[0].type_text(), " instead of one bool");

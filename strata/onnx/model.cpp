@@ -103,8 +103,8 @@ std::map<std::string, Variable> variables_of(const LoadOptions& options, const s
   return out;
 }
 
-std::unique_ptr<Model> loaded(Definition definition, const LoadOptions& options) {
-  auto model = std::make_unique<Model>(std::move(definition), options);
+std::unique_ptr<Model> loaded(Definition definition, LoadOptions options) {
+  auto model = std::make_unique<Model>(std::move(definition), std::move(options));
   model->eval();
   return model;
 }
@@ -112,7 +112,7 @@ std::unique_ptr<Model> loaded(Definition definition, const LoadOptions& options)
 }  // namespace
 
 Model::Model(Definition definition, LoadOptions options)
-    : definition_(std::make_unique<Definition>(std::move(definition))), options_(options) {
+    : definition_(std::make_unique<Definition>(std::move(definition))), options_(std::move(options)) {
   if (options_.device == nullptr) options_.device = &Device::default_device();
   link(*definition_);
   std::size_t count = 0;
@@ -275,10 +275,12 @@ Definition read_model(const std::string& path) {
   return read_definition(text_of(bytes), std::filesystem::absolute(path).parent_path().string(), path);
 }
 
-std::unique_ptr<Model> load(const std::string& path, LoadOptions options) { return loaded(read_model(path), options); }
+std::unique_ptr<Model> load(const std::string& path, LoadOptions options) {
+  return loaded(read_model(path), std::move(options));
+}
 
 std::unique_ptr<Model> parse(std::string_view bytes, LoadOptions options) {
-  return loaded(read_definition(bytes, "", "the bytes"), options);
+  return loaded(read_definition(bytes, "", "the bytes"), std::move(options));
 }
 
 }  // namespace strata::onnx

@@ -14,6 +14,10 @@ namespace {
 
 bool is_small(const Datum& value) { return !value.is_tensor() || value.tensor().numel().vmax() <= kFoldedElements; }
 
+/// is_on_host() without a look at what the value is computed of, as nodes of a step on INTERP are computed there
+/// anyway.
+bool has_host_device(const Datum& value) { return !value.is_tensor() || value.tensor().device().name() == "INTERP"; }
+
 /// The node with the attributes that its function's call gives; an attribute that the call leaves out is left out.
 std::unique_ptr<Node> with_attributes_of(const Node& node, const Node& caller) {
   auto out = std::make_unique<Node>(node);
@@ -295,7 +299,7 @@ Results Run::call(const Node& node, const std::vector<Datum>& inputs) const {
       std::any_of(inputs.begin(), inputs.end(), [](const Datum& value) { return value.expressions() != nullptr; });
   if (has_sizes)
     if (std::optional<Results> results = on_sizes(call_of(node, inputs, *options_.device), model_)) return *results;
-  const bool is_folded = !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), is_on_host) &&
+  const bool is_folded = !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), has_host_device) &&
                          std::all_of(inputs.begin(), inputs.end(), is_small);
   if (is_folded) {
     Results results = node.row->function(call_of(node, inputs, Device::get("INTERP")));

@@ -25,8 +25,10 @@ Ints reshaped(const Ints& given, const Ints& from, bool allows_zero) {
   Ints out = given;
   for (std::size_t k = 0; k < out.size(); ++k) {
     const Int& size = given[k];
-    STRATA_CHECK(size.is_number() ? size.value() >= -1 : size.vmin() >= 1 || allows_zero, shape, "the shape ",
-                 render(given), " has the size ", size.render());
+    STRATA_CHECK(!size.is_number() || size.value() >= -1, shape, "the shape ", render(given), " has the size ",
+                 size.render());
+    STRATA_CHECK(size.is_number() || size.vmin() >= (allows_zero ? 0 : 1), shape, "the size ", size.render(), " of ",
+                 render(given), " may be less than ", allows_zero ? 0 : 1, ": a 0 takes the size of the input");
     if (!(size == Int(0)) || allows_zero) continue;
     STRATA_CHECK(k < from.size(), shape, "the shape ", render(given), " has a 0 where ", render(from), " has no size");
     out[k] = from[k];

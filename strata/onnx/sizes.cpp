@@ -227,7 +227,7 @@ std::optional<Results> on_sizes(const Call& call, const Definition& model) {
 }
 
 std::int64_t number_of_size(const Tensor& x, std::int64_t axis) {
-  const Int size = x.size(axis);
+  const Int& size = x.size(axis);
   STRATA_CHECK(size.is_number(), shape, "the size of axis ", axis, " of the shape ", render(x.shape()),
                " has to be a number: load the model without bounds of it");
   return size.value();
