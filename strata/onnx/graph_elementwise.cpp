@@ -226,6 +226,8 @@ constexpr FormulaRow kFormulas[] = {
     {[](const Value& x) { return x.logsigmoid(); },    nullptr, 0, [](const Value& x) { return x.minimum(0) - log1p_of((-x.abs()).exp()); }, true},
     {[](const Value& x) { return x.mish(); },          nullptr, 0, [](const Value& x) { return x * (x.maximum(0) + log1p_of((-x.abs()).exp())).tanh(); }, true},
     {[](const Value& x) { return x.tanhshrink(); },    nullptr, 0, [](const Value& x) { return x - x.tanh(); }, true},
+    {[](const Value& x) { return x.erfc(); },          nullptr, 0, [](const Value& x) { return 1 - x.erf(); }, true},
+    {[](const Value& x) { return x.ndtr(); },          nullptr, 0, [](const Value& x) { return ((x * std::numbers::sqrt2 / 2).erf() + 1) * 0.5; }, true},
     {[](const Value& x) { return x.log10(); },         nullptr, 0, [](const Value& x) { return x.log() / std::numbers::ln10; }, true},
 };
 // clang-format on

@@ -91,7 +91,8 @@ Plan rows_plan(GraphWriter& w, const LazyOp& n, const LazyOp& values, const Lazy
   for (const Int& size : sizes_at(values.shape(), axes.of_values)) table.push_back(size);
   append(now, axes.of_values);
   const LazyOp rows = values.permute(order).reshape(table), places = only_axes(index, axes.of_index);
-  const Ints result = sizes_at(n.shape(), now), places_shape = places.shape();
+  const Ints result = sizes_at(n.shape(), now);
+  const Ints& places_shape = places.shape();
   const Restoring restored(n.shape(), now);
   return {{w.keep(rows), w.keep(places)}, [=, &w, dtype = n.dtype()](std::span<const Written> in) {
             const Written from = w.full(in[0], table), at = w.full(in[1], places_shape);
@@ -160,7 +161,7 @@ std::optional<Plan> scatter_plan(GraphWriter& w, const LazyOp& n) {
   }
   const LazyOp index = as_index(n.src(1));
   const DType dtype = n.dtype(), by = taken_dtype(dtype, op == Ops::NOOP ? kEverything : kAllFloats | kWideInts);
-  const Ints shape = n.shape(), of_values = n.src(2).shape();
+  const Ints &shape = n.shape(), &of_values = n.src(2).shape();
   return Plan{{n.src(0), w.keep(index), n.src(2)}, [=, &w, axis = axis](std::span<const Written> in) {
                 const Written target = w.cast(w.full(in[0], shape), by), places = w.full(in[1], of_values),
                               values = w.cast(w.full(in[2], of_values), by);
@@ -174,7 +175,7 @@ std::optional<Plan> cumulative_plan(GraphWriter& w, const LazyOp& n) {
   const auto& [op, axis] = std::get<AxisArg>(n.arg());
   if (op != Ops::SUM || n.src().size() != 1 || n.dtype().is_bool()) return std::nullopt;
   const DType dtype = n.dtype(), by = taken_dtype(dtype, bit(dtypes::float32) | bit(dtypes::float64) | kWideInts);
-  const Ints shape = n.shape();
+  const Ints& shape = n.shape();
   return Plan{{n.src(0)}, [=, &w, axis = axis](std::span<const Written> in) {
                 const Written x = w.cast(w.full(in[0], shape), by);
                 return w.cast(w.add("CumSum", {x, w.constant(Scalar(axis))}, {}, by, shape), dtype);

@@ -162,7 +162,7 @@ Written along_axis(GraphWriter& w, std::span<const Written> in, const Ints& shap
 
 std::optional<Plan> running_plan(GraphWriter& w, const LazyOp& n) {
   const auto& [op, axis] = std::get<AxisArg>(n.arg());
-  const Ints shape = n.shape();
+  const Ints& shape = n.shape();
   const DType dtype = n.dtype();
   if (op == Ops::MULACC) {
     const std::vector<Scalar> initial(n.src().size() - 1, Scalar::of(dtype, std::int64_t{0}));

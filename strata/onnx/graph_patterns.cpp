@@ -35,7 +35,7 @@ std::optional<Plan> softmax_of(GraphWriter& w, const LazyOp& n) {
   const auto rank = static_cast<std::int64_t>(x.shape().size());
   for (std::int64_t axis = rank; axis-- > 0;) {
     if (!(plain(Value(x).softmax(axis).node()) == n)) continue;
-    const Ints shape = n.shape();
+    const Ints& shape = n.shape();
     return Plan{{x}, [&w, axis, shape, d = n.dtype()](std::span<const Written> in) {
                   return w.add("Softmax", {w.full(in[0], shape)}, {integer_attribute("axis", axis)}, d, shape);
                 }};

@@ -237,7 +237,7 @@ std::optional<Plan> max_pool_of(GraphWriter& w, const LazyOp& n) {
   for (std::size_t d = 1; d < rank; ++d) with_groups.push_back(windows.shape()[d]);
   const std::optional<Windows> found = windows_below(windows.reshape(with_groups), spatial, 1);
   if (!found) return std::nullopt;
-  const Ints from = found->x.shape(), to = n.shape();
+  const Ints &from = found->x.shape(), &to = n.shape();
   Ints result;
   for (std::size_t d = 0; d < 2 + spatial; ++d) result.push_back(windows.shape()[d]);
   const std::vector<Attribute> attributes = {
@@ -293,7 +293,8 @@ std::optional<Plan> product_plan(GraphWriter& w, const LazyOp& n) {
   std::sort(sorted.begin(), sorted.end());
   for (const std::int64_t axis : sorted) order.push_back(std::find(now.begin(), now.end(), axis) - now.begin());
   const DType dtype = n.dtype(), by = taken_dtype(dtype, kAllFloats | kWideInts);
-  const Ints left_shape = left.shape(), right_shape = (other ? *other : right).shape(), to = n.shape();
+  const Ints &left_shape = left.shape(), &to = n.shape();
+  const Ints right_shape = other ? other->shape() : right.shape();
   const bool is_gemm = other.has_value();
   return Plan{{w.keep(left), w.keep(other ? *other : right)}, [=, &w](std::span<const Written> in) {
                 const Written x = w.cast(w.full(in[0], left_shape), by), y = w.cast(w.full(in[1], right_shape), by);

@@ -85,7 +85,7 @@ const Written* GraphWriter::find(const LazyNode* node) const {
   return nullptr;
 }
 
-void GraphWriter::refuse(const LazyNode* node, std::string why) {
+void GraphWriter::refuse(const LazyNode* node, const std::string& why) {
   if (node != nullptr && !refused_.insert(node).second) return;
   const std::string origin = node == nullptr ? std::string() : node->origin.text();
   std::string text = detail::message(why, origin.empty() ? "" : " (", origin, origin.empty() ? "" : ")");

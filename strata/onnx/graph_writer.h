@@ -66,8 +66,10 @@ class GraphWriter {
   bool is_free(const std::string& name) const { return !names_.contains(name); }
   /// The node is the tensor `name` of the file, e.g. an input.
   void set(const LazyOp& node, Written written);
-  /// Memory at this address has this name in the file, if no other tensor has it.
-  void name_memory(const void* memory, std::string name) { memory_names_.emplace(memory, std::move(name)); }
+  /// Memory at this address has this name in the file, unless the name is empty or another tensor's.
+  void name_memory(const void* memory, const std::string& name) {
+    if (!name.empty()) memory_names_.emplace(memory, name);
+  }
   /// Memory that the host fills before each run: what reads it is refused.
   void refuse_memory(const void* memory) { fed_.insert(memory); }
   bool reads_refused_memory(const LazyOp& n) const;
@@ -77,7 +79,7 @@ class GraphWriter {
   // --- writing ---
   Written write(const LazyOp& root);
   /// Adds a problem, which the file cannot say. A node has it once.
-  void refuse(const LazyNode* node, std::string why);
+  void refuse(const LazyNode* node, const std::string& why);
   const std::vector<std::string>& problems() const { return problems_; }
   /// Removes nodes that nobody reads, and gives tensors their final names.
   void finish(const std::map<std::string, std::string>& renamed);

@@ -374,7 +374,7 @@ def test_wrong_use(tmp_path):
         f.to_onnx(tmp_path / "nowhere" / "f.onnx")
     with pytest.raises(TypeError):
         f.to_onnx()
-    f.to_onnx(path, parameters={"unused": strata.ones(2)})
+    f.to_onnx(path, parameters={"unused": strata.ones(2), "": strata.ones(2)})
     assert (strata.onnx.load(path)(x=strata.ones(3), y=strata.ones(3)).numpy() == 2).all()
 
 
@@ -428,7 +428,8 @@ def test_signs_and_powers(tmp_path):
 
 
 def test_gelu_and_its_kin(tmp_path):
-    f = lambda x: (x.gelu(), x.gelu("tanh"), x.silu(), x.mish(), x.logsigmoid(), x.softplus(), x.hardswish(), x.elu(), x.leaky_relu(0.1), x.selu())
+    f = lambda x: (x.gelu(), x.gelu("tanh"), x.silu(), x.mish(), x.logsigmoid(), x.softplus(), x.hardswish(), x.elu(), x.leaky_relu(0.1), x.selu(),
+                   x.erfc(), x.ndtr())
     read = written(tmp_path / "g.onnx", f, strata.ones(64), names=["x"])
     x = strata.randn(64) * 3
     for got, expected in zip(listed(read(x=x)), f(x)):
