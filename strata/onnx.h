@@ -3,4 +3,5 @@
 
 #include "strata/base/standard.h"
 
+#include "strata/onnx/capture.h"
 #include "strata/onnx/model.h"
