@@ -35,8 +35,9 @@ std::map<std::string, std::int64_t> read_sizes(const Invocation& invocation) {
     const auto [name, number] = named_text(text);
     if (name.empty()) throw UsageError("--size " + text + ": expected NAME=N", &invocation.command());
     if (number.find("..") != std::string::npos)
-      throw UsageError("--size " + text + ": a model is loaded for one size, so " + name + " needs a number",
-                       &invocation.command());
+      throw UsageError(
+          detail::message("--size ", text, ": a model is loaded for one size, so ", name, " needs a number"),
+          &invocation.command());
     const std::int64_t size = parse_integer(number, "--size " + text, invocation.command());
     if (size < 0) throw UsageError("--size " + text + ": at least 0", &invocation.command());
     out[name] = size;
