@@ -3,5 +3,6 @@
 
 #include "strata/base/standard.h"
 
+#include "strata/onnx/capture.h"
 #include "strata/onnx/model.h"
 #include "strata/onnx/to_onnx.h"

@@ -111,7 +111,9 @@ Invocation::Invocation(const Command& command, std::span<const std::string> word
   bool only_arguments = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    if (only_arguments || !word.starts_with("--")) {
+    if (!only_arguments && word == "-o" && takes("--output")) {
+      i += read_option(words, i);
+    } else if (only_arguments || !word.starts_with("--")) {
       if (!only_arguments && word == "-h") {
         help_ = true;
       } else {
@@ -139,9 +141,14 @@ Invocation::Invocation(const Command& command, std::span<const std::string> word
   }
 }
 
+bool Invocation::takes(std::string_view option) const {
+  return std::any_of(command_->options.begin(), command_->options.end(),
+                     [&](const Option& o) { return o.name == option; });
+}
+
 /// Reads the option in words[at]. Returns the number of further words that it uses, 0 or 1.
 std::size_t Invocation::read_option(std::span<const std::string> words, std::size_t at) {
-  const std::string_view word = words[at];
+  const std::string_view word = words[at] == "-o" ? "--output" : std::string_view(words[at]);
   const std::size_t equals = std::min(word.find('='), word.size());
   const std::string_view name = word.substr(0, equals);
   const bool attached = equals < word.size();

@@ -1,7 +1,9 @@
 // The command line of the program `strata`: the types of the table of commands and options (commands.cpp). Parsing,
 // --help, shell completion and the manual page are generated from that table.
 //
-// All options are long: `--name value` or `--name=value`. A word with one dash, e.g. `-a + 3`, is an argument, and so
+// All options are long: `--name value` or `--name=value`; `-o` stands for `--output`. Any other word with one dash,
+// e.g.
+// `-a + 3`, is an argument, and so
 // is every word after
 // `--`. Exit status: 0 done, 1 failed, 2 wrong usage.
 #pragma once
@@ -98,6 +100,7 @@ class Invocation {
   bool wants_help() const { return help_; }
 
  private:
+  bool takes(std::string_view option) const;
   std::size_t read_option(std::span<const std::string> words, std::size_t at);
 
   const Command* command_;

@@ -1,12 +1,17 @@
-// `strata run` and `strata inspect`: ONNX models. One runs a model on arrays of npy files, the other lists its nodes.
+// `strata run`, `strata inspect` and `strata export`: ONNX models. The commands run a model on arrays of npy files,
+// list its nodes, and write it as a C file.
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <ostream>
 
 #include "strata/base/json.h"
+#include "strata/export/export_c.h"
 #include "strata/nn/npy.h"
 #include "strata/onnx/call.h"
+#include "strata/onnx/capture.h"
 #include "strata/onnx/model.h"
 #include "strata/tensor/random.h"
 #include "tools/command_parts.h"
@@ -29,6 +34,10 @@ std::map<std::string, std::int64_t> read_sizes(const Invocation& invocation) {
   for (const std::string& text : invocation.values("--size")) {
     const auto [name, number] = named_text(text);
     if (name.empty()) throw UsageError("--size " + text + ": expected NAME=N", &invocation.command());
+    if (number.find("..") != std::string::npos)
+      throw UsageError(
+          detail::message("--size ", text, ": a model is loaded for one size, so ", name, " needs a number"),
+          &invocation.command());
     const std::int64_t size = parse_integer(number, "--size " + text, invocation.command());
     if (size < 0) throw UsageError("--size " + text + ": at least 0", &invocation.command());
     out[name] = size;
@@ -42,25 +51,27 @@ onnx::LoadOptions load_options(const Invocation& invocation) {
   return options;
 }
 
-/// The inputs of the call: those of --input, by name or in order; with --random the others, too.
-onnx::NamedValues read_inputs(const Invocation& invocation, const onnx::Model& model) {
+bool has_name(const onnx::NamedValues& values, const std::string& name) {
+  return std::any_of(values.begin(), values.end(), [&](const auto& value) { return value.first == name; });
+}
+
+/// The inputs of the call: those of --input, by name or in order, and the others as examples where `completes`.
+onnx::NamedValues read_inputs(const Invocation& invocation, const onnx::Model& model, bool completes) {
   onnx::NamedValues out;
   std::size_t next = 0;
   for (const std::string& text : invocation.values("--input")) {
     auto [name, path] = named_text(text);
     if (name.empty()) {
-      STRATA_CHECK(next < model.inputs().size(), domain, "[run] --input ", path, ": the model has ",
-                   model.inputs().size(), " inputs");
+      STRATA_CHECK(next < model.inputs().size(), domain, "[", invocation.command().name, "] --input ", path,
+                   ": the model has ", model.inputs().size(), " inputs");
       name = model.inputs()[next++].name;
     }
     out.emplace_back(name, nn::from_array(read_npy(path)));
   }
-  if (!invocation.has("--random")) return out;
+  if (!completes) return out;
   Generator generator(0);
   for (auto& [name, example] : model.example_inputs(read_sizes(invocation))) {
-    const bool is_given =
-        std::any_of(out.begin(), out.end(), [&, &n = name](const auto& given) { return given.first == n; });
-    if (is_given) continue;
+    if (has_name(out, name)) continue;
     const Tensor& like = example.tensor();
     out.emplace_back(name, like.dtype().is_float() ? randn_like(like, generator) : like);
   }
@@ -238,11 +249,55 @@ void print_nodes(const std::vector<NodeLine>& nodes, bool colour, Console& conso
   }
 }
 
+// --- export ---
+
+/// The inputs of --constant.
+onnx::NamedValues read_constants(const Invocation& invocation) {
+  onnx::NamedValues out;
+  for (const std::string& text : invocation.values("--constant")) {
+    const auto [name, path] = named_text(text);
+    if (name.empty()) throw UsageError("--constant " + text + ": expected NAME=FILE", &invocation.command());
+    out.emplace_back(name, nn::from_array(read_npy(path)));
+  }
+  return out;
+}
+
+ExportOptions export_options(const Invocation& invocation, const onnx::Capture& call) {
+  ExportOptions out;
+  out.target = invocation.value("--target").value_or(out.target);
+  out.weights = invocation.value("--weights").value_or(out.weights);
+  out.selftest = invocation.has("--selftest");
+  out.lines = !invocation.has("--no-lines");
+  out.deterministic = out.deterministic || invocation.has("--deterministic");
+  out.inputs = call.inputs;
+  out.outputs = call.outputs;
+  out.unique_names = true;
+  const auto bytes = [&](std::string_view option) {
+    const auto text = invocation.value(option);
+    const std::string where = std::string(option) + " " + text.value_or("");
+    return text ? std::optional(parse_integer(*text, where, invocation.command())) : std::nullopt;
+  };
+  out.max_ram = bytes("--max-ram");
+  out.max_flash = bytes("--max-flash");
+  return out;
+}
+
+std::string export_json(const ExportedModel& model, const std::vector<std::string>& files) {
+  JsonWriter json;
+  json.begin_object().member("name", model.name).key("files").begin_array();
+  for (const std::string& file : files) json.value(file);
+  json.end_array().member("arena_bytes", model.arena_bytes).member("state_bytes", model.state_bytes);
+  json.member("constant_bytes", model.constant_bytes).member("stack_bytes", model.stack_bytes);
+  json.key("operations").raw(Scalar(model.operations).text());
+  json.member("kernels", static_cast<std::int64_t>(model.kernels));
+  return json.end_object().take();
+}
+
 }  // namespace
 
 int command_run(const Invocation& invocation, Console& console) {
   const auto model = onnx::load(invocation.arguments().front(), load_options(invocation));
-  const onnx::NamedValues inputs = read_inputs(invocation, *model);
+  const onnx::NamedValues inputs = read_inputs(invocation, *model, invocation.has("--random"));
   const double first = seconds_of_run(*model, inputs);
   const auto begin = std::chrono::steady_clock::now();
   const onnx::NamedValues outputs = run_now(*model, inputs);
@@ -287,6 +342,41 @@ int command_inspect(const Invocation& invocation, Console& console) {
   if (model.refusal.empty()) return 0;
   console.err << paint(console.colour_err, Style::red, "strata:") << ' ' << model.refusal << '\n';
   return 1;
+}
+
+int command_export(const Invocation& invocation, Console& console) {
+  const auto path = invocation.value("--output");
+  if (!path)
+    throw UsageError("'export' needs --output PATH: the files PATH.h and PATH.c are written", &invocation.command());
+  const auto model = onnx::load(invocation.arguments().front(), load_options(invocation));
+  const onnx::NamedValues constants = read_constants(invocation);
+  onnx::NamedValues inputs = read_inputs(invocation, *model, true);
+  for (const auto& [name, value] : constants)
+    std::erase_if(inputs, [&, &n = name](const auto& input) { return input.first == n; });
+  const onnx::Capture call = onnx::capture(*model, inputs, constants);
+  STRATA_CHECK(call.decisive.empty(), domain, "[export] elements of the input \"", call.decisive[0],
+               "\" decide a size or a branch: they are needed before the export, by --constant ", call.decisive[0],
+               "=FILE");
+  const ExportedModel exported = export_c(*call.function, *path, export_options(invocation, call));
+  std::vector<std::string> files = {*path + ".h", *path + ".c"};
+  if (!exported.test.empty()) files.push_back(*path + "_test.c");
+  if (!exported.weights.empty()) files.push_back(*path + ".bin");
+  if (const auto picture = invocation.value("--svg")) {
+    std::ofstream to(*picture);
+    to << report_svg(exported);
+    to.close();
+    STRATA_CHECK(to, budget, "[export] ", *picture, " cannot be written");
+    files.push_back(*picture);
+  }
+  if (invocation.has("--json")) {
+    console.out << export_json(exported, files) << '\n';
+    return 0;
+  }
+  Lines lines(console, wants_colour(invocation, console));
+  for (std::size_t k = 0; k < files.size(); ++k)
+    lines.print(k == 0 ? "files" : "", files[k], bytes_text(std::filesystem::file_size(files[k])));
+  console.out << report_text(exported);
+  return 0;
 }
 
 }  // namespace strata::tools

@@ -126,6 +126,29 @@ constexpr Example run_examples[] = {
     {"strata run model.onnx --random --size batch=8", "time        1.23 ms   (the first call 210 ms)"},
 };
 
+constexpr Option export_options[] = {
+    {"--output",   "PATH",        "",                       false, "or -o: write PATH.h, PATH.c and more; all names in C begin with the name of the file"},
+    {"--size",     "NAME=N",      "",                       true,  "a symbolic size of inputs (default 1)"},
+    {"--constant", "NAME=FILE",   "",                       true,  "an input with these elements in all calls, from an npy file: e.g. a shape"},
+    {"--target",   "TARGET",      "plain|generic|avx2|avx512|neon|wasm|rvv", false, "what the kernels are written with: ISO C, or vectors of 16 (default), 32 or 64 bytes"},
+    {"--weights",  "PLACE",       "embed|file|pointer",     false, "weights are in the C file (default), or in PATH.bin (file: with a checked head)"},
+    {"--deterministic", "",       "",                       false, "the same bits with every compiler"},
+    {"--selftest", "",            "",                       false, "also write PATH_test.c, a program that runs the model and compares"},
+    {"--input",    "[NAME=]FILE", "",                       true,  "an input for --selftest, from an npy file (default: random floats, ones)"},
+    {"--max-ram",  "BYTES",       "",                       false, "refuse a model that needs more RAM: arena, state and stack"},
+    {"--max-flash", "BYTES",      "",                       false, "refuse a model that has more weights and tables"},
+    {"--svg",      "FILE",        "",                       false, "write a picture of the arena over time"},
+    {"--no-lines", "",            "",                       false, "leave out where an operation was written"},
+    {"--device",   "NAME",        "LLVM|CLANG|OPENCL|INTERP", false, "the device that runs the model before the export"},
+    {"--json",     "",            "",                       false, "print one JSON object"},
+    {"--color",    "WHEN",        "always|never|auto",      false, "colours: always, never, or auto: on a terminal that shows them"},
+};
+constexpr Example export_examples[] = {
+    {"strata export model.onnx --output out/model", "files       out/model.h  (3.2 KiB)"},
+    {"strata export model.onnx -o out/model --size batch=4 --selftest", "cc -O2 out/model.c out/model_test.c && ./a.out"},
+    {"strata export model.onnx -o out/model --target avx2 --weights pointer", "the weights are in out/model.bin"},
+};
+
 constexpr Option inspect_options[] = {
     {"--size",   "NAME=N", "",                         true,  "a symbolic size of inputs, for the shapes of nodes (default 1)"},
     {"--device", "NAME",   "LLVM|CLANG|OPENCL|INTERP", false, "the device for what has to be computed"},
@@ -294,6 +317,12 @@ constexpr Command command_table[] = {
      "as often as they run. Where the model cannot run, its nodes and the reason.",
      "the model cannot be read, or cannot run here",
      inspect_options, inspect_examples, command_inspect},
+    {"export", "MODEL", 1, 1, "FILE", "write an ONNX model as one C file with a header",
+     "The C file needs no library and allocates nothing: docs/shipping.md of the source has the contract. The\n"
+     "model is written for one size of each input, and runs twice before. An input whose elements decide a size\n"
+     "or a branch has to be a --constant.",
+     "the model cannot be exported, or a file cannot be written",
+     export_options, export_examples, command_export},
     {"viz", "[COMMAND WORD... | FILE]", 0, any, "FILE|expr|view|layout|kernel", "show expressions, Views, layouts, kernels and traces in a browser",
      "COMMAND is expr, view, layout or kernel, with its arguments: the page shows the result. FILE is a\n"
      "trace that a program writes under STRATA_VIZ=FILE, as JSON lines, compressed or not. Options go first;\n"

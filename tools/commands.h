@@ -12,6 +12,7 @@ int command_layout(const Invocation& invocation, Console& console);
 int command_kernel(const Invocation& invocation, Console& console);
 int command_run(const Invocation& invocation, Console& console);
 int command_inspect(const Invocation& invocation, Console& console);
+int command_export(const Invocation& invocation, Console& console);
 int command_viz(const Invocation& invocation, Console& console);
 int command_tour(const Invocation& invocation, Console& console);
 int command_devices(const Invocation& invocation, Console& console);

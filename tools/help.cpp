@@ -41,7 +41,7 @@ std::string help_text(bool colour) {
   out += heading(colour, "Examples");
   for (const Command& c : commands().first(1)) append_examples(out, c.examples.first(1), colour);
   return out +
-         "\n'strata COMMAND --help' shows a command's options and more examples; 'strata "
+         "'strata COMMAND --help' shows a command's options and more examples; 'strata "
          "--version' "
          "the version.\n";
 }

@@ -366,13 +366,15 @@ std::vector<std::string> names_in(PyObject* list) {
 
 PyObject* export_jit(PyObject* self, PyObject* args, PyObject* kwargs) {
   try {
-    static const char* keywords[] = {"path",     "target", "weights", "lines",  "deterministic",
-                                     "selftest", "inputs", "outputs", "states", nullptr};
+    static const char* keywords[] = {"path",   "target",  "weights", "lines",   "deterministic", "selftest",
+                                     "inputs", "outputs", "states",  "max_ram", "max_flash",     nullptr};
     PyObject *path = nullptr, *deterministic = nullptr, *inputs = nullptr, *outputs = nullptr, *states = nullptr;
+    PyObject *max_ram = nullptr, *max_flash = nullptr;
     const char *target = "generic", *weights = "embed";
     int lines = 1, selftest = 0;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$sspOpOOO:export_c", const_cast<char**>(keywords), &path, &target,
-                                    &weights, &lines, &deterministic, &selftest, &inputs, &outputs, &states) == 0)
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$sspOpOOOOO:export_c", const_cast<char**>(keywords), &path,
+                                    &target, &weights, &lines, &deterministic, &selftest, &inputs, &outputs, &states,
+                                    &max_ram, &max_flash) == 0)
       return nullptr;
     JitState& state = state_of(self);
     if (state.last == nullptr)
@@ -388,6 +390,12 @@ PyObject* export_jit(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (options.inputs.empty()) options.inputs = parameter_names(state.function, state.last_plain);
     options.outputs = names_in(outputs);
     options.states = names_in(states);
+    const auto bytes = [](PyObject* given) {
+      const bool is_given = given != nullptr && given != Py_None;
+      return is_given ? std::optional(py::cast<std::int64_t>(py::handle(given))) : std::nullopt;
+    };
+    options.max_ram = bytes(max_ram);
+    options.max_flash = bytes(max_flash);
     const std::string file = py::str(py::module_::import("os").attr("fspath")(py::handle(path)));
     const ExportedModel model = running([&] { return export_c(state.last->jit(), file, options); });
     py::dict out;
@@ -396,6 +404,28 @@ PyObject* export_jit(PyObject* self, PyObject* args, PyObject* kwargs) {
     out["state_bytes"] = model.state_bytes;
     out["constant_bytes"] = model.constant_bytes;
     out["kernels"] = model.kernels;
+    out["stack_bytes"] = model.stack_bytes;
+    out["operations"] = model.operations;
+    out["moved_bytes"] = model.moved_bytes;
+    out["steps"] = model.steps;
+    const auto parts = [&](const char* name, const std::vector<ExportedPart>& all) {
+      py::list rows;
+      for (const ExportedPart& p : all) {
+        py::dict row;
+        row["name"] = p.name;
+        row["bytes"] = p.bytes;
+        row["at"] = p.at;
+        row["first"] = p.first;
+        row["last"] = p.last;
+        rows.append(row);
+      }
+      out[name] = rows;
+    };
+    parts("arena", model.arena);
+    parts("state", model.state);
+    parts("constants", model.constants);
+    out["text"] = report_text(model);
+    out["svg"] = report_svg(model);
     return out.release().ptr();
   } catch (const std::exception&) {
     raise_current_exception();
@@ -509,22 +539,21 @@ PyObject* to_onnx_jit(PyObject* self, PyObject* args, PyObject* kwargs) {
 PyMethodDef jit_methods[] = {
     {"export_c", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&export_jit)), METH_VARARGS | METH_KEYWORDS,
      "export_c($self, path, *, target='generic', weights='embed', lines=True, deterministic=None, selftest=False, "
-     "inputs=None, outputs=None, states=None)\n--\n\n"
+     "inputs=None, outputs=None, states=None, max_ram=None, max_flash=None)\n--\n\n"
      "Writes the most recently used capture as one C file with a header, PATH.h and PATH.c.\n\n"
      "target: 'plain' (ISO C), 'generic', 'avx2' or 'avx512'. weights: 'embed', or 'pointer': a blob, PATH.bin, whose\n"
      "address the C function takes. lines: comments name the lines of the user. deterministic: the bits of the flag\n"
      "DETERMINISTIC; None: as the flag. selftest: also writes PATH_test.c, a program that compares. inputs, outputs,\n"
-     "states: the names of parameters in C. Returns sizes in bytes."},
+     "states: the names of parameters in C. max_ram, max_flash: bytes; a function that needs more is refused.\n"
+     "Returns what the function needs: sizes in bytes, the steps of a run, the parts of its memory, and a report as\n"
+     "text and as svg."},
     {"to_onnx", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&to_onnx_jit)), METH_VARARGS | METH_KEYWORDS,
      "to_onnx($self, path, *, inputs=None, outputs=None, parameters=None, name=None)\n--\n\n"
      "Writes what the most recently used capture computes as an ONNX file, opset 17.\n\n"
-     "inputs, outputs: the names of the arguments, tensors first, and of the results; by default the parameters of "
-     "the\n"
-     "function, and y. parameters: a module, or a dictionary of tensors, for the names of weights; modules and "
-     "tensors\n"
-     "around the function are named without it. name: of the graph. Raises an error that names all operations that "
-     "the\n"
-     "file cannot have, and writes nothing then."},
+     "inputs, outputs: the names of the arguments, tensors first, and of the results; by default the parameters of\n"
+     "the function, and y. parameters: a module, or a dictionary of tensors, for the names of weights; modules and\n"
+     "tensors around the function are named without it. name: of the graph. Raises an error that names all operations\n"
+     "that the file cannot have, and writes nothing then."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -268,7 +268,8 @@ def class_lines(cls):
         out.append("    def export_c(self, path: Union[str, PathLike[str]], *, target: str = 'generic', weights: str = 'embed', "
                    "lines: bool = True, deterministic: Optional[bool] = None, selftest: bool = False, "
                    "inputs: Optional[Sequence[str]] = None, outputs: Optional[Sequence[str]] = None, "
-                   "states: Optional[Sequence[str]] = None) -> dict[str, Any]: ...")
+                   "states: Optional[Sequence[str]] = None, max_ram: Optional[int] = None, "
+                   "max_flash: Optional[int] = None) -> dict[str, Any]: ...")
         out.append("    def to_onnx(self, path: Union[str, PathLike[str]], *, inputs: Optional[Sequence[str]] = None, "
                    "outputs: Optional[Sequence[str]] = None, parameters: Any = None, name: Optional[str] = None) -> None: ...")
         known |= {"__init__", "__call__", "export_c", "to_onnx"}

@@ -1,5 +1,6 @@
 #include "strata/export/c_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -17,6 +18,11 @@ using detail::message;
 
 namespace {
 
+std::string lower(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_word(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; }
 
@@ -32,8 +38,15 @@ constexpr std::string_view kReserved[] = {
     "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "union", "unsigned", "using",
     "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq", "linux", "unix",
     // those of model_run()
-    "arena", "arena_bytes", "arena_given", "parallel_for", "user", "state", "weights", "threads", "work", "base",
+    "arena", "arena_bytes", "arena_given", "parallel_for", "user", "state", "weights", "threads", "work", "base", "at",
+    "needed",
+    // those of stdint.h and stddef.h
+    "NULL", "offsetof", "size_t", "ptrdiff_t", "max_align_t", "nullptr_t", "intptr_t", "uintptr_t", "intmax_t",
+    "uintmax_t",
 };
+
+/// The names that a routine gives to its variables, beside a letter with a number.
+constexpr std::string_view kOfRoutines[] = {"c", "k", "i", "count", "goes_on", "begin", "end", "arguments", "body"};
 // clang-format on
 
 /// The expressions of the sources of `n`.
@@ -155,6 +168,17 @@ std::string element_text(DType dtype, const void* elements, std::int64_t k) {
   return value == INT64_MIN ? "(-9223372036854775807-1)" : message(value);
 }
 
+/// Whether a header of integers may have a type or macro of the name: int8_t, INT_FAST8_MAX, UINT64_C.
+bool is_of_stdint(std::string_view name) {
+  const std::string small = lower(name);
+  const bool is_int = small.starts_with("int") || small.starts_with("uint") || small.starts_with("ptrdiff") ||
+                      small.starts_with("size") || small.starts_with("wchar") || small.starts_with("wint") ||
+                      small.starts_with("sig_atomic");
+  const bool is_macro =
+      name.ends_with("_MAX") || name.ends_with("_MIN") || name.ends_with("_C") || name.ends_with("_WIDTH");
+  return is_int && (name.ends_with("_t") || is_macro);
+}
+
 }  // namespace
 
 std::string c_name(std::string_view name) {
@@ -164,7 +188,14 @@ std::string c_name(std::string_view name) {
   if (out.empty() || !is_letter(out[0])) out.insert(0, 1, 'v');
   for (const std::string_view word : kReserved)
     if (out == word) return out + "_";
-  return out;
+  return is_of_stdint(out) ? out + "_" : out;
+}
+
+std::string variable_name(std::string_view name) {
+  std::string out = c_name(name);
+  const bool is_numbered = out.size() > 1 && out.find_first_not_of("0123456789", 1) == std::string::npos;
+  const bool is_own = std::find(std::begin(kOfRoutines), std::end(kOfRoutines), out) != std::end(kOfRoutines);
+  return is_numbered || is_own ? out + "_" : out;
 }
 
 bool is_model_name(std::string_view name) {

@@ -13,6 +13,8 @@ namespace strata::exporting {
 
 /// A name with another one where C or C++ reserves it: "int" is "int_".
 std::string c_name(std::string_view name);
+/// The name of a size inside of a routine, where the routine's own variables are reserved, too: "k" is "k_".
+std::string variable_name(std::string_view name);
 /// Whether the text is an identifier without two underscores in a row, and begins with a letter.
 bool is_model_name(std::string_view name);
 /// The letters in upper case.

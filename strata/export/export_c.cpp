@@ -25,12 +25,19 @@ ExportedModel exported_c(Jit& function, const std::string& name, const ExportOpt
                     model.state_bytes,
                     model.writer.constants().bytes(),
                     model.writer.kernels()};
+  out.stack_bytes = model.stack_bytes;
+  out.operations = model.cost.operations;
+  out.moved_bytes = model.cost.bytes;
+  out.steps = model.steps;
+  out.arena = model.arena;
+  for (const exporting::ModelState& s : model.states) out.state.push_back({s.name, s.bytes, s.at});
+  const std::vector<exporting::Constant>& constants = model.writer.constants().all();
+  for (std::size_t k = 0; k < constants.size(); ++k)
+    out.constants.push_back(
+        {detail::message("c", k, ", ", constants[k].dtype.name()), constants[k].bytes, constants[k].at});
+  exporting::check_limits(out, options);
   if (options.selftest) out.test = exporting::selftest_of(model);
-  if (model.reads_weights()) {
-    out.weights.resize(static_cast<std::size_t>(model.writer.constants().bytes()));
-    for (const exporting::Constant& c : model.writer.constants().all())
-      std::copy_n(c.data, c.bytes, out.weights.begin() + c.at);
-  }
+  if (model.reads_weights()) out.weights = model.weights();
   return out;
 }
 

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,11 @@ namespace strata {
 /// What export_c() writes.
 struct ExportOptions {
   /// What the kernels are written for: "plain" (ISO C without extensions; tcc compiles it), or GNU vectors of 16
-  /// ("generic"), 32 ("avx2") or 64 bytes ("avx512"). Each compiles everywhere; the words say where it is quick.
+  /// ("generic", "neon", "wasm", "rvv"), 32 ("avx2") or 64 bytes ("avx512"). Each compiles everywhere; the words say
+  /// where it is quick.
   std::string target = "generic";
   /// "embed": weights are constants of the file. "pointer": they are a blob, NAME.bin, whose address model_run() takes.
+  /// "file": the blob has a head, by which model_run() refuses that of another model.
   std::string weights = "embed";
   /// Whether comments name the lines of the user's sources.
   bool lines = true;
@@ -43,6 +46,17 @@ struct ExportOptions {
   bool selftest = false;
   /// The names of the parameters of model_run(), in order; where empty "x", "y" and "s" with a number.
   std::vector<std::string> inputs{}, outputs{}, states{};
+  /// Whether a name that another parameter has gets a number behind, instead of an Error.
+  bool unique_names = false;
+  /// The most bytes of RAM: of arena, state and stack; and of flash: of weights and tables. More is refused.
+  std::optional<std::int64_t> max_ram{}, max_flash{};
+};
+
+/// A part of the memory of an exported function.
+struct ExportedPart {
+  std::string name;                 ///< of the result, the state or the constant
+  std::int64_t bytes = 0, at = 0;   ///< its size and offset, for the largest sizes
+  std::size_t first = 0, last = 0;  ///< of the arena: the steps that need it
 };
 
 /// An exported function, as texts.
@@ -55,10 +69,24 @@ struct ExportedModel {
   std::int64_t state_bytes = 0;
   std::int64_t constant_bytes = 0;  ///< of weights, packed ones among them, and of the initial state
   std::size_t kernels = 0;          ///< distinct ones
+  /// An upper bound of the stack that NAME_run() needs, without what the callback for threads does: as gcc compiles the
+  /// file for x86-64, with -O1 to -O3.
+  std::int64_t stack_bytes = 0;
+  double operations = 0, moved_bytes = 0;  ///< of a run with the largest sizes: between elements; of loads and stores
+  std::vector<std::string> steps{};        ///< what a run does, in order
+  std::vector<ExportedPart> arena{}, state{}, constants{};
+
+  std::int64_t ram_bytes() const { return arena_bytes + state_bytes + stack_bytes; }
 };
 
+/// Sizes, and the memory of the arena that is needed in each step, as lines of text.
+std::string report_text(const ExportedModel& model);
+/// The arena over time: steps to the right, offsets upward. A picture as an SVG file.
+std::string report_svg(const ExportedModel& model);
+
 /// The most recently used capture of `function` as C, under the name `name`.
-/// @throws Error (domain) for a name that is none in C, an unknown target or choice of weights, a function that is not
+/// @throws Error (budget) where it needs more than max_ram or max_flash, with the largest parts; (domain) for a name
+/// that is none in C, an unknown target or choice of weights, a function that is not
 ///   captured, or what cannot be exported, by the operation or kernel: see docs/shipping.md; (undefined) for values
 ///   that are fed by a function of the program's
 ExportedModel exported_c(Jit& function, const std::string& name, const ExportOptions& options = {});

@@ -40,11 +40,15 @@ std::string macros(const Model& model) {
               "_ALIGNMENT ", kAlignment, "\n/* Bytes of an arena", model.sizes.empty() ? "" : " for the largest sizes",
               ". */\n#define ", up, "_ARENA_BYTES ", model.arena_bytes, "\n");
   if (model.state_bytes > 0) out += message("#define ", up, "_STATE_BYTES ", model.state_bytes, "\n");
+  out += message(
+      "/* At most so many bytes of the stack are needed, without what a callback does: as gcc -O2 compiles the\n"
+      " * file for x86-64. */\n#define ",
+      up, "_STACK_BYTES ", model.stack_bytes, "\n");
   for (const ModelState& s : model.states)
     out += message("#define ", up, "_", upper(s.name), "_OFFSET ", s.at, "\n#define ", up, "_", upper(s.name),
                    "_BYTES ", s.bytes, "\n");
   if (model.reads_weights()) {
-    out += message("#define ", up, "_WEIGHTS_BYTES ", model.writer.constants().bytes(), "\n");
+    out += message("#define ", up, "_WEIGHTS_BYTES ", model.weights_begin() + model.writer.constants().bytes(), "\n");
   }
   out += message("/* Elements of each tensor", model.sizes.empty() ? "" : ", for the largest sizes", ". */\n");
   for (const ModelTensor& t : model.tensors)

@@ -6,6 +6,7 @@
 #include "strata/engine/loop_program.h"
 #include "strata/export/c_text.h"
 #include "strata/export/routine.h"
+#include "strata/export/stack.h"
 
 namespace strata::exporting {
 
@@ -93,7 +94,9 @@ class RoutineWriter::LoopText {
     for (const Variable& v : plan_.variables)
       if (!v.bound_value()) routine_->variables.push_back(v);
     routine_->work = aligned(kernel.buffers[task_.temporary()].size.vmax());
-    texts_.variable = [](const Variable& v) { return v.bound_value() ? message(*v.bound_value()) : c_name(v.name()); };
+    texts_.variable = [](const Variable& v) {
+      return v.bound_value() ? message(*v.bound_value()) : variable_name(v.name());
+    };
     texts_.threads = "threads";
     begin();
     std::string steps;
@@ -118,7 +121,9 @@ class RoutineWriter::LoopText {
       if (const std::string name_of_slot = message("d", s.slot); !is_used(body, name_of_slot))
         body.insert(0, message("  (void)", name_of_slot, ";\n"));
     if (!is_used(body, "work")) body.insert(0, "  (void)work;\n");
-    for (const Variable& v : routine_->variables) body.insert(0, message("  (void)", c_name(v.name()), ";\n"));
+    for (const Variable& v : routine_->variables) body.insert(0, message("  (void)", variable_name(v.name()), ";\n"));
+    const std::size_t cells = plan_.places.size() + 5 * plan_.states.size() + 3;
+    routine_->stack += frame_of_caller(routine_->parameters() + cells, called_, 8 * static_cast<std::int64_t>(cells));
     w_.finish(*routine_, body);
     return out;
   }
@@ -215,10 +220,12 @@ class RoutineWriter::LoopText {
         packed[s] = message("(work + ", routine_->work, ")");
         routine_->work += aligned(b.size.vmax() * static_cast<std::int64_t>(b.dtype.itemsize()));
       }
-      packings += w_.packing(p, texts, routine_->has_threads);
+      packings += w_.packing(p, texts, *routine_);
     }
     most = std::max(most, r.work);
     routine_->has_threads = routine_->has_threads || r.has_threads;
+    routine_->stack = std::max(routine_->stack, r.stack);
+    called_ = std::max(called_, r.parameters());
     return message("    ", call_of(r, texts));
   }
   std::string constant(std::size_t c) const {
@@ -260,7 +267,26 @@ class RoutineWriter::LoopText {
   Routine* routine_ = nullptr;
   CallTexts texts_;
   std::string begin_;
+  std::size_t called_ = 0;  ///< the most parameters of a routine that a step calls
 };
+
+KernelCost RoutineWriter::cost(const CompiledKernel& kernel) {
+  KernelCost out;
+  std::vector<std::pair<const CompiledKernel*, double>> open = {{&kernel, 1.0}};
+  while (!open.empty()) {
+    const auto [k, times] = open.back();
+    open.pop_back();
+    if (const LoopPlan* const plan = plan_of(*k)) {
+      for (const StepLaunch& l : plan->launches)
+        open.emplace_back(l.kernel.get(), times * static_cast<double>(plan->count.vmax()));
+      continue;
+    }
+    const KernelCost one = cost_of(k->kernel().ast);
+    out.operations += times * one.operations;
+    out.bytes += times * one.bytes;
+  }
+  return out;
+}
 
 const Routine& RoutineWriter::of(const CompiledKernel& kernel, const std::vector<SlotFacts>& facts) {
   if (plan_of(kernel) == nullptr) return this->kernel(kernel.kernel().ast, facts);

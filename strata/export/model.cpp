@@ -6,6 +6,7 @@
 
 #include "strata/base/check.h"
 #include "strata/export/c_text.h"
+#include "strata/export/stack.h"
 
 namespace strata::exporting {
 
@@ -44,10 +45,8 @@ Model::Model(Captured captured, std::string of_name, const ExportOptions& of_opt
       writer(name, options.target, options.deterministic) {
   STRATA_CHECK(is_model_name(name), domain, "[export] \"", name,
                "\" is no name of a model: letters, digits and single underscores, and no word of C");
-  STRATA_CHECK(options.weights == "embed" || options.weights == "pointer", domain,
-               "[export] weights are \"embed\" or "
-               "\"pointer\", not \"",
-               options.weights, "\"");
+  STRATA_CHECK(options.weights == "embed" || is_pointer(), domain,
+               "[export] weights are \"embed\", \"file\" or \"pointer\", not \"", options.weights, "\"");
   if (captured.keeps_values && !captured.values.empty()) {
     const auto& [v, value] = captured.values[0];
     throw Error(ErrorKind::domain,
@@ -55,10 +54,16 @@ Model::Model(Captured captured, std::string of_name, const ExportOptions& of_opt
                         " alone, while its bounds are [", v.min(), ", ", v.max(), "]: call it with two values of ",
                         v.name(), " before the export, and let the function not depend on the value"));
   }
+  STRATA_CHECK(
+      !captured.looked_at_state, domain, "[export] ", function,
+      " reads elements of a tensor to which it assigns (item(), a size, a branch): what follows from them would "
+      "stay as in the captured call");
+  if (!captured.looked_at.empty()) throw Error(ErrorKind::domain, looks_text(captured));
   for (const auto& [v, value] : captured.values) {
     const auto is_same = [&](const ModelSize& s) { return s.variable.name() == v.name(); };
     if (std::none_of(sizes.begin(), sizes.end(), is_same)) sizes.push_back({c_name(v.name()), v, value});
   }
+  drop_unused(captured);
   name_tensors(captured);
   place_states(captured);
   place_fed(captured);
@@ -79,8 +84,28 @@ std::string Model::size(const Int& n) const {
 }
 
 std::string Model::constant(std::size_t c) const {
-  return is_pointer() ? message("((const unsigned char *)weights + ", writer.constants().all()[c].at, ")")
-                      : message("(const unsigned char *)", name, "_c", c);
+  if (writer.constants().all()[c].bytes == 0) return "((const unsigned char *)\"\")";  // no array has no elements
+  return is_pointer()
+             ? message("((const unsigned char *)weights + ", weights_begin() + writer.constants().all()[c].at, ")")
+             : message("(const unsigned char *)", name, "_c", c);
+}
+
+std::uint64_t Model::weights_checksum() const {
+  const std::vector<std::byte> all = weights();
+  const auto begin = static_cast<std::size_t>(weights_begin());
+  return checksum(all.data() + begin, all.size() - begin);
+}
+
+std::vector<std::byte> Model::weights() const {
+  const Constants& all = writer.constants();
+  std::vector<std::byte> out(static_cast<std::size_t>(weights_begin() + all.bytes()));
+  std::byte* const content = out.data() + weights_begin();
+  for (const Constant& c : all.all()) std::copy_n(c.data, c.bytes, content + c.at);
+  if (!is_file()) return out;
+  const std::uint64_t head[] = {kWeightsMark, static_cast<std::uint64_t>(all.bytes()),
+                                checksum(content, static_cast<std::size_t>(all.bytes()))};
+  std::memcpy(out.data(), head, sizeof head);
+  return out;
 }
 
 /// The name, which no other parameter may have, nor one whose macros would be the same.
@@ -103,7 +128,48 @@ std::string Model::given_name(const std::vector<std::string>& given, std::size_t
     return taken(wanted);
   }
   STRATA_CHECK(given.size() == count, domain, "[export] ", given.size(), " names are given for ", count, " tensors");
-  return taken(c_name(given[k]));
+  std::string wanted = c_name(given[k]);
+  if (wanted.starts_with(name + "_")) wanted += "_";  // as the functions and types of the file
+  if (options.unique_names && !is_free(wanted)) {
+    int more = 2;
+    while (!is_free(message(wanted, "_", more))) ++more;
+    wanted = message(wanted, "_", more);
+  }
+  return taken(wanted);
+}
+
+std::string Model::looks_text(const Captured& captured) const {
+  std::string names;
+  for (const std::size_t k : captured.looked_at) {
+    const bool is_named = options.inputs.size() == captured.inputs.size();
+    names += message(names.empty() ? "" : ", ", is_named ? options.inputs[k] : message(k));
+  }
+  return message("[export] ", function, " reads elements of the argument ", names,
+                 " (item(), a size, a branch): what follows from them would stay as in the captured call");
+}
+
+/// Drops the kernels whose results nothing reads, e.g. those that computed a shape for the host.
+void Model::drop_unused(Captured& captured) {
+  RecordedProgram& program = captured.program;
+  std::vector<bool> is_needed(program.places.size());
+  const auto need = [&](const std::optional<std::size_t>& place) {
+    if (place) is_needed[*place] = true;
+  };
+  for (const CapturedTensor& x : captured.inputs) need(x.place);
+  for (const CapturedTensor& y : captured.outputs) need(y.place);
+  for (const CapturedState& s : captured.states) need(s.before), need(s.after);
+  std::vector<RecordedProgram::Launch> kept;
+  for (std::size_t k = program.launches.size(); k-- > 0;) {
+    RecordedProgram::Launch& l = program.launches[k];
+    const std::vector<BufferUse>& uses = l.kernel->kernel().buffers;
+    bool keeps = false;
+    for (std::size_t slot = 0; slot < l.places.size(); ++slot)
+      keeps = keeps || (uses[slot].written && is_needed[l.places[slot]]);
+    if (!keeps) continue;
+    for (const std::size_t place : l.places) need(place);
+    kept.push_back(std::move(l));
+  }
+  program.launches.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
 }
 
 void Model::name_tensors(const Captured& captured) {
@@ -292,6 +358,7 @@ std::string Model::variable(const RecordedProgram::Launch& launch, const Variabl
 
 void Model::plan_calls(const Captured& captured) {
   const RecordedProgram& program = captured.program;
+  std::size_t called = 0;  // the most parameters of a routine
   for (std::size_t k = 0; k < program.launches.size(); ++k) {
     const RecordedProgram::Launch& l = program.launches[k];
     std::vector<SlotFacts> facts(l.places.size());
@@ -321,6 +388,11 @@ void Model::plan_calls(const Captured& captured) {
     texts.work = message("@w", k, "@");
     texts.threads = "&threads";
     has_threads = has_threads || r.has_threads;
+    steps.push_back(r.title);
+    stack_bytes = std::max(stack_bytes, r.stack);
+    called = std::max(called, r.parameters());
+    const KernelCost work = RoutineWriter::cost(*l.kernel);
+    cost.operations += work.operations, cost.bytes += work.bytes;
     std::string line = r.title;
     if (const std::string origin = options.lines ? line_of(l.origin) : std::string(); !origin.empty())
       line += message(" (", origin, ")");
@@ -329,6 +401,7 @@ void Model::plan_calls(const Captured& captured) {
   }
   for (const auto& [place, statement] : last_) body += statement;
   body += advance_;
+  stack_bytes += frame_of_caller(8, called, 32 + 8 * static_cast<std::int64_t>(blocks.size()));
 }
 
 std::string Model::bytes_of(const RecordedProgram& program, std::size_t place) const {
@@ -361,14 +434,20 @@ void Model::plan_arena(const Captured& captured) {
     if (const auto it = life.find(place); it != life.end()) it->second.last = program.launches.size();
   std::vector<MemoryLife> lives;
   std::vector<std::string> keys, bytes;
+  const auto add_part = [&](std::string what, const MemoryLife& l) {
+    const std::string step = l.first < steps.size() ? steps[l.first] : "";
+    arena.push_back({message(what, step), l.bytes, 0, l.first, l.last});
+  };
   for (const auto& [place, l] : life) {
     lives.push_back(l);
+    add_part("", l);
     keys.push_back(message(place));
     if (!sizes.empty()) bytes.push_back(bytes_of(program, place));
   }
   for (std::size_t k = 0; k < work_.size(); ++k) {
     if (work_[k] == 0) continue;
     lives.push_back({work_[k], k, k});
+    add_part("memory to work in of ", lives.back());
     keys.push_back(message("w", k));
     if (!sizes.empty()) bytes.push_back(message("(size_t)", work_[k]));
   }
@@ -376,7 +455,10 @@ void Model::plan_arena(const Captured& captured) {
   if (sizes.empty()) {
     const ArenaPlan plan = strata::plan_arena(lives);
     arena_bytes = plan.bytes;
-    for (std::size_t k = 0; k < lives.size(); ++k) text[keys[k]] = message("(base + ", plan.offsets[k], ")");
+    for (std::size_t k = 0; k < lives.size(); ++k) {
+      text[keys[k]] = message("(base + ", plan.offsets[k], ")");
+      arena[k].at = plan.offsets[k];
+    }
   } else {
     text = plan_blocks(lives, keys, bytes);
   }
@@ -401,6 +483,7 @@ std::map<std::string, std::string> Model::plan_blocks(std::span<const MemoryLife
     return lives[a].bytes != lives[b].bytes ? lives[a].bytes > lives[b].bytes : a < b;
   });
   std::vector<std::vector<std::size_t>> members;
+  std::vector<std::int64_t> begins;
   std::vector<std::set<std::string>> seen;  // by block: the sizes of its members
   std::map<std::string, std::string> text;
   for (const std::size_t k : order) {
@@ -415,10 +498,12 @@ std::map<std::string, std::string> Model::plan_blocks(std::span<const MemoryLife
       block = members.end() - 1;
       blocks.emplace_back();
       seen.emplace_back();
+      begins.push_back(arena_bytes);
       arena_bytes += aligned(lives[k].bytes);
     }
     block->push_back(k);
     const auto b = static_cast<std::size_t>(block - members.begin());
+    arena[k].at = begins[b];
     if (seen[b].insert(bytes[k]).second)
       blocks[b] = blocks[b].empty() ? bytes[k] : message(name, "_most(", blocks[b], ", ", bytes[k], ")");
     text[keys[k]] = message("(base + at[", b, "])");

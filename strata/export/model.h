@@ -39,6 +39,9 @@ struct ModelSize {
   std::int64_t value;  ///< in the captured call
 };
 
+constexpr std::int64_t kWeightsHead = 64;
+constexpr std::uint64_t kWeightsMark = 0x5746617461727453;  ///< "StrataFW"
+
 class Model {
  public:
   /// @throws Error as exported_c()
@@ -54,9 +57,19 @@ class Model {
   std::vector<std::string> blocks;  ///< the bytes of the arena's blocks, where they depend on sizes
   std::string body;                 ///< the statements of model_run()
   bool has_threads = false;
+  std::int64_t stack_bytes = 0;
+  KernelCost cost;
+  std::vector<std::string> steps;   ///< titles, by call
+  std::vector<ExportedPart> arena;  ///< what lies in it
   RoutineWriter writer;
 
-  bool is_pointer() const { return options.weights == "pointer"; }
+  bool is_file() const { return options.weights == "file"; }
+  /// Whether the weights are a blob.
+  bool is_pointer() const { return options.weights == "pointer" || is_file(); }
+  /// The blob: of a file with a head of kWeightsHead bytes, which are a mark, the bytes that follow and their checksum.
+  std::vector<std::byte> weights() const;
+  std::int64_t weights_begin() const { return is_file() ? kWeightsHead : 0; }
+  std::uint64_t weights_checksum() const;
   /// Whether model_run(), and model_reset(), read the blob of weights.
   bool reads_weights() const { return is_pointer() && !writer.constants().all().empty(); }
   /// The text of a size.
@@ -64,6 +77,8 @@ class Model {
   std::string constant(std::size_t c) const;
 
  private:
+  static void drop_unused(Captured& captured);
+  std::string looks_text(const Captured& captured) const;
   void name_tensors(const Captured& captured);
   void place_states(Captured& captured);
   void place_fed(const Captured& captured);
@@ -92,6 +107,8 @@ class Model {
   std::vector<std::int64_t> work_;  // bytes, by launch
 };
 
+/// @throws Error (budget) where the model needs more than the options allow
+void check_limits(const ExportedModel& model, const ExportOptions& options);
 std::string header_of(const Model& model);
 /// The definition of the table of arguments.
 std::string arguments_of(const Model& model);

@@ -7,6 +7,7 @@
 #include "strata/base/sort_few.h"
 #include "strata/codegen/variables.h"
 #include "strata/export/c_text.h"
+#include "strata/export/stack.h"
 #include "strata/render/cstyle.h"
 #include "strata/schedule/contraction.h"
 
@@ -25,6 +26,9 @@ struct TargetRow {
 constexpr TargetRow kTargets[] = {
     {"plain", 4, 16, 4096},
     {"generic", 16, 16, std::int64_t{1} << 15},
+    {"neon", 16, 32, std::int64_t{1} << 15},
+    {"wasm", 16, 16, std::int64_t{1} << 15},
+    {"rvv", 16, 32, std::int64_t{1} << 15},
     {"avx2", 32, 16, std::int64_t{1} << 17},
     {"avx512", 64, 32, std::int64_t{1} << 17},
 };
@@ -82,8 +86,10 @@ RoutineWriter::RoutineWriter(std::string prefix, const std::string& target, bool
     : prefix_(std::move(prefix)) {
   const auto* const row =
       std::find_if(std::begin(kTargets), std::end(kTargets), [&](const TargetRow& r) { return r.word == target; });
-  STRATA_CHECK(row != std::end(kTargets), domain, "[export] the target \"", target,
-               "\" is unknown: the targets are plain, generic, avx2 and avx512");
+  std::string known;
+  for (const TargetRow& r : kTargets) known += message(known.empty() ? "" : ", ", r.word);
+  STRATA_CHECK(row != std::end(kTargets), domain, "[export] the target \"", target, "\" is unknown: the targets are ",
+               known);
   target_ = target_of_row(*row, deterministic);
   plain_ = target_of_row(kTargets[0], deterministic);
   is_plain_ = row->word == "plain";
@@ -131,11 +137,19 @@ const RoutineWriter::Unit& RoutineWriter::unit(const std::shared_ptr<const Kerne
     types_.insert(parts.types.substr(at, end - at));
     at = end + 1;
   }
+  const std::size_t begin = parts.function.find("static ");
+  STRATA_ASSERT(begin != std::string::npos, "a kernel is no static function");
+  parts.function.insert(begin, message(prefix_, "_noinline "));
   functions_.push_back(message(c_comment(title_of(*kernel)), "\n", parts.function));
   const auto is_range = [](UOp u) { return is_range_bound(std::get<Variable>(u.arg()).name()); };
   out.is_shared =
       kernel->parallel && kernel->scratch.empty() && std::any_of(out.variables.begin(), out.variables.end(), is_range);
-  if (out.is_shared) write_part(out);
+  const std::size_t parameters = out.globals.size() + out.variables.size();
+  out.stack = frame_of(values_of(kernel->uops, std::max(16, target_.vector_bytes)));
+  if (out.is_shared) {
+    write_part(out);
+    out.stack += frame_of_share() + frame_of_part(parameters);
+  }
   return out;
 }
 
@@ -144,13 +158,13 @@ void RoutineWriter::write_part(const Unit& unit) {
   std::string fields;
   CallTexts texts;
   texts.pointer = [](std::size_t slot) { return message("c->d", slot); };
-  texts.variable = [](const Variable& v) { return message("c->", c_name(v.name())); };
+  texts.variable = [](const Variable& v) { return message("c->", variable_name(v.name())); };
   for (std::size_t k = 0; k < unit.globals.size(); ++k)
     fields += message("  ", pointer_type(unit.globals[k].dtype().scalar(), unit.stored[k]), "d",
                       std::get<Global>(unit.globals[k].arg()).slot, ";\n");
   for (const UOp u : unit.variables) {
     const auto& v = std::get<Variable>(u.arg());
-    if (!is_range_bound(v.name())) fields += message("  int64_t ", c_name(v.name()), ";\n");
+    if (!is_range_bound(v.name())) fields += message("  int64_t ", variable_name(v.name()), ";\n");
   }
   functions_.push_back(message("struct ", unit.name, "_call {\n", fields, "};\nstatic void ", unit.name,
                                "_part(void *at, int64_t begin, int64_t end) {\n  const struct ", unit.name,
@@ -184,7 +198,7 @@ std::string RoutineWriter::run(const Unit& unit, const CallTexts& texts) const {
   }
   for (const UOp u : unit.variables) {
     const auto& v = std::get<Variable>(u.arg());
-    if (!is_range_bound(v.name())) out += message("    c.", c_name(v.name()), " = ", texts.variable(v), ";\n");
+    if (!is_range_bound(v.name())) out += message("    c.", variable_name(v.name()), " = ", texts.variable(v), ";\n");
   }
   return out + message("    ", prefix_, "_share(threads, ", count, ", ", unit.name, "_part, &c);\n  }\n");
 }
@@ -194,7 +208,7 @@ void RoutineWriter::finish(Routine& routine, const std::string& body) {
   std::string parameters;
   const auto add = [&](const std::string& text) { parameters += message(parameters.empty() ? "" : ", ", text); };
   for (const Routine::Slot& s : routine.slots) add(message(pointer_type(s.dtype, s.is_written), "d", s.slot));
-  for (const Variable& v : routine.variables) add(message("int64_t ", c_name(v.name())));
+  for (const Variable& v : routine.variables) add(message("int64_t ", variable_name(v.name())));
   for (const std::size_t c : routine.constants) add(message("const unsigned char *p", c));
   if (routine.work > 0) add("unsigned char *work");
   if (routine.has_threads) add(message("const struct ", prefix_, "_threads *threads"));
@@ -284,21 +298,31 @@ const Routine& RoutineWriter::kernel(const LazyOp& ast, const std::vector<SlotFa
   const std::map<std::size_t, std::string> pointers = place_slots(*kernel, used, *routine);
   CallTexts texts;
   texts.pointer = [&](std::size_t slot) { return pointers.at(slot); };
-  texts.variable = [](const Variable& v) { return c_name(v.name()); };
+  texts.variable = [](const Variable& v) { return variable_name(v.name()); };
   std::string body;
-  for (const Unit* u : units) body += run(*u, texts);
+  std::size_t parameters = 0;
+  std::int64_t structs = 0;
+  for (const Unit* u : units) {
+    body += run(*u, texts);
+    routine->stack = std::max(routine->stack, u->stack);
+    const std::size_t given = u->globals.size() + u->variables.size();
+    parameters = std::max(parameters, u->is_shared ? 4 : given);
+    if (u->is_shared) structs = std::max(structs, static_cast<std::int64_t>(8 * given));
+  }
   const bool is_main_alone = units.size() == 1 && routine->work == 0 && !main.is_shared && main.variables.empty();
   if (is_main_alone)
     routine->name = main.name;
   else
     finish(*routine, body);
+  if (!is_main_alone) routine->stack += frame_of_caller(routine->parameters(), parameters, structs);
   made_.push_back({ast, fixed, std::move(routine)});
   return *made_.back().routine;
 }
 
-std::string RoutineWriter::packing(const Packing& packing, const CallTexts& texts, bool& has_threads) {
+std::string RoutineWriter::packing(const Packing& packing, const CallTexts& texts, Routine& routine) {
   const Unit& u = unit(packing.kernel, packing.is_plain);
-  has_threads = has_threads || u.is_shared;
+  routine.has_threads = routine.has_threads || u.is_shared;
+  routine.stack = std::max(routine.stack, u.stack);
   CallTexts typed = texts;
   typed.pointer = [&](std::size_t slot) {
     const BufferUse& b = packing.kernel->buffers[slot];

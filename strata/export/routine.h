@@ -51,6 +51,10 @@ struct Routine {
   std::vector<BufferUse> buffers;      ///< by slot
   std::int64_t work = 0;               ///< bytes
   bool has_threads = false;
+  std::int64_t stack = 0;  ///< bytes, with all that it calls
+  std::size_t parameters() const {
+    return slots.size() + variables.size() + constants.size() + (work > 0 ? 1 : 0) + (has_threads ? 1 : 0);
+  }
 };
 
 /// The texts of a call.
@@ -74,8 +78,11 @@ class RoutineWriter {
   /// The routine of a kernel or a loop, on all levels. @param facts by slot @throws Error (domain) for a loop whose
   /// number of steps is an element of a tensor
   const Routine& of(const CompiledKernel& kernel, const std::vector<SlotFacts>& facts);
-  /// The statements that run a packing. `texts.pointer` gives the slots. @param has_threads set where they take threads
-  std::string packing(const Packing& packing, const CallTexts& texts, bool& has_threads);
+  /// The statements that run a packing. `texts.pointer` gives the slots. @param routine of which they become
+  /// a part
+  std::string packing(const Packing& packing, const CallTexts& texts, Routine& routine);
+  /// The work of a run of a kernel or a loop, with each variable at its upper bound.
+  static KernelCost cost(const CompiledKernel& kernel);
   /// The elements that a packing writes, by its `writes`; nothing where they depend on what is not known.
   std::optional<std::vector<std::size_t>> known(const Packing& packing, const std::vector<SlotFacts>& facts,
                                                 std::vector<std::optional<Known>>& packed);
@@ -95,6 +102,7 @@ class RoutineWriter {
     std::vector<UOp> globals, variables;  ///< the parameters
     std::vector<bool> stored;             ///< by global
     bool is_shared = false;               ///< its loop is cut into parts
+    std::int64_t stack = 0;               ///< bytes, with what runs a part
   };
   const Unit& unit(const std::shared_ptr<const Kernel>& kernel, bool is_plain);
   static std::string arguments(const Unit& unit, const CallTexts& texts, const std::string& begin,

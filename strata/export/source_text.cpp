@@ -40,6 +40,8 @@ std::string opening(const Model& model) {
     out +=
         "#if defined(__GNUC__)\n#pragma GCC diagnostic ignored \"-Wpedantic\" /* vectors are an extension */\n"
         "#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n";
+  out += message("#if defined(__GNUC__)\n#define ", name, "_noinline __attribute__((noinline))\n#else\n#define ", name,
+                 "_noinline\n#endif\n");
   out += message("#ifdef __cplusplus\n#define ", name, "_restrict\n#else\n#define ", name,
                  "_restrict restrict\n#endif\n\n");
   out += message("struct ", name, "_threads {\n  ", name, "_parallel_for *parallel_for;\n  void *user;\n};\n");
@@ -131,6 +133,12 @@ std::string misaligned(std::string_view argument, const std::string& alignment) 
   return message("(uintptr_t)(const void *)", argument, " % ", alignment, " != 0");
 }
 
+/// The condition that the head of a file of weights is that of another one.
+std::string other_head(const Model& model) {
+  return message("((const uint64_t *)weights)[0] != ", kWeightsMark,
+                 "u || ((const uint64_t *)weights)[2] != ", model.weights_checksum(), "u");
+}
+
 std::string reset(const Model& model) {
   if (model.state_bytes == 0) return {};
   const std::string &name = model.name, &up = model.upper_name;
@@ -140,8 +148,10 @@ std::string reset(const Model& model) {
                             ") {\n  size_t k;\n  if (state == 0", has_weights ? " || weights == 0" : "", ") { return ",
                             up, "_NULL_POINTER; }\n  if (", misaligned("state", alignment));
   if (has_weights) out += message(" || ", misaligned("weights", alignment));
-  out += message(") { return ", up, "_MISALIGNED; }\n  for (k = 0; k < ", up,
-                 "_STATE_BYTES; ++k) { ((unsigned char *)state)[k] = 0; }\n");
+  out += message(") { return ", up, "_MISALIGNED; }\n");
+  if (has_weights && model.is_file())
+    out += message("  if (", other_head(model), ") { return ", up, "_OTHER_WEIGHTS; }\n");
+  out += message("  for (k = 0; k < ", up, "_STATE_BYTES; ++k) { ((unsigned char *)state)[k] = 0; }\n");
   for (const ModelState& s : model.states)
     if (s.initial)
       out += message("  ", name, "_copy((unsigned char *)state + ", s.at, ", ", model.constant(*s.initial), ", ",
@@ -152,17 +162,16 @@ std::string reset(const Model& model) {
 std::string check_weights(const Model& model) {
   if (!model.reads_weights()) return {};
   const std::string &name = model.name, &up = model.upper_name;
-  const auto& all = model.writer.constants();
-  std::vector<std::byte> blob(static_cast<std::size_t>(all.bytes()));
-  for (const Constant& c : all.all()) std::copy_n(c.data, c.bytes, blob.begin() + c.at);
-  return message(
-      name, "_status ", name,
-      "_check_weights(const void *weights) {\n  uint64_t hash = 14695981039346656037u;\n"
-      "  size_t k;\n  if (weights == 0) { return ",
-      up, "_NULL_POINTER; }\n  for (k = 0; k < ", up,
-      "_WEIGHTS_BYTES; ++k) {\n    hash = (hash ^ ((const unsigned char *)weights)[k]) * 1099511628211u;\n  }\n"
-      "  return hash == ",
-      checksum(blob.data(), blob.size()), "u ? ", up, "_OK : ", up, "_OTHER_WEIGHTS;\n}\n");
+  std::string out = message(name, "_status ", name,
+                            "_check_weights(const void *weights) {\n  uint64_t hash = 14695981039346656037u;\n"
+                            "  size_t k;\n  if (weights == 0) { return ",
+                            up, "_NULL_POINTER; }\n  if (", misaligned("weights", message(up, "_ALIGNMENT")),
+                            ") { return ", up, "_MISALIGNED; }\n");
+  if (model.is_file()) out += message("  if (", other_head(model), ") { return ", up, "_OTHER_WEIGHTS; }\n");
+  return message(out, "  for (k = ", model.weights_begin(), "; k < ", up,
+                 "_WEIGHTS_BYTES; ++k) {\n    hash = (hash ^ ((const unsigned char *)weights)[k]) * 1099511628211u;\n"
+                 "  }\n  return hash == ",
+                 model.weights_checksum(), "u ? ", up, "_OK : ", up, "_OTHER_WEIGHTS;\n}\n");
 }
 
 std::string run(const Model& model) {
@@ -187,6 +196,8 @@ std::string run(const Model& model) {
   if (!model.sizes.empty())
     out += message("  if (", out_of_bounds(model), ") { return ", up, "_SIZE_OUT_OF_BOUNDS; }\n");
   if (!wrong.empty()) out += message("  if (", wrong, ") { return ", up, "_MISALIGNED; }\n");
+  if (model.reads_weights() && model.is_file())
+    out += message("  if (", other_head(model), ") { return ", up, "_OTHER_WEIGHTS; }\n");
   if (!model.sizes.empty())
     out += message("  needed = ", name, "_layout(at", sizes, ");\n  if (arena_bytes < needed) { return ", up,
                    "_ARENA_TOO_SMALL; }\n");

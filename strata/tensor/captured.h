@@ -40,6 +40,10 @@ struct Captured {
   std::vector<Expr> integers;  ///< arguments that are no tensors, without values
   Values values;               ///< those of the captured call
   bool keeps_values = false;   ///< the capture is for `values` alone
+  /// Arguments whose elements the function has read on the host, as they are or after kernels: what follows from the
+  /// elements is as in the captured call.
+  std::vector<std::size_t> looked_at = {};
+  bool looked_at_state = false;  ///< the same of tensors that the function assigns to
 };
 
 }  // namespace strata

@@ -7,6 +7,7 @@
 #include "strata/tensor/access.h"
 #include "strata/tensor/autograd.h"
 #include "strata/tensor/gradient_slot.h"
+#include "strata/tensor/looks.h"
 
 namespace strata {
 
@@ -72,7 +73,11 @@ const Tensor& Tensor::realize() const {
 
 bool Tensor::is_realized() const { return strata::is_realized(*node().node()); }
 
-Buffer Tensor::buffer() const { return buffer_of(realize().node()); }
+Buffer Tensor::buffer() const {
+  Buffer out = buffer_of(realize().node());
+  LookListener::note(out);
+  return out;
+}
 
 Scalar Tensor::scalar() const {
   STRATA_CHECK(count() == 1, shape, "[item] a tensor of shape ", render(shape()), " has ", count(),

@@ -108,6 +108,51 @@ TEST(Export, RefusesValuesThatAProgramFeeds) {
   EXPECT_TRUE(contains(message, "export_test.cpp")) << message;
 }
 
+TEST(Export, RefusesElementsThatTheHostReads) {
+  const Tensor x = Tensor::full({3}, 1.0), z = Tensor::full({3}, 2.0);
+  auto branch = jit([](const Tensor& a, const Tensor& b) { return b.sum().item<float>() > 3 ? a * 2 : a; });
+  branch(x, z), branch(x, z);
+  EXPECT_TRUE(contains(message_of([&] { exported_c(branch, "m"); }), "reads elements of the argument 1 (item()"));
+  ExportOptions named;
+  named.inputs = {"a", "b"};
+  EXPECT_TRUE(contains(message_of([&] { exported_c(branch, "m", named); }), "of the argument b (item()"));
+  auto direct = jit([](const Tensor& a) { return a * a.to_vector<float>()[1]; });
+  direct(x), direct(x);
+  EXPECT_TRUE(contains(message_of([&] { exported_c(direct, "m"); }), "reads elements of the argument 0"));
+  const Tensor total = Tensor::full({3}, 1.0);
+  auto state = jit([&](const Tensor& a) {
+    const float first = total.sum().item<float>();
+    total.assign(total + a);
+    return a * first;
+  });
+  state(x), state(x);
+  EXPECT_TRUE(contains(message_of([&] { exported_c(state, "m"); }), "of a tensor to which it assigns"));
+  auto outside = jit([&](const Tensor& a) { return a * z.sum().item<float>(); });  // no argument
+  outside(x), outside(x);
+  EXPECT_TRUE(contains(exported_c(outside, "m").source, "m_run("));
+}
+
+TEST(Export, KernelsThatNothingReadsAreLeftOut) {
+  const Tensor w = Tensor::full({3}, 2.0);
+  auto f = jit([&](const Tensor& x) { return x * w.sum().item<float>(); });
+  const Tensor x = Tensor::full({3}, 1.0);
+  f(x), f(x);
+  EXPECT_EQ(exported_c(f, "m").kernels, 1U);
+}
+
+TEST(Export, NamesAreApart) {
+  auto f = jit([](const Tensor& x, const Tensor& y) { return x + y; });
+  const Tensor x = Tensor::full({3}, 1.0), y = Tensor::full({3}, 2.0);
+  f(x, y), f(x, y);
+  ExportOptions options;
+  options.inputs = {"a.b", "ab"};
+  EXPECT_TRUE(contains(message_of([&] { exported_c(f, "m", options); }), "two arguments are named ab"));
+  options.unique_names = true;
+  options.outputs = {"m_copy"};
+  EXPECT_TRUE(
+      contains(exported_c(f, "m", options).header, "const float *ab,\n    const float *ab_2,\n    float *m_copy_,"));
+}
+
 TEST(Export, RefusesAFileThatCannotBeWritten) {
   auto f = jit([](const Tensor& x) { return x + 1; });
   const Tensor x = Tensor::full({2}, 1.0);
@@ -146,6 +191,11 @@ TEST(ExportText, SizesAndNames) {
   EXPECT_EQ(c_name("while"), "while_");
   EXPECT_EQ(c_name("a__b"), "a_b");
   EXPECT_EQ(c_name("2x"), "v2x");
+  EXPECT_EQ(c_name("int64_t"), "int64_t_");
+  EXPECT_EQ(c_name("UINT8_MAX"), "UINT8_MAX_");
+  EXPECT_EQ(variable_name("n"), "n");
+  EXPECT_EQ(variable_name("k"), "k_");
+  EXPECT_EQ(variable_name("d0"), "d0_");
   EXPECT_EQ(c_comment("a */ b"), "/* a *+ b */");
   const float values[] = {0.5f, -0.0f, 3.0f};
   EXPECT_EQ(c_array("", "a", dtypes::float32, values, 3),

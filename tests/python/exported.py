@@ -67,6 +67,31 @@ def check(f, folder, name, targets=("plain", "generic"), **options):
             assert "worst difference 0\n" in run(folder / "by_tcc", cwd=folder)
 
 
+def stack_of(path, name, *more):
+    """The bytes of the stack that NAME_run() needs at most: frames as gcc states them, summed along the calls that it states. The
+    callback for threads calls any function that runs a part of a loop."""
+    run(GCC, "-O2", *AS_C, *more, "-fcallgraph-info=su", "-c", f"{path}.c", "-o", f"{path}.su.o")
+    text = Path(f"{path}.su.ci").read_text() if Path(f"{path}.su.ci").exists() else Path(f"{path}.ci").read_text()
+    frames, calls = {}, {}
+    for title, label in re.findall(r'node: \{ title: "([^"]*)" label: "([^"]*)"', text):
+        frame = re.search(r"(\d+) bytes \(([\w,]+)\)", label)
+        assert frame is None or frame[2] in ("static", "dynamic,bounded"), label
+        frames[title] = int(frame[1]) if frame else 0
+    for source, target in re.findall(r'edge: \{ sourcename: "([^"]*)" targetname: "([^"]*)"', text):
+        calls.setdefault(source, set()).add(target)
+    calls["__indirect_call"] = {f for f in frames if f.endswith("_part") or "_part." in f}
+
+    depths = {}
+
+    def depth(f, above=()):
+        assert f not in above, f"{f} calls itself"
+        if f not in depths:
+            depths[f] = frames.get(f, 0) + max((depth(g, above + (f,)) for g in calls.get(f, ())), default=0)
+        return depths[f]
+
+    return depth(f"{name}_run")
+
+
 class Library:
     """A model as a shared object. Arrays are passed by their addresses."""
 

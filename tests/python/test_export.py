@@ -1,6 +1,7 @@
 """export_c(): captured functions as C files, compiled with all warnings as errors by gcc and clang, as C and as C++, run in another
 process, and compared bit by bit with the results in this one."""
 import ctypes
+import itertools
 import shutil
 import subprocess
 import threading
@@ -221,9 +222,10 @@ def test_threads_of_the_caller(tmp_path):
     assert all(np.array_equal(y, want) for y in outs)
 
 
-def test_weights_elsewhere(tmp_path):
+@pytest.mark.parametrize("weights", ["pointer", "file"])
+def test_weights_elsewhere(tmp_path, weights):
     f, _, _ = make_mlp(np.random.default_rng(16))
-    f.export_c(tmp_path / "model", weights="pointer", selftest=True)
+    f.export_c(tmp_path / "model", weights=weights, selftest=True)
     program = tmp_path / "program"
     run(COMPILERS[0][0], *AS_C, *WARNINGS, tmp_path / "model.c", tmp_path / "model_test.c", "-o", program)
     assert "worst difference 0\n" in run(program, cwd=tmp_path)
@@ -231,6 +233,34 @@ def test_weights_elsewhere(tmp_path):
     blob[100] ^= 1
     (tmp_path / "model.bin").write_bytes(blob)
     assert subprocess.run([program], cwd=tmp_path, capture_output=True).returncode == 1
+
+
+def test_a_file_of_weights_is_that_of_the_model(tmp_path):
+    """The head of the file tells whose it is: before anything is written, in each run and reset."""
+    files = {}
+    for name, seed in (("one", 17), ("two", 18)):
+        w = normal(np.random.default_rng(seed), 8, 8)
+        total = Tensor(np.full(8, 2, "f4"))
+
+        @strata.jit
+        def f(x):
+            total.assign(total + x)
+            return x @ w + total
+
+        call_twice(f, normal(np.random.default_rng(3), 8))
+        f.export_c(tmp_path / name, weights="file", inputs=["x"])
+        model = Library(tmp_path / name)
+        files[name] = model.memory(model.macro("WEIGHTS_BYTES"))
+        files[name][:] = np.fromfile(tmp_path / f"{name}.bin", "u1")
+    x, y, state = np.ones(8, "f4"), np.full(8, 7, "f4"), model.memory(model.macro("STATE_BYTES"))
+    reset = lambda w: model.library.two_reset(model.word(state), model.word(w))
+    state[:] = 1
+    assert reset(files["one"]) == 5 and (state == 1).all()
+    assert model(x, y, state, files["one"]) == 5 and (y == 7).all()
+    assert reset(files["two"]) == 0 and model(x, y, state, files["two"]) == 0
+    assert np.array_equal(y, f(Tensor(x)).numpy())
+    files["two"][-64] ^= 1  # an element, which the check alone reads
+    assert model.library.two_check_weights(model.word(files["two"])) == 5
 
 
 def test_what_cannot_be_exported(tmp_path):
@@ -248,8 +278,8 @@ def test_what_cannot_be_exported(tmp_path):
     f(x, x * 2)
     refused(f, "call it twice")
     f(x, x * 2)
-    refused(f, "target \"neon\"", target="neon")
-    refused(f, "weights", weights="file")
+    refused(f, "target \"vax\" is unknown: the targets are plain, generic, neon, wasm, rvv, avx2, avx512", target="vax")
+    refused(f, "weights", weights="disk")
     for name in ("two__names", "2", "int", "a-b", "_x"):
         refused(f, "no name of a model", name=name)
     refused(f, "two arguments are named A", inputs=["a", "A"])
@@ -278,9 +308,12 @@ def test_other_processors(tmp_path):
         return x.softmax(-1), x.abs().sqrt().round(), x.cast("f64").exp(), (x.cast("i64") // 3).cast("f16")
 
     call_twice(f, normal(rng, 4, 9))
-    f.export_c(tmp_path / "f", target="plain")
-    for triple in ("aarch64-linux-gnu", "thumbv7em-none-eabihf", "riscv64-linux-gnu", "wasm32"):
-        run(CLANG, f"--target={triple}", "-ffreestanding", "-O2", *AS_C, *WARNINGS, "-c", tmp_path / "f.c", "-o", tmp_path / "f.o")
+    product, _, _ = make_mlp(rng, rows=16)
+    processors = {"aarch64-linux-gnu": ("neon", []), "thumbv7em-none-eabihf": ("plain", ["-mcpu=cortex-m4"]),
+                  "riscv64-linux-gnu": ("rvv", ["-march=rv64gcv"]), "wasm32": ("wasm", ["-msimd128"])}
+    for (triple, (vectors, more)), (model, target) in itertools.product(processors.items(), ((f, "plain"), (f, None), (product, None))):
+        model.export_c(tmp_path / "f", target=target or vectors)
+        run(CLANG, f"--target={triple}", *more, "-ffreestanding", "-O2", *AS_C, *WARNINGS, "-c", tmp_path / "f.c", "-o", tmp_path / "f.o")
         asked = {line.split()[-1] for line in run(lister, "-u", tmp_path / "f.o").splitlines()}
         assert [s for s in asked - {"__stack_pointer", "__indirect_function_table", "__linear_memory"} if not ALLOWED.match(s)] == []
 

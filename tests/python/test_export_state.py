@@ -221,3 +221,23 @@ def test_a_position_as_an_argument(tmp_path):
     for k in (3, 5):
         attend(normal(rng, 8), position.bind(k))
     steps_agree(attend, tmp_path, "attend", [((normal(rng, 8), position.bind(k)), (k,)) for k in (0, 4, 15)], sizes=1)
+
+
+@pytest.mark.parametrize("name", ["k", "c", "d0", "p1", "count", "at", "needed", "base", "begin", "work"])
+def test_names_of_sizes(tmp_path, name):
+    """A size has a name that the functions of the file use, too."""
+    rng = np.random.default_rng(25)
+    n = strata.Variable(name, 1, 9)
+    full, w = normal(rng, 9, 4), normal(rng, 4, 4)
+
+    @strata.jit
+    def f(x):
+        def cell(h, v):
+            h = (v + h @ w).tanh()
+            return h, h
+        return strata.scan(cell, Tensor(np.zeros(4, "f4")), x)[0], (x @ w).softmax(0)
+
+    cut = lambda k: full.shrink(((0, n.bind(k)), (0, 4))).contiguous()
+    for k in (4, 7):
+        f(cut(k))
+    steps_agree(f, tmp_path, "f", [((cut(k),), (k,)) for k in (1, 9)], sizes=1)

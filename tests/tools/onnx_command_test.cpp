@@ -1,4 +1,4 @@
-// `strata run` and `strata inspect`.
+// `strata run`, `strata inspect` and `strata export`.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -108,6 +108,83 @@ TEST(OnnxCommands, InspectShowsWhatIsRefused) {
   EXPECT_NE(shown.err.find("1 nodes need operators that Strata lacks:\n  node \"y\" (Frobnicate) of version 17"),
             std::string::npos)
       << shown.err;
+}
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(OnnxCommands, Export) {
+  if (!onnx::has_reader()) GTEST_SKIP();
+  const OnnxFolder folder;
+  const std::string path = folder.write("m.onnx", product_and_relu()), to = folder.file("net");
+  const Output written = run({"export", path, "--device", "INTERP", "-o", to, "--size", "n=4", "--selftest"});
+  EXPECT_EQ(written.status, 0) << written.err;
+  EXPECT_NE(written.out.find("files       " + to + ".h"), std::string::npos) << written.out;
+  EXPECT_NE(written.out.find(to + "_test.c"), std::string::npos) << written.out;
+  const std::string header = text_of_file(to + ".h");
+  EXPECT_NE(header.find("const float *x,\n    float *y,\n    int64_t *s,"), std::string::npos) << header;
+  EXPECT_NE(header.find("#define NET_X_ELEMENTS 8\n"), std::string::npos) << header;
+  EXPECT_NE(text_of_file(to + "_test.c").find("y_known"), std::string::npos);
+  const Output json = run({"export", path, "--device", "INTERP", "--output=" + to, "--weights", "pointer", "--json"});
+  EXPECT_EQ(json.status, 0) << json.err;
+  EXPECT_NE(json.out.find("net.bin\"],\"arena_bytes\":"), std::string::npos) << json.out;
+}
+
+TEST(OnnxCommands, ExportWithAConstant) {
+  if (!onnx::has_reader()) GTEST_SKIP();
+  const OnnxFolder folder;
+  const std::string path =
+      folder.write("m.onnx", model({.nodes = {node("Reshape", {"x", "to"}, {"r"}), node("Neg", {"r"}, {"x.1"})},
+                                    .inputs = {port("x", kFloat, {6}), port("to", kInt64, {2})},
+                                    .outputs = {port("x.1", kFloat, {-1, -1}), port("r", kFloat, {-1, -1})}}));
+  write_npy(folder.file("to.npy"), {dtypes::int64, {2}, Buffer::fromCPU(std::vector<std::int64_t>{2, 3})});
+  const std::string to = folder.file("net");
+  const std::vector<std::string> words = {"export", path, "--device", "INTERP", "-o", to};
+  auto with = words;
+  with.insert(with.end(), {"--constant", "to=" + folder.file("to.npy")});
+  const Output written = run(with);
+  EXPECT_EQ(written.status, 0) << written.err;
+  const std::string header = text_of_file(to + ".h");
+  EXPECT_NE(header.find("    const float *x,\n    float *x1,\n    float *r,\n    void *arena,"), std::string::npos)
+      << header;
+  auto given = words;
+  given.insert(given.end(), {"--input", "to=" + folder.file("to.npy")});
+  const Output refused = run(given);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(
+      refused.err.find("elements of the input \"to\" decide a size or a branch: they are needed before the export, "
+                       "by --constant to=FILE"),
+      std::string::npos)
+      << refused.err;
+}
+
+TEST(OnnxCommands, ExportRefuses) {
+  if (!onnx::has_reader()) GTEST_SKIP();
+  const OnnxFolder folder;
+  const std::string path = folder.write("m.onnx", product_and_relu()), to = folder.file("net");
+  EXPECT_EQ(run({"export", path}).status, 2);
+  const Output range = run({"export", path, "-o", to, "--size", "n=1..8"});
+  EXPECT_EQ(range.status, 2);
+  EXPECT_NE(range.err.find("--size n=1..8: a model is loaded for one size, so n needs a number"), std::string::npos);
+  EXPECT_EQ(run({"export", path, "-o", to, "--target", "vax"}).status, 2);
+  EXPECT_EQ(run({"export", path, "-o", to, "--constant", "x"}).status, 2);
+  const Output name = run({"export", path, "--device", "INTERP", "-o", folder.file("2x")});
+  EXPECT_EQ(name.status, 1);
+  EXPECT_NE(name.err.find("\"2x\" is no name of a model"), std::string::npos) << name.err;
+  EXPECT_EQ(run({"export", path, "--device", "INTERP", "-o", "/no/such/folder/net"}).status, 1);
+  const std::string sequence = folder.write("s.onnx", model({.nodes = {node("SequenceConstruct", {"x", "x"}, {"y"})},
+                                                             .inputs = {port("x", kFloat, {2})},
+                                                             .outputs = {port("y", kFloat, {2})}}));
+  const Output list = run({"export", sequence, "--device", "INTERP", "-o", to});
+  EXPECT_EQ(list.status, 1);
+  EXPECT_NE(list.err.find("the output \"y\" is sequence of 2: a captured call has tensors alone"), std::string::npos)
+      << list.err;
+  const std::string bad = folder.write("b.onnx", model({.nodes = {node("MatMul", {"x", "x"}, {"y"})},
+                                                        .inputs = {port("x", kFloat, {2, 3})},
+                                                        .outputs = {port("y", kFloat, {2, 3})}}));
+  EXPECT_NE(run({"export", bad, "--device", "INTERP", "-o", to}).err.find("node \"y\" (MatMul)"), std::string::npos);
 }
 
 }  // namespace

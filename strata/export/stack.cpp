@@ -1,0 +1,120 @@
+#include "strata/export/stack.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+namespace strata::exporting {
+
+namespace {
+
+bool is_integer(UOp u) {
+  const DType d = u.dtype();
+  return u.op() == UOps::DEFINE_GLOBAL || u.op() == UOps::DEFINE_LOCAL || u.op() == UOps::LOOP ||
+         (!d.is_vector() && !d.is_float());
+}
+/// Whether the value has a place of its own: constants are in the instructions.
+bool has_place(UOp u) {
+  switch (u.op()) {
+    case UOps::CONST:
+    case UOps::STORE:
+    case UOps::ENDLOOP:
+    case UOps::IF:
+    case UOps::ENDIF:
+    case UOps::PHI:
+    case UOps::BARRIER: return false;
+    default: return true;
+  }
+}
+
+}  // namespace
+
+KernelValues values_of(const UOpGraph& graph, std::int64_t register_bytes) {
+  KernelValues out;
+  out.register_bytes = register_bytes;
+  const std::vector<UOp> list(graph.begin(), graph.end());
+  const std::size_t n = list.size();
+  std::vector<std::size_t> last(n), end(n);
+  std::vector<std::vector<std::size_t>> around(n);  // loops around, outermost first
+  std::map<std::size_t, std::size_t> position;      // by number in the graph
+  std::vector<std::size_t> open;
+  for (std::size_t k = 0; k < n; ++k) {
+    position[list[k].num()] = k;
+    if (list[k].op() == UOps::ENDLOOP) {
+      end[open.back()] = k;
+      open.pop_back();
+    }
+    around[k] = open;
+    if (list[k].op() == UOps::LOOP) open.push_back(k);
+  }
+  std::set<std::pair<std::size_t, std::size_t>> accesses;
+  for (std::size_t k = 0; k < n; ++k) {
+    last[k] = std::max(last[k], k);
+    if (list[k].op() == UOps::LOAD || list[k].op() == UOps::STORE)
+      accesses.emplace(list[k].src(0).num(), list[k].src(1).num());
+    for (const UOp s : list[k].src()) {
+      const std::size_t from = position.at(s.num());
+      std::size_t use = k;
+      // What was made before a loop and is read in it is needed up to its end.
+      for (const std::size_t loop : around[k])
+        if (loop >= from) {
+          use = std::max(use, end[loop]);
+          break;
+        }
+      last[from] = std::max(last[from], use);
+    }
+  }
+  std::vector<std::int64_t> integers(n + 1), values(n + 1);
+  for (std::size_t k = 0; k < n; ++k) {
+    const UOp u = list[k];
+    if (u.op() == UOps::DEFINE_LOCAL)
+      out.array_bytes +=
+          (std::get<Local>(u.arg()).size * static_cast<std::int64_t>(u.dtype().scalar().itemsize()) + 63) / 64 * 64;
+    if (!has_place(u) || u.op() == UOps::DEFINE_LOCAL) continue;
+    const std::size_t begin = u.op() == UOps::DEFINE_GLOBAL || u.op() == UOps::DEFINE_VAR ? 0 : k;
+    if (is_integer(u)) {
+      ++integers[begin], --integers[last[k] + (last[k] == begin ? 1 : 0)];
+    } else {
+      const auto size = static_cast<std::int64_t>(u.dtype().itemsize());
+      const std::int64_t registers = (size + register_bytes - 1) / register_bytes;
+      if (registers > 1) out.wide_bytes += size;
+      values[begin] += registers, values[last[k] + (last[k] == begin ? 1 : 0)] -= registers;
+    }
+  }
+  std::int64_t now_integers = 0, now_values = 0;
+  for (std::size_t k = 0; k <= n; ++k) {
+    now_integers += integers[k], now_values += values[k];
+    out.integers = std::max(out.integers, now_integers);
+    out.values = std::max(out.values, now_values);
+  }
+  out.accesses = static_cast<std::int64_t>(accesses.size());
+  return out;
+}
+
+namespace {
+std::int64_t above(std::int64_t n, std::int64_t limit) { return std::max<std::int64_t>(n - limit, 0); }
+}  // namespace
+
+// The numbers are those of gcc 12 for x86-64: 15 registers for integers, of which a function saves 6 where it needs
+// them, and 16 for other values. gcc keeps more values than the list has: addresses of accesses, and what it moves out
+// of loops; vectors that are wider than a register lie in memory. tests/python/test_export_report.py and
+// tests/export/onnx_cases.cpp compare the sum with what gcc states.
+std::int64_t frame_of(const KernelValues& v) {
+  constexpr std::int64_t address = 8, saved = 6, helpers = 48;
+  const std::int64_t saves = std::min(saved, above(v.integers + v.accesses / 4, 5));
+  const std::int64_t spills =
+      v.register_bytes * above(v.values, 12) + 8 * above(v.integers, 14) + 2 * above(v.accesses, 32);
+  return address + helpers + 8 * saves + spills + v.array_bytes + v.wide_bytes;
+}
+
+std::int64_t frame_of_share() { return 40; }
+std::int64_t frame_of_part(std::size_t given) { return 24 + 8 * above(static_cast<std::int64_t>(given), 6); }
+
+std::int64_t frame_of_caller(std::size_t kept, std::size_t given, std::int64_t arrays) {
+  constexpr std::int64_t saved = 6;  // registers that a call leaves
+  const std::int64_t spilled = above(static_cast<std::int64_t>(kept), saved);
+  return 64 + 8 * (spilled + above(static_cast<std::int64_t>(given), 6)) + arrays;
+}
+
+}  // namespace strata::exporting
