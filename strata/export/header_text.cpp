@@ -41,8 +41,8 @@ std::string macros(const Model& model) {
               ". */\n#define ", up, "_ARENA_BYTES ", model.arena_bytes, "\n");
   if (model.state_bytes > 0) out += message("#define ", up, "_STATE_BYTES ", model.state_bytes, "\n");
   out += message(
-      "/* At most so many bytes of the stack are needed, without what a callback does: as gcc -O2 compiles the\n"
-      " * file for x86-64. */\n#define ",
+      "/* Bytes of stack, estimated from above, without what a callback does: as gcc -O2 compiles the file for\n"
+      " * x86-64. -fstack-usage tells those of another compiler. */\n#define ",
       up, "_STACK_BYTES ", model.stack_bytes, "\n");
   for (const ModelState& s : model.states)
     out += message("#define ", up, "_", upper(s.name), "_OFFSET ", s.at, "\n#define ", up, "_", upper(s.name),

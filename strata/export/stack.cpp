@@ -98,8 +98,8 @@ std::int64_t above(std::int64_t n, std::int64_t limit) { return std::max<std::in
 
 // The numbers are those of gcc 12 for x86-64: 15 registers for integers, of which a function saves 6 where it needs
 // them, and 16 for other values. gcc keeps more values than the list has: addresses of accesses, and what it moves out
-// of loops; vectors that are wider than a register lie in memory. tests/python/test_export_report.py and
-// tests/export/onnx_cases.cpp compare the sum with what gcc states.
+// of loops; vectors that are wider than a register lie in memory. tests/python/test_export_report.py compares the sum
+// with what gcc states.
 std::int64_t frame_of(const KernelValues& v) {
   constexpr std::int64_t address = 8, saved = 6, helpers = 48;
   const std::int64_t saves = std::min(saved, above(v.integers + v.accesses / 4, 5));
