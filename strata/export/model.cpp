@@ -55,10 +55,10 @@ Model::Model(Captured captured, std::string of_name, const ExportOptions& of_opt
                         v.name(), " before the export, and let the function not depend on the value"));
   }
   STRATA_CHECK(
-      !captured.looked_at_state, domain, "[export] ", function,
+      !captured.state_is_read_by_host, domain, "[export] ", function,
       " reads elements of a tensor to which it assigns (item(), a size, a branch): what follows from them would "
       "stay as in the captured call");
-  if (!captured.looked_at.empty()) throw Error(ErrorKind::domain, looks_text(captured));
+  if (!captured.read_by_host.empty()) throw Error(ErrorKind::domain, looks_text(captured));
   for (const auto& [v, value] : captured.values) {
     const auto is_same = [&](const ModelSize& s) { return s.variable.name() == v.name(); };
     if (std::none_of(sizes.begin(), sizes.end(), is_same)) sizes.push_back({c_name(v.name()), v, value});
@@ -140,7 +140,7 @@ std::string Model::given_name(const std::vector<std::string>& given, std::size_t
 
 std::string Model::looks_text(const Captured& captured) const {
   std::string names;
-  for (const std::size_t k : captured.looked_at) {
+  for (const std::size_t k : captured.read_by_host) {
     const bool is_named = options.inputs.size() == captured.inputs.size();
     names += message(names.empty() ? "" : ", ", is_named ? options.inputs[k] : message(k));
   }

@@ -45,7 +45,7 @@ Capture capture(const Model& model, const NamedValues& inputs, const NamedValues
   out.function = std::make_unique<Jit>(call, 8, model.definition().graphs[0].name);
   (*out.function)(out.arguments);
   (*out.function)(out.arguments);
-  for (const std::size_t k : out.function->captured().looked_at) out.decisive.push_back(out.inputs[k]);
+  for (const std::size_t k : out.function->captured().read_by_host) out.decisive.push_back(out.inputs[k]);
   return out;
 }
 

@@ -42,8 +42,8 @@ struct Captured {
   bool keeps_values = false;   ///< the capture is for `values` alone
   /// Arguments whose elements the function has read on the host, as they are or after kernels: what follows from the
   /// elements is as in the captured call.
-  std::vector<std::size_t> looked_at = {};
-  bool looked_at_state = false;  ///< the same of tensors that the function assigns to
+  std::vector<std::size_t> read_by_host = {};
+  bool state_is_read_by_host = false;  ///< the same of tensors that the function assigns to
 };
 
 }  // namespace strata

@@ -10,12 +10,12 @@
 #include "strata/engine/buffer_storage.h"
 #include "strata/engine/recording.h"
 #include "strata/tensor/access.h"
+#include "strata/tensor/host_reads.h"
 #include "strata/tensor/jit_arguments.h"
 #include "strata/tensor/jit_outputs.h"
 #include "strata/tensor/jit_run.h"
 #include "strata/tensor/jit_turn.h"
 #include "strata/tensor/jit_watching.h"
-#include "strata/tensor/looks.h"
 
 namespace strata {
 
@@ -67,7 +67,7 @@ class Jit::Capture {
     }
     for (const Written& w : written_)
       for (const Assigned& a : w.by) note_state(w, a, out);
-    looks_.tell(out);
+    host_reads_.tell(out);
     return out;
   }
 
@@ -106,7 +106,7 @@ class Jit::Capture {
     for (std::size_t k = 0; k < own.size(); ++k) watching.add_stand_in(state_of(inputs[k]), state_of(own[k]));
     std::vector<Tensor> results;
     try {
-      results = looks_.during([&] { return function(own); }, memory, *recording);
+      results = host_reads_.during([&] { return function(own); }, memory, *recording);
       watching.stop(results);
       settle(watching, recording.get());
       results = in_own_memory(results);
@@ -501,7 +501,7 @@ class Jit::Capture {
   SeenRun first_;
   /// Replays only for equal values_: assigned memory has a symbolic size, or the function has values of its own.
   bool keeps_values_ = false;
-  Looks looks_;
+  HostReads host_reads_;
   std::vector<std::optional<LazyOp>> next_;  ///< during a run: the memory that is written, unless in place
 };
 

@@ -7,7 +7,7 @@
 #include "strata/tensor/access.h"
 #include "strata/tensor/autograd.h"
 #include "strata/tensor/gradient_slot.h"
-#include "strata/tensor/looks.h"
+#include "strata/tensor/host_reads.h"
 
 namespace strata {
 
@@ -75,7 +75,7 @@ bool Tensor::is_realized() const { return strata::is_realized(*node().node()); }
 
 Buffer Tensor::buffer() const {
   Buffer out = buffer_of(realize().node());
-  LookListener::note(out);
+  HostReadListener::note(out);
   return out;
 }
 

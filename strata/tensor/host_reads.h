@@ -1,6 +1,6 @@
-// Looks: which memory the host reads while a function runs. A captured function (jit.h) that reads an element of its
-// arguments, e.g. by item(), keeps what it computed from the element: a program that is exported must know. Internal
-// to tensor/.
+// HostReads: which memory the host reads while a function runs. A captured function (jit.h) that reads an element of
+// its arguments, e.g. by item(), keeps what it computed from the element: a program that is exported must know.
+// Internal to tensor/.
 #pragma once
 
 #include <algorithm>
@@ -17,46 +17,46 @@
 namespace strata {
 
 /// Observes Tensor::buffer() on this thread, while an object of the class lives. All listeners are called.
-class LookListener {
+class HostReadListener {
  public:
-  explicit LookListener(std::function<void(const Buffer&)> looked) : looked_(std::move(looked)), outer_(current_) {
+  explicit HostReadListener(std::function<void(const Buffer&)> read) : read_(std::move(read)), outer_(current_) {
     current_ = this;
   }
-  ~LookListener() { current_ = outer_; }
-  LookListener(const LookListener&) = delete;
-  LookListener& operator=(const LookListener&) = delete;
+  ~HostReadListener() { current_ = outer_; }
+  HostReadListener(const HostReadListener&) = delete;
+  HostReadListener& operator=(const HostReadListener&) = delete;
 
   /// To be called where the elements of a tensor are given to the host.
   static void note(const Buffer& memory) {
-    for (const LookListener* l = current_; l != nullptr; l = l->outer_) l->looked_(memory);
+    for (const HostReadListener* l = current_; l != nullptr; l = l->outer_) l->read_(memory);
   }
 
  private:
-  std::function<void(const Buffer&)> looked_;
-  LookListener* outer_;
-  static inline constinit thread_local LookListener* current_ = nullptr;
+  std::function<void(const Buffer&)> read_;
+  HostReadListener* outer_;
+  static inline constinit thread_local HostReadListener* current_ = nullptr;
 };
 
 /// What the host reads while a call is captured.
-class Looks {
+class HostReads {
  public:
   /// Runs `function`. @param inputs the memory of its arguments @param recording of the call
   template <class F>
   auto during(const F& function, std::span<const Buffer> inputs, const Recording& recording) {
     inputs_.assign(inputs.size(), false);
     places_.clear();
-    const LookListener listener([&](const Buffer& seen) {
+    const HostReadListener listener([&](const Buffer& seen) {
       for (std::size_t k = 0; k < inputs.size(); ++k) inputs_[k] = inputs_[k] || inputs[k].data() == seen.data();
       if (const auto place = recording.place_of(seen)) places_.push_back(*place);
     });
     return function();
   }
-  /// Sets `looked_at` and `looked_at_state`. @pre the other members are set
+  /// Sets `read_by_host` and `state_is_read_by_host`. @pre the other members are set
   void tell(Captured& out) const {
     for (std::size_t k = 0; k < out.inputs.size(); ++k)
-      if (inputs_[k] || follow(out.program, out.inputs[k].place)) out.looked_at.push_back(k);
+      if (inputs_[k] || follow(out.program, out.inputs[k].place)) out.read_by_host.push_back(k);
     for (const CapturedState& s : out.states)
-      out.looked_at_state = out.looked_at_state || (!s.input && follow(out.program, s.before));
+      out.state_is_read_by_host = out.state_is_read_by_host || (!s.input && follow(out.program, s.before));
   }
 
  private:
