@@ -250,9 +250,9 @@ void Model::place_fed(const Captured& captured) {
 /// A counter, e.g. of random numbers: a part of the state, which grows with each run.
 void Model::place_counter(const RecordedProgram& program, const RecordedProgram::Fed& f) {
   const RecordedProgram::Place& place = program.places[f.place];
-  std::vector<std::uint64_t> steps = f.rule.steps, next(steps.size());
+  std::vector<std::uint64_t> growth = f.rule.steps, next(growth.size());
   std::memcpy(next.data(), place.memory, static_cast<std::size_t>(place.bytes));
-  for (std::uint64_t& step : steps) {
+  for (std::uint64_t& step : growth) {
     if (step == 0 || f.rule.shared == 0) continue;
     step = 0;
     for (const RecordedProgram::Fed& other : program.fed)
@@ -262,12 +262,12 @@ void Model::place_counter(const RecordedProgram& program, const RecordedProgram:
   STRATA_CHECK(!options.selftest, domain, "[export] ", function,
                " draws random numbers: its self test would not draw those of the captured call again");
   const std::size_t k = states.size();
-  for (std::size_t e = 0; e < steps.size(); ++e) next[e] += steps[e];
-  add_state({taken(message("random", k)), dtypes::uint64, {static_cast<std::int64_t>(steps.size())}, place.bytes},
+  for (std::size_t e = 0; e < growth.size(); ++e) next[e] += growth[e];
+  add_state({taken(message("random", k)), dtypes::uint64, {static_cast<std::int64_t>(growth.size())}, place.bytes},
             next.data());
-  for (std::size_t e = 0; e < steps.size(); ++e)
-    if (steps[e] != 0)
-      advance_ += message("  ((uint64_t *)(void *)", state_address(k), ")[", e, "] += ", steps[e], "u;\n");
+  for (std::size_t e = 0; e < growth.size(); ++e)
+    if (growth[e] != 0)
+      advance_ += message("  ((uint64_t *)(void *)", state_address(k), ")[", e, "] += ", growth[e], "u;\n");
   address_.emplace(f.place, state_address(k));
 }
 
