@@ -3,34 +3,25 @@
 #include <numbers>
 
 #include "strata/onnx/operators.h"
+#include "strata/tensor/fourier.h"
 
 namespace strata::onnx {
 namespace {
 
-constexpr std::int64_t kLongestTransform = std::int64_t{1} << 20, kMostProducts = std::int64_t{1} << 28;
+constexpr std::int64_t kLongestTransform = std::int64_t{1} << 20;
 
-/// The sums over n of x[..., n] * exp(-+2 pi i k n / length), for x as real and imaginary part along the last axis:
-/// (..., n, parts) to (..., bins, 2).
-Tensor fourier(const Call& call, const Tensor& x, std::int64_t length, std::int64_t bins, bool is_inverse) {
-  const std::int64_t n = x.size(-2).value(), parts = x.size(-1).value();
+/// The transform of real numbers or pairs, as `x` has one or two parts along its last axis: (..., n, parts) to
+/// (..., bins, 2). The axis in front of the parts is cut or padded to `length` first.
+Tensor fourier(const Tensor& x, std::int64_t length, bool is_onesided, bool is_inverse) {
+  const std::int64_t parts = x.size(-1).value();
   STRATA_CHECK(parts == 1 || parts == 2, shape, "the last axis has ", parts, " elements instead of 1 or 2");
-  STRATA_CHECK(n <= kMostProducts / bins, budget, "a transform of ", n, " elements to ", bins,
-               ": it is a product with a matrix");
-  // k * n is taken modulo the length as integers, so that angles stay exact.
-  const Tensor places = (call.arange(n).unsqueeze(1) * call.arange(bins).unsqueeze(0)) % length;
-  const double turn = (is_inverse ? 2 : -2) * std::numbers::pi / static_cast<double>(length);
-  const Tensor angles = places.cast(dtypes::float64) * turn;
-  const Tensor cosine = angles.cos().cast(x.dtype()), sine = angles.sin().cast(x.dtype());
-  const Tensor real = x.select(-1, 0);
-  Tensor a = real.matmul(cosine), b = real.matmul(sine);
-  if (parts == 2) {
-    const Tensor imaginary = x.select(-1, 1);
-    a = a - imaginary.matmul(sine);
-    b = b + imaginary.matmul(cosine);
-  }
-  const std::vector<Tensor> both = {a, b};
-  const Tensor out = Tensor::stack(both, -1);
-  return is_inverse ? out / static_cast<double>(length) : out;
+  STRATA_CHECK(length >= 1 && length <= kLongestTransform, budget, "a transform of length ", length);
+  const FftOptions options{.n = length};
+  if (parts == 1 && is_onesided && !is_inverse) return fft::rfft(x.select(-1, 0), options).cast(x.dtype());
+  const std::vector<Tensor> both = {x, x.zeros_like()};
+  const Tensor pairs = parts == 2 ? x : Tensor::cat(both, -1);
+  const Tensor out = is_inverse ? fft::ifft(pairs, options) : fft::fft(pairs, options);
+  return (is_onesided ? out.narrow(-2, 0, length / 2 + 1) : out).cast(x.dtype());
 }
 
 /// sum of factors[j] * cos(2 pi j n / size): n from 0, with the size less 1 for symmetric windows.
@@ -55,16 +46,8 @@ Results discrete_fourier(const Call& call) {
   STRATA_CHECK(axis < x.ndim() - 1, shape, "axis ", axis, " is that of real and imaginary parts");
   const bool is_inverse = call.integer("inverse") != 0, is_onesided = call.integer("onesided") != 0;
   x = x.movedim({axis}, {x.ndim() - 2});
-  const std::int64_t own = x.size(-2).value();
-  const std::int64_t length = call.has(1) ? call.integer_of(1) : own;
-  STRATA_CHECK(length >= 1 && length <= kLongestTransform, budget, "a transform of length ", length);
-  if (length != own) {
-    Padding behind(static_cast<std::size_t>(x.ndim()), {0, 0});
-    behind[static_cast<std::size_t>(x.ndim()) - 2] = {0, length - own};
-    x = x.pad(behind);
-  }
-  const Tensor out = fourier(call, x, length, is_onesided ? length / 2 + 1 : length, is_inverse);
-  return {out.movedim({x.ndim() - 2}, {axis})};
+  const std::int64_t length = call.has(1) ? call.integer_of(1) : x.size(-2).value();
+  return {fourier(x, length, is_onesided, is_inverse).movedim({x.ndim() - 2}, {axis})};
 }
 
 Results short_time_fourier(const Call& call) {
@@ -83,7 +66,7 @@ Results short_time_fourier(const Call& call) {
     frames = frames * window.unsqueeze(-1);
   }
   const bool is_onesided = call.integer("onesided") != 0;
-  return {fourier(call, frames, length, is_onesided ? length / 2 + 1 : length, false)};
+  return {fourier(frames, length, is_onesided, false)};
 }
 
 Results hann_window(const Call& call) { return cosine_window(call, {0.5, -0.5}); }
