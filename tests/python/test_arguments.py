@@ -174,6 +174,8 @@ VALUES = {  # what is computed, as exactly as f64 has it
     "zeros": (lambda f, d: f(2, dtype=d), lambda: [0, 0]), "ones": (lambda f, d: f(2, dtype=d), lambda: [1, 1]),
     "arange": (lambda f, d: f(0.3, 3, 0.7, dtype=d), lambda: 0.3 + 0.7 * np.arange(4)), "eye": (lambda f, d: f(2, dtype=d), lambda: np.eye(2)),
     "linspace": (lambda f, d: f(0.3, 7, 6, dtype=d), lambda: np.linspace(0.3, 7, 6)), "logspace": (lambda f, d: f(0, 2, 5, base=1.7, dtype=d), lambda: np.logspace(0, 2, 5, base=1.7)),
+    "hann_window": (lambda f, d: f(7, False, dtype=d), lambda: np.hanning(7)), "hamming_window": (lambda f, d: f(7, False, dtype=d), lambda: np.hamming(7)),
+    "blackman_window": (lambda f, d: f(7, False, dtype=d), lambda: np.blackman(7)),
     "tensor": (lambda f, d: f([0.3, 2], dtype=d), lambda: [0.3, 2]), "as_tensor": (lambda f, d: f([0.3, 2], dtype=d), lambda: [0.3, 2]),
     "array": (lambda f, d: f([0.3, 2], dtype=d), lambda: [0.3, 2]), "asarray": (lambda f, d: f([0.3, 2], dtype=d), lambda: [0.3, 2]),
     "new_tensor": (lambda f, d: f(Tensor([1]), [0.3, 2], dtype=d), lambda: [0.3, 2]), "to": (lambda f, d: f(Tensor([0.3, 2], dtype="float64"), dtype=d), lambda: [0.3, 2]),
@@ -185,7 +187,8 @@ VALUES = {  # what is computed, as exactly as f64 has it
 DRAWN = {"rand": lambda f, d: f(50, dtype=d), "randn": lambda f, d: f(50, dtype=d), "uniform": lambda f, d: f(50, dtype=d), "randint": lambda f, d: f(0, 7, (50,), dtype=d),
          "kaiming_uniform": lambda f, d: f(5, 5, dtype=d), "kaiming_normal": lambda f, d: f(5, 5, dtype=d), "glorot_uniform": lambda f, d: f(5, 5, dtype=d)}
 OTHERWISE = {"bitcast", "cumsum_", "cumprod_", "empty_like"}  # bits; in place they have the tensor's; no values
-FLOATS_ALONE = {"mean", "softmax", "log_softmax", "rand", "randn", "uniform", "kaiming_uniform", "kaiming_normal", "glorot_uniform"}
+FLOATS_ALONE = {"mean", "softmax", "log_softmax", "rand", "randn", "uniform", "kaiming_uniform", "kaiming_normal", "glorot_uniform", "hann_window",
+                "hamming_window", "blackman_window"}
 WITH_DTYPE = [(label, f) for label, f in surface.calls() if "dtype" in [names[0] for names, _, _, _ in f.__parameters__]]
 
 
