@@ -221,7 +221,7 @@ constexpr FormulaRow kFormulas[] = {
     {[](const Value& x) { return x.atanh(); },         "Atanh"},
     {[](const Value& x) { return x.silu(); },          nullptr, 0, [](const Value& x) { return x * x.sigmoid(); }},
     {[](const Value& x) { return x.gelu(); },          nullptr, 0, gelu_of},
-    {[](const Value& x) { return x.gelu("tanh"); },    nullptr, 0, tanh_gelu_of},
+    {[](const Value& x) { return x.gelu(true); },      nullptr, 0, tanh_gelu_of},
     {[](const Value& x) { return x.quick_gelu(); },    nullptr, 0, [](const Value& x) { return x * (x * 1.702).sigmoid(); }},
     {[](const Value& x) { return x.logsigmoid(); },    nullptr, 0, [](const Value& x) { return x.minimum(0) - log1p_of((-x.abs()).exp()); }, true},
     {[](const Value& x) { return x.mish(); },          nullptr, 0, [](const Value& x) { return x * (x.maximum(0) + log1p_of((-x.abs()).exp())).tanh(); }, true},

@@ -162,10 +162,10 @@ std::optional<Plan> scatter_plan(GraphWriter& w, const LazyOp& n) {
   const LazyOp index = as_index(n.src(1));
   const DType dtype = n.dtype(), by = taken_dtype(dtype, op == Ops::NOOP ? kEverything : kAllFloats | kWideInts);
   const Ints &shape = n.shape(), &of_values = n.src(2).shape();
-  return Plan{{n.src(0), w.keep(index), n.src(2)}, [=, &w, axis = axis](std::span<const Written> in) {
+  return Plan{{n.src(0), w.keep(index), n.src(2)}, [=, &w, along = axis](std::span<const Written> in) {
                 const Written target = w.cast(w.full(in[0], shape), by), places = w.full(in[1], of_values),
                               values = w.cast(w.full(in[2], of_values), by);
-                std::vector<Attribute> attributes = {integer_attribute("axis", axis)};
+                std::vector<Attribute> attributes = {integer_attribute("axis", along)};
                 if (op != Ops::NOOP) attributes.push_back(text_attribute("reduction", reduction));
                 return w.cast(w.add("ScatterElements", {target, places, values}, attributes, by, shape), dtype);
               }};
@@ -176,9 +176,9 @@ std::optional<Plan> cumulative_plan(GraphWriter& w, const LazyOp& n) {
   if (op != Ops::SUM || n.src().size() != 1 || n.dtype().is_bool()) return std::nullopt;
   const DType dtype = n.dtype(), by = taken_dtype(dtype, bit(dtypes::float32) | bit(dtypes::float64) | kWideInts);
   const Ints& shape = n.shape();
-  return Plan{{n.src(0)}, [=, &w, axis = axis](std::span<const Written> in) {
+  return Plan{{n.src(0)}, [=, &w, along = axis](std::span<const Written> in) {
                 const Written x = w.cast(w.full(in[0], shape), by);
-                return w.cast(w.add("CumSum", {x, w.constant(Scalar(axis))}, {}, by, shape), dtype);
+                return w.cast(w.add("CumSum", {x, w.constant(Scalar(along))}, {}, by, shape), dtype);
               }};
 }
 

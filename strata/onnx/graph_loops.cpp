@@ -11,7 +11,7 @@
 namespace strata::onnx {
 namespace {
 
-constexpr std::size_t kDeepestLoop = kDeepestGraph - 4;
+constexpr std::size_t kDeepestWritten = kDeepestGraph - 4;
 
 Attribute graph_attribute(int graph) {
   Attribute a;
@@ -166,8 +166,8 @@ std::optional<Plan> running_plan(GraphWriter& w, const LazyOp& n) {
   const DType dtype = n.dtype();
   if (op == Ops::MULACC) {
     const std::vector<Scalar> initial(n.src().size() - 1, Scalar::of(dtype, std::int64_t{0}));
-    return Plan{{n.src().begin(), n.src().end()}, [=, &w, axis = axis](std::span<const Written> in) {
-                  return along_axis(w, in, shape, axis, initial, [&](const auto& states, const auto& elements) {
+    return Plan{{n.src().begin(), n.src().end()}, [=, &w, along = axis](std::span<const Written> in) {
+                  return along_axis(w, in, shape, along, initial, [&](const auto& states, const auto& elements) {
                     Written sum = elements.back();
                     for (std::size_t k = 0; k < states.size(); ++k) {
                       const std::array factors = {elements[k], states[k]};
@@ -188,8 +188,8 @@ std::optional<Plan> running_plan(GraphWriter& w, const LazyOp& n) {
                            : op == Ops::PROD ? "Mul"
                                              : "Min";
   const Scalar initial = identity_of(op, dtype);
-  return Plan{{n.src(0)}, [=, &w, axis = axis](std::span<const Written> in) {
-                return along_axis(w, in, shape, axis, {initial}, [&](const auto& states, const auto& elements) {
+  return Plan{{n.src(0)}, [=, &w, along = axis](std::span<const Written> in) {
+                return along_axis(w, in, shape, along, {initial}, [&](const auto& states, const auto& elements) {
                   const std::array both = {states[0], elements[0]};
                   return std::vector{w.elementwise(name, both, kEverything, dtype)};
                 });
@@ -202,16 +202,16 @@ std::optional<Plan> loop_plan(GraphWriter& w, const LazyOp& n) {
   if (n.op() == Ops::ASSOCIATIVE_SCAN) return running_plan(w, n);
   if (!is_movement(n.op())) return std::nullopt;
   const auto found = result_of_scan(n);
-  if (!found || w.depth() > kDeepestLoop) return std::nullopt;
+  if (!found || w.depth() > kDeepestWritten) return std::nullopt;
   const auto [scan, k] = *found;
   std::vector<LazyOp> sources(scan.src().begin(), scan.src().end());
-  return Plan{sources, [&w, sources, step = std::get<StepArg>(scan.arg()).step, k = k](std::span<const Written> in) {
+  return Plan{sources, [&w, sources, step = std::get<StepArg>(scan.arg()).step, part = k](std::span<const Written> in) {
                 GraphWriter::LoopKey key = {step.get()};
                 for (const LazyOp& s : sources) key.push_back(s.node());
-                if (const auto* known = w.find_loop(key)) return (*known)[k];
+                if (const auto* known = w.find_loop(key)) return (*known)[part];
                 std::vector<Written> results = written_loop(w, *step, sources, in);
                 w.set_loop(std::move(key), results);
-                return results[k];
+                return results[part];
               }};
 }
 

@@ -192,7 +192,7 @@ Results non_max_suppression(const Call& call) {
   STRATA_CHECK(boxes_shape.size() == 3 && boxes_shape[2] == 4 && scores_shape.size() == 3 &&
                    scores_shape[0] == boxes_shape[0] && scores_shape[2] == boxes_shape[1],
                shape, "boxes of shape ", sizes_text(boxes_shape), " and scores of shape ", sizes_text(scores_shape));
-  for (const std::size_t k : {0, 1}) realize_known(call.datum(k).tensor());
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) realize_known(call.datum(k).tensor());
   const std::vector<float> boxes = call.datum(0).tensor().to_vector<float>(),
                            scores = call.datum(1).tensor().to_vector<float>();
   const std::int64_t most = call.has(2) ? call.integer_of(2) : 0;
