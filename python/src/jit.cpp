@@ -458,7 +458,8 @@ class NamedSurroundings {
   nn::NamedTensors tensors() const {
     nn::NamedTensors out = tensors_;
     for (const auto& [name, state] : modules_)
-      for (const auto& [inner, x] : state) out.emplace_back(modules_.size() == 1 ? inner : name + "." + inner, x);
+      for (const auto& [inner, x] : state)
+        out.emplace_back(modules_.size() == 1 ? inner : detail::message(name, ".", inner), x);
     return out;
   }
   /// The method, because modules of Python find what they have among their attributes.

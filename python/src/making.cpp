@@ -161,6 +161,15 @@ void bind_filled(Functions& f) {
          bool g) { return finished(Tensor::eye(n, m, dtype.value_or(dtypes::float32)), device, g); },
       "A matrix of `n` rows and `m` columns (by default n), with ones on its main diagonal and "
       "zeros elsewhere.");
+  f.function("tril_indices", "row|rows, col|columns, offset=0", &Tensor::tril_indices,
+             "The row and column indices of the elements that tril(offset) keeps of a matrix of `row` "
+             "rows and `col` columns: int64 of shape (2, count).");
+  f.function("triu_indices", "row|rows, col|columns, offset=0", &Tensor::triu_indices,
+             "The row and column indices of the elements that triu(offset) keeps of a matrix of `row` "
+             "rows and `col` columns: int64 of shape (2, count).");
+}
+
+void bind_windows(Functions& f) {
   f.making(
       "hann_window", "window_length|size, periodic=True, " STRATA_TAIL,
       [](std::int64_t size, bool periodic, const std::optional<DType>& dtype, const Device* device, bool g) {
@@ -182,12 +191,6 @@ void bind_filled(Functions& f) {
       },
       "The Blackman window of `window_length` elements: a period of its cosines, or with periodic=False one that is "
       "symmetric.");
-  f.function("tril_indices", "row|rows, col|columns, offset=0", &Tensor::tril_indices,
-             "The row and column indices of the elements that tril(offset) keeps of a matrix of `row` "
-             "rows and `col` columns: int64 of shape (2, count).");
-  f.function("triu_indices", "row|rows, col|columns, offset=0", &Tensor::triu_indices,
-             "The row and column indices of the elements that triu(offset) keeps of a matrix of `row` "
-             "rows and `col` columns: int64 of shape (2, count).");
 }
 
 void bind_random_numbers(Functions& f) {
@@ -285,6 +288,7 @@ void bind_generator(py::module_& m) {
 void bind_making(Functions& f) {
   bind_data(f);
   bind_filled(f);
+  bind_windows(f);
   bind_random_numbers(f);
   bind_initial_values(f);
 }
