@@ -434,7 +434,7 @@ void Model::plan_arena(const Captured& captured) {
     if (const auto it = life.find(place); it != life.end()) it->second.last = program.launches.size();
   std::vector<MemoryLife> lives;
   std::vector<std::string> keys, bytes;
-  const auto add_part = [&](std::string what, const MemoryLife& l) {
+  const auto add_part = [&](const std::string& what, const MemoryLife& l) {
     const std::string step = l.first < steps.size() ? steps[l.first] : "";
     arena.push_back({message(what, step), l.bytes, 0, l.first, l.last});
   };
