@@ -111,9 +111,8 @@ Invocation::Invocation(const Command& command, std::span<const std::string> word
   bool only_arguments = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    if (!only_arguments && word == "-o" && takes("--output")) {
-      i += read_option(words, i);
-    } else if (only_arguments || !word.starts_with("--")) {
+    const bool is_output = !only_arguments && word == "-o" && takes("--output");
+    if (!is_output && (only_arguments || !word.starts_with("--"))) {
       if (!only_arguments && word == "-h") {
         help_ = true;
       } else {

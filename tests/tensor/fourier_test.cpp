@@ -33,7 +33,7 @@ void expect_near_to(const Tensor& found, const std::vector<double>& wanted) {
 }
 
 TEST(Fourier, IsTheSumsThatDefineIt) {
-  for (const int n : {1, 2, 3, 8, 12, 61, 67, 90}) {
+  for (const std::int64_t n : {1, 2, 3, 8, 12, 61, 67, 90}) {
     SCOPED_TRACE(n);
     const std::vector<double> x = spread(2 * n, -1, 1, 1);
     const Tensor given = f64(x, {n, 2});
@@ -48,7 +48,7 @@ TEST(Fourier, IsTheSumsThatDefineIt) {
 }
 
 TEST(Fourier, GradientsAreDifferenceQuotients) {
-  for (const int n : {1, 6, 7})
+  for (const std::int64_t n : {1, 6, 7})
     expect_gradient([&](const Many& in) { return fft::irfft(fft::rfft(in[0]).square(), {.n = n}); },
                     {spread(2 * n, -1, 1, 3)}, {{2, n}});
 }
