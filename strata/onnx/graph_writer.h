@@ -131,7 +131,7 @@ class GraphWriter {
 
   const Written* find(const LazyNode* node) const;
   /// Keeps a node that a plan made alive.
-  const LazyOp& keep(LazyOp node) { return kept_.emplace_back(std::move(node)); }
+  LazyOp keep(const LazyOp& node) { return kept_.emplace_back(node); }
 
  private:
   struct Scope {
