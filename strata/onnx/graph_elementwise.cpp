@@ -13,37 +13,35 @@ namespace strata::onnx {
 namespace {
 
 using ops::Value;
-// NOTE: those of LazyOps, in the namespace around this one, would be as good.
-using ops::operator+, ops::operator-, ops::operator*, ops::operator/;
 
 /// An operation that is one operator.
 struct ElementRow {
-  Ops op;
   const char* name;
   DTypes taken;
+  Ops op;
 };
 
 constexpr DTypes kBool = bit(dtypes::boolean);
 
 // clang-format off
 constexpr ElementRow kRows[] = {
-    {Ops::ABS,   "Abs",        kNumbers},
-    {Ops::RECIP, "Reciprocal", kAllFloats},
-    {Ops::SQRT,  "Sqrt",       kAllFloats},
-    {Ops::FLOOR, "Floor",      kAllFloats},
-    {Ops::CEIL,  "Ceil",       kAllFloats},
-    {Ops::ROUND, "Round",      kFloats},
-    {Ops::EXP,   "Exp",        kAllFloats},
-    {Ops::LOG,   "Log",        kAllFloats},
-    {Ops::SIN,   "Sin",        kFloats},
-    {Ops::COS,   "Cos",        kFloats},
-    {Ops::TAN,   "Tan",        kFloats},
-    {Ops::ATAN,  "Atan",       kFloats},
-    {Ops::TANH,  "Tanh",       kAllFloats},
-    {Ops::ERF,   "Erf",        kAllFloats},
-    {Ops::SUB,   "Sub",        kNumbers},
-    {Ops::DIV,   "Div",        kAllFloats},
-    {Ops::POW,   "Pow",        kAllFloats},
+    {"Abs",        kNumbers,    Ops::ABS},
+    {"Reciprocal", kAllFloats,  Ops::RECIP},
+    {"Sqrt",       kAllFloats,  Ops::SQRT},
+    {"Floor",      kAllFloats,  Ops::FLOOR},
+    {"Ceil",       kAllFloats,  Ops::CEIL},
+    {"Round",      kFloats,     Ops::ROUND},
+    {"Exp",        kAllFloats,  Ops::EXP},
+    {"Log",        kAllFloats,  Ops::LOG},
+    {"Sin",        kFloats,     Ops::SIN},
+    {"Cos",        kFloats,     Ops::COS},
+    {"Tan",        kFloats,     Ops::TAN},
+    {"Atan",       kFloats,     Ops::ATAN},
+    {"Tanh",       kAllFloats,  Ops::TANH},
+    {"Erf",        kAllFloats,  Ops::ERF},
+    {"Sub",        kNumbers,    Ops::SUB},
+    {"Div",        kAllFloats,  Ops::DIV},
+    {"Pow",        kAllFloats,  Ops::POW},
 };
 /// Operations that are another operator for bools.
 struct BinaryRow {
@@ -62,7 +60,7 @@ constexpr BinaryRow kBinary[] = {
 // clang-format on
 
 Plan as_operator(GraphWriter& w, const LazyOp& n, const char* name, DTypes taken,
-                 std::vector<Attribute> attributes = {}) {
+                 const std::vector<Attribute>& attributes = {}) {
   const DType result = n.dtype();
   return {{n.src().begin(), n.src().end()}, [&w, name, taken, result, attributes](std::span<const Written> in) {
             return w.elementwise(name, in, taken, result, attributes);
@@ -102,9 +100,9 @@ Plan integer_division(GraphWriter& w, const LazyOp& n) {
   const auto range_a = range_of(n.src(0)), range_b = range_of(n.src(1));
   if (n.dtype().is_unsigned() || (range_a && range_b && range_a->first >= 0 && range_b->first > 0))
     return said_by(w, quotient);
-  const Value rest = a - quotient * b;
+  const Value rest = a.sub(quotient.mul(b));
   const Value is_above = rest.ne(0) & rest.lt(0).ne(b.lt(0));
-  return said_by(w, quotient - is_above.cast(n.dtype()));
+  return said_by(w, quotient.sub(is_above.cast(n.dtype())));
 }
 
 DType unsigned_of(DType d) {
@@ -171,22 +169,22 @@ std::optional<Plan> mask_of_bits(GraphWriter& w, const LazyOp& n) {
 Value is_negative(const Value& x) { return x.lt(0) | (x.eq(0) & x.reciprocal().lt(0)); }
 
 Value expm1_of(const Value& x) {
-  const Value half = (x * 0.5).tanh(), near = half * 2 / (1 - half);
+  const Value half = (x * 0.5).tanh(), near = (half * 2).div(1 - half);
   return x.abs().lt(1).where(near, x.exp() - 1);
 }
 /// log(1 + x), corrected for the rounding of 1 + x.
 Value log1p_of(const Value& x) {
   const Value sum = x + 1, rest = sum - 1;
   const Value plain_one = sum.log();
-  return (rest.eq(0) | sum.isinf() | sum.eq(0)).where(rest.eq(0).where(x, plain_one), plain_one * (x / rest));
+  return (rest.eq(0) | sum.isinf() | sum.eq(0)).where(rest.eq(0).where(x, plain_one), plain_one.mul(x.div(rest)));
 }
 Value atan2_of(const Value& y, const Value& x) {
   const Value both = x.isinf() & y.isinf();
   const Value one = both.where(1, y.abs()), other = both.where(1, x.abs());
   const Value is_origin = one.eq(0) & other.eq(0);
-  const Value first = is_origin.where(0, (one / is_origin.where(1, other)).atan());
+  const Value first = is_origin.where(0, one.div(is_origin.where(1, other)).atan());
   const Value angle = is_negative(x).where(std::numbers::pi - first, first);
-  return (x.isnan() | y.isnan()).where(x + y, is_negative(y).where(-angle, angle));
+  return (x.isnan() | y.isnan()).where(x.add(y), is_negative(y).where(-angle, angle));
 }
 
 /// f(x...) in floats of twice the width where there are any.
@@ -201,17 +199,19 @@ Value widely(const F& f, const X&... x) {
 struct FormulaRow {
   Value (*f)(const Value& x);
   const char* name;  ///< the operator; null: `said`
-  DTypes taken = kFloats;
   Value (*said)(const Value& x) = nullptr;
+  DTypes taken = kFloats;
   bool is_wide = false;  ///< `said` loses digits: it is computed in floats of twice the width
 };
 
-Value gelu_of(const Value& x) { return x * ((x * std::numbers::sqrt2 / 2).erf() + 1) * 0.5; }
-Value tanh_gelu_of(const Value& x) { return x * (((x + x * x * x * 0.044715) * 0.7978845608028654).tanh() + 1) * 0.5; }
+Value gelu_of(const Value& x) { return x.mul((x * std::numbers::sqrt2 / 2).erf() + 1) * 0.5; }
+Value tanh_gelu_of(const Value& x) {
+  return x.mul((x.add(x.mul(x).mul(x) * 0.044715) * 0.7978845608028654).tanh() + 1) * 0.5;
+}
 
 // clang-format off
 constexpr FormulaRow kFormulas[] = {
-    {[](const Value& x) { return x.sigmoid(); },       "Sigmoid", kAllFloats},
+    {[](const Value& x) { return x.sigmoid(); },       "Sigmoid", nullptr, kAllFloats},
     {[](const Value& x) { return x.asin(); },          "Asin"},
     {[](const Value& x) { return x.acos(); },          "Acos"},
     {[](const Value& x) { return x.sinh(); },          "Sinh"},
@@ -219,16 +219,16 @@ constexpr FormulaRow kFormulas[] = {
     {[](const Value& x) { return x.asinh(); },         "Asinh"},
     {[](const Value& x) { return x.acosh(); },         "Acosh"},
     {[](const Value& x) { return x.atanh(); },         "Atanh"},
-    {[](const Value& x) { return x.silu(); },          nullptr, 0, [](const Value& x) { return x * x.sigmoid(); }},
-    {[](const Value& x) { return x.gelu(); },          nullptr, 0, gelu_of},
-    {[](const Value& x) { return x.gelu(true); },      nullptr, 0, tanh_gelu_of},
-    {[](const Value& x) { return x.quick_gelu(); },    nullptr, 0, [](const Value& x) { return x * (x * 1.702).sigmoid(); }},
-    {[](const Value& x) { return x.logsigmoid(); },    nullptr, 0, [](const Value& x) { return x.minimum(0) - log1p_of((-x.abs()).exp()); }, true},
-    {[](const Value& x) { return x.mish(); },          nullptr, 0, [](const Value& x) { return x * (x.maximum(0) + log1p_of((-x.abs()).exp())).tanh(); }, true},
-    {[](const Value& x) { return x.tanhshrink(); },    nullptr, 0, [](const Value& x) { return x - x.tanh(); }, true},
-    {[](const Value& x) { return x.erfc(); },          nullptr, 0, [](const Value& x) { return 1 - x.erf(); }, true},
-    {[](const Value& x) { return x.ndtr(); },          nullptr, 0, [](const Value& x) { return ((x * std::numbers::sqrt2 / 2).erf() + 1) * 0.5; }, true},
-    {[](const Value& x) { return x.log10(); },         nullptr, 0, [](const Value& x) { return x.log() / std::numbers::ln10; }, true},
+    {[](const Value& x) { return x.silu(); },          nullptr, [](const Value& x) { return x.mul(x.sigmoid()); }},
+    {[](const Value& x) { return x.gelu(); },          nullptr, gelu_of},
+    {[](const Value& x) { return x.gelu(true); },      nullptr, tanh_gelu_of},
+    {[](const Value& x) { return x.quick_gelu(); },    nullptr, [](const Value& x) { return x.mul((x * 1.702).sigmoid()); }},
+    {[](const Value& x) { return x.logsigmoid(); },    nullptr, [](const Value& x) { return x.minimum(0).sub(log1p_of((-x.abs()).exp())); }, kFloats, true},
+    {[](const Value& x) { return x.mish(); },          nullptr, [](const Value& x) { return x.mul(x.maximum(0).add(log1p_of((-x.abs()).exp())).tanh()); }, kFloats, true},
+    {[](const Value& x) { return x.tanhshrink(); },    nullptr, [](const Value& x) { return x.sub(x.tanh()); }, kFloats, true},
+    {[](const Value& x) { return x.erfc(); },          nullptr, [](const Value& x) { return 1 - x.erf(); }, kFloats, true},
+    {[](const Value& x) { return x.ndtr(); },          nullptr, [](const Value& x) { return ((x * std::numbers::sqrt2 / 2).erf() + 1) * 0.5; }, kFloats, true},
+    {[](const Value& x) { return x.log10(); },         nullptr, [](const Value& x) { return x.log() / std::numbers::ln10; }, kFloats, true},
 };
 // clang-format on
 
@@ -283,11 +283,11 @@ std::optional<Plan> elementwise_plan(GraphWriter& w, const LazyOp& n) {
   const Value x(n.src(0));
   switch (n.op()) {
     case Ops::NEG:
-      if (d.is_unsigned()) return said_by(w, x.zeros_like() - x);
+      if (d.is_unsigned()) return said_by(w, x.zeros_like().sub(x));
       return as_operator(w, n, "Neg", kAllFloats | kSignedInts);
     case Ops::NOT:
       if (d.is_bool()) return as_operator(w, n, "Not", kBool);
-      return said_by(w, x.full_like(Number(Scalar::from_bits(d, ~std::uint64_t{0}))) - x);
+      return said_by(w, x.full_like(Number(Scalar::from_bits(d, ~std::uint64_t{0}))).sub(x));
     case Ops::TRUNC: return said_by(w, x.lt(0).where(x.ceil(), x.floor()));
     case Ops::EXP2: return said_by(w, widely([](const Value& v) { return ops::pow(v.full_like(2), v); }, x));
     case Ops::LOG2: return said_by(w, widely([](const Value& v) { return v.log() / std::numbers::ln2; }, x));
@@ -310,7 +310,7 @@ std::optional<Plan> elementwise_plan(GraphWriter& w, const LazyOp& n) {
     case Ops::WHERE:
       return Plan{{n.src().begin(), n.src().end()},
                   [&w, d](std::span<const Written> in) { return w.add("Where", in, {}, d, broadcast_of(in)); }};
-    case Ops::MULACC: return said_by(w, x * Value(n.src(1)) + Value(n.src(2)));
+    case Ops::MULACC: return said_by(w, x.mul(Value(n.src(1))).add(Value(n.src(2))));
     default: return std::nullopt;
   }
 }

@@ -30,7 +30,7 @@ Ints squeezed(const Ints& shape) {
 }
 
 Plan reshape_plan(const LazyOp& n, GraphWriter& w) {
-  const Ints from = n.src(0).shape(), to = n.shape();
+  const Ints &from = n.src(0).shape(), &to = n.shape();
   return {{n.src(0)}, [&w, from, to](std::span<const Written> in) -> Written {
             const Written& x = in[0];
             if (product(x.shape) == Int(1)) return w.reshaped(x, {});
@@ -61,7 +61,7 @@ Plan pad_plan(const LazyOp& n, GraphWriter& w) {
   Axes axes;
   for (std::size_t k = 0; k < padding.size(); ++k)
     if (!(padding[k].first == Int(0)) || !(padding[k].second == Int(0))) axes.push_back(static_cast<std::int64_t>(k));
-  const Ints from = n.src(0).shape(), to = n.shape();
+  const Ints &from = n.src(0).shape(), &to = n.shape();
   return {{n.src(0)}, [&w, padding, axes, from, to](std::span<const Written> in) {
             const Written x = w.at_least(w.reshaped(in[0], aligned(in[0].shape, from.size())), from, axes);
             Ints pads, shape = x.shape;
@@ -75,7 +75,7 @@ Plan pad_plan(const LazyOp& n, GraphWriter& w) {
 
 /// SHRINK and STRIDE. Along an axis that is not expanded yet there is nothing to take.
 Plan slice_plan(const LazyOp& n, GraphWriter& w) {
-  const Ints from = n.src(0).shape(), to = n.shape();
+  const Ints &from = n.src(0).shape(), &to = n.shape();
   return {{n.src(0)}, [&w, n, from, to](std::span<const Written> in) -> Written {
             const Written x = w.reshaped(in[0], aligned(in[0].shape, from.size()));
             Ints begins, ends, steps, shape = x.shape;
@@ -142,7 +142,7 @@ Plan concat_plan(GraphWriter& w, const LazyOp& n) {
     const LazyOp flat = w.keep(s.reshape({product(s.shape())}));
     parts.push_back(flat);
   }
-  const Ints shape = n.shape();
+  const Ints& shape = n.shape();
   return {parts, [&w, parts, shape](std::span<const Written> in) {
             std::vector<Written> all;
             for (std::size_t k = 0; k < in.size(); ++k)
@@ -197,7 +197,7 @@ Plan memory_plan(GraphWriter& w, const LazyOp& n) {
     return {{}, [&w, n](std::span<const Written>) { return w.constant(tensor_of_memory(n)); }};
   const std::string name = w.free_name(named == w.memory_names_.end() ? "weight" : named->second);
   w.model_.graphs[0].initializers.emplace_back(name, tensor_of_memory(n));
-  const Written out{name, n.dtype(), n.shape()};
+  Written out{name, n.dtype(), n.shape()};
   w.memory_.emplace(key, out);
   return {{}, [out](std::span<const Written>) { return out; }};
 }
@@ -265,7 +265,7 @@ std::optional<Plan> movement_plan(GraphWriter& w, const LazyOp& n) {
 
 Plan reduction_plan(GraphWriter& w, const LazyOp& n) {
   const Axes axes = std::get<Axes>(n.arg());
-  const Ints from = n.src(0).shape(), to = n.shape();
+  const Ints& from = n.src(0).shape();
   const DType dtype = n.dtype();
   const Ops op = n.op();
   Int reduced = 1;

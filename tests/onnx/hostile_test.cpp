@@ -34,8 +34,6 @@ struct Hostile {
   std::string name, bytes, reason;
 };
 
-const Names kNone;
-
 /// A graph around nodes: x of f32[2, 3] is an input, y an output.
 std::string around(const Names& nodes, const Names& initializers = {}) {
   return model({.nodes = nodes,
