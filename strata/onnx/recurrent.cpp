@@ -95,7 +95,7 @@ class Recurrence {
   /// Runs a direction, as one loop of the graph. Steps behind the length of a sequence change nothing, and their output
   /// is 0.
   Direction run(std::int64_t d, const Tensor& inputs, const std::vector<Tensor>& states, const Step& step) const {
-    const Int length = inputs.size(0);
+    const Int& length = inputs.size(0);
     STRATA_CHECK(length.vmin() > 0, shape, "the sequence has no steps");
     std::vector<Tensor> sequences = {inputs};
     if (call_.has(4)) {

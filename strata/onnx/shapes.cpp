@@ -42,12 +42,12 @@ std::int64_t last_of(const Call& call, std::int64_t rank) {
 
 /// sliced() along an axis whose size is symbolic, by steps of 1.
 Tensor sliced_symbolic(const Tensor& x, std::int64_t axis, const Int& begin, const Int& end, std::int64_t step) {
-  const Int size = x.size(axis);
+  const Int& size = x.size(axis);
   STRATA_CHECK(step == 1, shape, "a slice of axis ", axis, " of the shape ", render(x.shape()), " by steps of ", step,
                " needs numbers: load the model without bounds of these sizes");
   // From the end, and limited to the axis, as far as that holds for all sizes.
   const auto limited = [&](const Int& at) -> Int {
-    const Int place = at.vmax() < 0 ? size + at : at;
+    Int place = at.vmax() < 0 ? size + at : at;
     if (known(is_at_most(size, place))) return size;
     if (known(is_at_most(place, 0))) return 0;
     STRATA_CHECK((at.vmin() >= 0 || at.vmax() < 0) && known(is_at_most(0, place)) && known(is_at_most(place, size)),
@@ -432,7 +432,7 @@ Results reverse_sequence(const Call& call) {
   STRATA_CHECK(x.ndim() >= 2 && ((time == 0 && batch == 1) || (time == 1 && batch == 0)), domain, "time axis ", time,
                ", batch axis ", batch);
   const Tensor rows = time == 1 ? x : x.transpose(0, 1);
-  const Int length = rows.size(1);
+  const Int& length = rows.size(1);
   const Tensor lengths = call.x(1).reshape({-1, 1}), places = call.arange(length).unsqueeze(0);
   const Tensor from = (places < lengths).where(lengths - 1 - places, places);
   Ints shape(static_cast<std::size_t>(x.ndim()), 1);
