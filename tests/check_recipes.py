@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The recipes for vcpkg and Conan, carried out by stand-ins for these tools (tests/recipes): check_recipes.py
+"""The recipes for vcpkg and Conan, carried out by stand-ins for these tools (tests/recipes): check_recipes.py [vcpkg|conan]
 
 What each makes is looked at as the tool would, moved, and used by tests/consumer. Prints `N passed, N failed`.
 """
@@ -115,7 +115,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         recipes = Recipes(Path(folder).resolve())
         os.environ["CCACHE_BASEDIR"] = str(recipes.work)  # so that the recipes share compilations
-        for check in [name for name in vars(Recipes) if name.startswith("check_")]:
+        for check in [f"check_{name}" for name in sys.argv[1:] or ("vcpkg", "conan")]:
             try:
                 getattr(recipes, check)()
                 passed += 1

@@ -253,6 +253,7 @@ struct Incoming<E> {
 template <class T>
 struct OptionalType;
 // clang-format off
+template <> struct OptionalType<Tensor::Reduce> { static constexpr const char* type = "Literal['sum', 'prod', 'mean', 'amax', 'amin'] | None"; };
 template <> struct OptionalType<std::int64_t> { static constexpr const char* type = "int | None"; };
 template <> struct OptionalType<double> { static constexpr const char* type = "float | None"; };
 template <> struct OptionalType<bool> { static constexpr const char* type = "bool | None"; };

@@ -34,29 +34,35 @@ Tensor convolved(const Tensor& x, const Tensor& weight, const MaybeTensor& bias,
 }
 template <Transposed conv>
 Tensor conv_transposed(const Tensor& x, const Tensor& weight, const MaybeTensor& bias, const PerAxis& stride,
-                       const PerAxis& padding, const PerAxis& output_padding, std::int64_t groups,
-                       const PerAxis& dilation) {
-  return conv(
-      x, weight, bias,
-      {.stride = stride, .padding = padding, .output_padding = output_padding, .groups = groups, .dilation = dilation},
-      At::current());
+                       const ConvPadding& padding, const PerAxis& output_padding, std::int64_t groups,
+                       const PerAxis& dilation, const MaybePerAxis& output_size) {
+  return conv(x, weight, bias,
+              {.stride = stride,
+               .padding = padding,
+               .output_padding = output_padding,
+               .groups = groups,
+               .dilation = dilation,
+               .output_size = output_size},
+              At::current());
 }
 template <MaxPool pool, MaxPoolPlaces with_places>
-py::object max_pooled(const Tensor& x, const PerAxis& kernel, const MaybePerAxis& stride, const PerAxis& padding,
+py::object max_pooled(const Tensor& x, const PerAxis& kernel, const MaybePerAxis& stride, const ConvPadding& padding,
                       const PerAxis& dilation, bool ceil_mode, bool return_indices) {
   const MaxPoolOptions options{.stride = stride, .padding = padding, .dilation = dilation, .ceil_mode = ceil_mode};
   return return_indices ? pair_of(with_places(x, kernel, options, At::current()))
                         : object_of(pool(x, kernel, options, At::current()));
 }
 template <AvgPool pool>
-Tensor avg_pooled(const Tensor& x, const PerAxis& kernel, const MaybePerAxis& stride, const PerAxis& padding,
-                  bool ceil_mode, bool count_include_pad, const std::optional<std::int64_t>& divisor) {
+Tensor avg_pooled(const Tensor& x, const PerAxis& kernel, const MaybePerAxis& stride, const ConvPadding& padding,
+                  bool ceil_mode, bool count_include_pad, const std::optional<std::int64_t>& divisor,
+                  const PerAxis& dilation) {
   return pool(x, kernel,
               {.stride = stride,
                .padding = padding,
                .ceil_mode = ceil_mode,
                .count_include_pad = count_include_pad,
-               .divisor_override = divisor},
+               .divisor_override = divisor,
+               .dilation = dilation},
               At::current());
 }
 template <AdaptivePool pool, AdaptivePlaces with_places>
@@ -78,10 +84,13 @@ void bind_convolutions(Functions& f) {
   f.op("conv2d", how, &convolved<conv2d>, doc);
   f.op("conv3d", how, &convolved<conv3d>, doc);
   f.op("conv_nd", how, &convolved<conv_nd>, doc);
-  constexpr const char *back = "weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1",
+  constexpr const char *back =
+                           "weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1, "
+                           "output_size=None",
                        *back_doc =
                            "Transposed convolution with a weight of shape (in channels, out channels / groups, "
-                           "kernel...).";
+                           "kernel...). `padding` is cut off: one number, a number per axis, pairs (before, after), or "
+                           "'same'. `output_size`, the sizes of the result, takes the place of `output_padding`.";
   f.op("conv_transpose1d", back, &conv_transposed<conv_transpose1d>, back_doc);
   f.op("conv_transpose2d", back, &conv_transposed<conv_transpose2d>, back_doc);
   f.op("conv_transpose3d", back, &conv_transposed<conv_transpose3d>, back_doc);
@@ -112,16 +121,18 @@ void bind_pools(Functions& f) {
                        *max_doc =
                            "The maximum of each window. With return_indices, returns (values, indices): the indices "
                            "(int64) count the elements of the spatial axes in row-major order. `stride` defaults to "
-                           "the kernel size.";
+                           "the kernel size. `padding` is one number, a number per axis, pairs (before, after), or "
+                           "'same'.";
   f.op("max_pool1d", max_how, &max_pooled<max_pool1d, max_pool1d_with_indices>, max_doc);
   f.op("max_pool2d", max_how, &max_pooled<max_pool2d, max_pool2d_with_indices>, max_doc);
   f.op("max_pool3d", max_how, &max_pooled<max_pool3d, max_pool3d_with_indices>, max_doc);
   constexpr const char *avg_how =
                            "kernel_size|kernel=2, stride=None, padding=0, ceil_mode=False, count_include_pad=True, "
-                           "divisor_override=None",
+                           "divisor_override=None, dilation=1",
                        *avg_doc =
                            "The mean of each window. `stride` defaults to the kernel size. `divisor_override` "
-                           "replaces the number of elements as the divisor.";
+                           "replaces the number of elements as the divisor. `padding` is one number, a number per "
+                           "axis, pairs (before, after), or 'same'.";
   f.op("avg_pool1d", avg_how, &avg_pooled<avg_pool1d>, avg_doc);
   f.op("avg_pool2d", avg_how, &avg_pooled<avg_pool2d>, avg_doc);
   f.op("avg_pool3d", avg_how, &avg_pooled<avg_pool3d>, avg_doc);

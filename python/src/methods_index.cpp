@@ -124,13 +124,17 @@ void bind_gathers(Functions& f) {
        "one is written. reduce='add' or 'multiply' combines the values with the old element "
        "instead. Values at an index outside of the axis are ignored.");
   f.op(
-      "index_put", "indices, values|value, accumulate=False",
-      [](const Tensor& x, const py::object& indices, const Operand& value, bool accumulate) {
-        return with_put(x, indices.ptr(), value, accumulate);
+      "index_put", "indices, values|value, accumulate=False, reduce=None",
+      [](const Tensor& x, const py::object& indices, const Operand& value, bool accumulate,
+         const std::optional<Tensor::Reduce>& reduce) {
+        STRATA_CHECK(!accumulate || !reduce || *reduce == Tensor::Reduce::sum, domain,
+                     "[index_put] accumulate=True adds the values, and reduce asks for something else");
+        return with_put(x, indices.ptr(), value, accumulate ? std::optional(Tensor::Reduce::sum) : reduce);
       },
       "A copy of x in which the elements x[indices] are `values`, which broadcast. With "
-      "`accumulate`, the values are added to the old elements. If an element has several values, "
-      "the last one is written, or with `accumulate` all are added.");
+      "`accumulate`, the values are added to the old elements; with `reduce` ('sum', 'prod', 'mean', 'amax' or 'amin') "
+      "the old element and all of its values are combined. Otherwise, if an element has several values, the last one "
+      "is written.");
   f.op("nonzero", "", &Tensor::nonzero,
        "The indices of the elements that are not 0, in row-major order: int64 of shape (count, "
        "ndim). Realizes the tensor.",

@@ -64,25 +64,23 @@ py::object nanmedian_of(const Tensor& x, const std::optional<std::int64_t>& axis
   return axis ? pair_object(x.nanmedian(*axis, keepdim)) : object_of(x.nanmedian());
 }
 
-py::object unique_of(const Tensor& x, bool, bool return_inverse, bool return_counts,
-                     const std::optional<std::int64_t>& axis) {
-  const Tensor::Unique found = running([&] { return x.unique(axis); });
-  if (!return_inverse && !return_counts) return object_of(found.values);
+/// The values, and behind them what else was asked for.
+py::object unique_parts(const Tensor::Unique& found, bool return_index, bool return_inverse, bool return_counts) {
+  if (!return_index && !return_inverse && !return_counts) return object_of(found.values);
   py::list out;
   out.append(object_of(found.values));
+  if (return_index) out.append(object_of(found.first));
   if (return_inverse) out.append(object_of(found.inverse));
   if (return_counts) out.append(object_of(found.counts));
   return py::tuple(out);
 }
+py::object unique_of(const Tensor& x, bool, bool return_inverse, bool return_counts,
+                     const std::optional<std::int64_t>& axis, bool return_index) {
+  return unique_parts(running([&] { return x.unique(axis); }), return_index, return_inverse, return_counts);
+}
 py::object unique_consecutive_of(const Tensor& x, bool return_inverse, bool return_counts,
-                                 const std::optional<std::int64_t>& axis) {
-  const Tensor::Unique found = running([&] { return x.unique_consecutive(axis); });
-  if (!return_inverse && !return_counts) return object_of(found.values);
-  py::list out;
-  out.append(object_of(found.values));
-  if (return_inverse) out.append(object_of(found.inverse));
-  if (return_counts) out.append(object_of(found.counts));
-  return py::tuple(out);
+                                 const std::optional<std::int64_t>& axis, bool return_index) {
+  return unique_parts(running([&] { return x.unique_consecutive(axis); }), return_index, return_inverse, return_counts);
 }
 
 Tensor::Between between_of(const std::string& word) {
@@ -233,11 +231,13 @@ void bind_order(Functions& f) {
         return ValuesIndices{x.kthvalue(k, axis, keepdim)};
       },
       "The k-th smallest elements along an axis, and their indices (int64). k counts from 1.");
-  f.op("unique", "sorted=True, return_inverse=False, return_counts=False, axis=None", &unique_of,
+  f.op("unique", "sorted=True, return_inverse=False, return_counts=False, axis=None, return_index=False", &unique_of,
        "The distinct elements, or the distinct slices along `axis`, sorted. return_inverse=True "
        "adds the index into them of each element or slice; return_counts=True adds how often each "
-       "occurs. The result is then a tuple. Realizes the tensor.");
-  f.op("unique_consecutive", "return_inverse=False, return_counts=False, axis=None", &unique_consecutive_of,
+       "occurs; return_index=True, in front of these, the index of the first occurrence. The result is then a tuple, "
+       "in NumPy's order. Realizes the tensor.");
+  f.op("unique_consecutive", "return_inverse=False, return_counts=False, axis=None, return_index=False",
+       &unique_consecutive_of,
        "The elements, or the slices along `axis`, without those that equal their predecessor. The "
        "parameters are those of unique(). Realizes the tensor.");
 }

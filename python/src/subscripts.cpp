@@ -62,10 +62,10 @@ Tensor subscripted(const Tensor& x, PyObject* key) {
   return running([&] { return x.index(subscripts); });
 }
 
-Tensor with_put(const Tensor& x, PyObject* key, const Operand& value, bool accumulate) {
+Tensor with_put(const Tensor& x, PyObject* key, const Operand& value, const std::optional<Tensor::Reduce>& reduce) {
   const py::object all = py::reinterpret_steal<py::object>(PyList_Check(key) ? PyList_AsTuple(key) : Py_NewRef(key));
   const std::vector<Subscript> subscripts = subscripts_of(all.ptr());
-  const auto put = [&] { return x.index_put(subscripts, value, accumulate); };
+  const auto put = [&] { return reduce ? x.index_put(subscripts, value, *reduce) : x.index_put(subscripts, value); };
   return has_mask(subscripts) ? running(put) : put();
 }
 

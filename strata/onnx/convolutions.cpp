@@ -17,10 +17,8 @@ ConvOptions conv_options(const Call& call, const Tensor& x, const Tensor& weight
   STRATA_CHECK(!call.given("kernel_shape") || call.integers("kernel_shape") == kernel, shape, "kernel_shape is ",
                sizes_text(call.integers("kernel_shape")), ", the weight has the shape ", sizes_text(shape));
   const std::vector<WindowAxis> windows = windows_of(call, x.shape(), kernel, true, false);
-  std::vector<std::pair<std::int64_t, std::int64_t>> sides;
-  for (const WindowAxis& w : windows) sides.emplace_back(w.before, w.after);
   return {.stride = strides_of(windows),
-          .padding = sides,
+          .padding = pads_of(windows),
           .dilation = dilations_of(windows),
           .groups = call.integer("group")};
 }
@@ -87,11 +85,11 @@ Results transposed_convolution(const Call& call) {
   const Sizes extra = list("output_padding", rank, 0), wanted = list("output_shape", rank, 0);
   const std::string& automatic = call.text("auto_pad");
   const bool is_same = automatic.starts_with("SAME");
-  const Tensor full = conv_transpose_nd(x, weight, std::nullopt,
-                                        {.stride = strides, .groups = call.integer("group"), .dilation = dilations});
-  Padding cut = {{0, 0}, {0, 0}};
+  ConvPadding::Sides cut;           // by the convolution
+  Padding more = {{0, 0}, {0, 0}};  // zeros around its result
   for (std::size_t d = 0; d < rank; ++d) {
-    const std::int64_t size = number_of_size(full, static_cast<std::int64_t>(d) + 2);
+    const std::int64_t size = (number_of_size(x, static_cast<std::int64_t>(d) + 2) - 1) * strides[d] +
+                              (weight_shape[d + 2] - 1) * dilations[d] + 1;
     std::int64_t before = pads[d], after = pads[d + rank];
     if (call.given("output_shape") || is_same) {
       const std::int64_t target = call.given("output_shape") ? wanted[d] : shape[d + 2].value() * strides[d];
@@ -102,9 +100,13 @@ Results transposed_convolution(const Call& call) {
     } else if (automatic == "VALID") {
       before = after = 0;
     }
-    cut.push_back({-before, extra[d] - after});
+    cut.emplace_back(std::max(before, std::int64_t{0}), std::max(after - extra[d], std::int64_t{0}));
+    more.push_back({std::max(-before, std::int64_t{0}), std::max(extra[d] - after, std::int64_t{0})});
   }
-  Tensor y = full.pad(cut);
+  const Tensor y =
+      conv_transpose_nd(x, weight, std::nullopt,
+                        {.stride = strides, .padding = cut, .groups = call.integer("group"), .dilation = dilations})
+          .pad(more);
   if (!call.has(2)) return {y};
   Ints per_channel(static_cast<std::size_t>(y.ndim()), 1);
   per_channel[1] = -1;

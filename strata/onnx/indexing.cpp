@@ -164,12 +164,9 @@ Results unique(const Call& call) {
   const std::int64_t axis = has_axis ? Call::axis_in(call.integer("axis"), x.ndim()) : 0;
   realize_known(x);
   const Tensor::Unique found = x.unique(axis);
-  const Sizes inverse = read_integers(found.inverse), counts = read_integers(found.counts);
-  Sizes first(counts.size(), -1), order(counts.size()), rank(counts.size());
-  for (std::size_t k = 0; k < inverse.size(); ++k) {
-    std::int64_t& at = first[static_cast<std::size_t>(inverse[k])];
-    if (at < 0) at = static_cast<std::int64_t>(k);
-  }
+  const Sizes inverse = read_integers(found.inverse), counts = read_integers(found.counts),
+              first = read_integers(found.first);
+  Sizes order(counts.size()), rank(counts.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
   const auto first_of = [&](std::int64_t k) { return first[static_cast<std::size_t>(k)]; };
   if (call.integer("sorted") == 0)

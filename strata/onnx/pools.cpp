@@ -11,100 +11,56 @@
 namespace strata::onnx {
 namespace {
 
+bool has_ceil_mode(const Call& call) {
+  return call.node().row->attribute("ceil_mode") != nullptr && call.integer("ceil_mode") != 0;
+}
+
 std::vector<WindowAxis> pool_windows(const Call& call, const Tensor& x, bool has_dilations) {
-  const bool has_ceil = call.node().row->attribute("ceil_mode") != nullptr;
   const Sizes kernel = call.integers("kernel_shape");
   STRATA_CHECK(!kernel.empty() && kernel.size() <= 3, undefined, "pools over ", kernel.size(),
                " axes (1 to 3 are supported)");
-  return windows_of(call, x.shape(), kernel, has_dilations, has_ceil && call.integer("ceil_mode") != 0);
+  return windows_of(call, x.shape(), kernel, has_dilations, has_ceil_mode(call));
 }
 
-bool is_dilated(const std::vector<WindowAxis>& windows) {
-  return std::any_of(windows.begin(), windows.end(), [](const WindowAxis& w) { return w.dilation > 1; });
-}
-
-/// window_sums() of windows with gaps: a slice of x for each of their places.
-Tensor dilated_sums(const Tensor& x, const std::vector<WindowAxis>& windows) {
-  const Tensor padded = padded_for(x, windows, 0);
-  std::int64_t places = 1;
-  for (const WindowAxis& w : windows) {
-    places *= w.kernel;
-    STRATA_CHECK(places <= 1024, budget, "a window with gaps has more than 1024 places");
-  }
-  std::optional<Tensor> out;
-  for (std::int64_t place = 0; place < places; ++place) {
-    std::vector<Subscript> at = {Slice{}, Slice{}};
-    std::int64_t rest = place;
-    for (const WindowAxis& w : windows) {
-      const std::int64_t first = rest % w.kernel * w.dilation;
-      rest /= w.kernel;
-      at.emplace_back(Slice{Int(first), Int(first + (w.count - 1) * w.stride + 1), w.stride});
-    }
-    const Tensor part = padded.index(at);
-    out = out ? *out + part : part;
-  }
-  return *out;
-}
-
-/// The sums of the windows of x, padded by zeros.
-Tensor window_sums(const Tensor& x, const std::vector<WindowAxis>& windows) {
-  if (is_dilated(windows)) return dilated_sums(x, windows);
-  Sizes kernel;
-  std::int64_t count = 1;
-  for (const WindowAxis& w : windows) {
-    kernel.push_back(w.kernel);
-    count *= w.kernel;
-  }
-  const Tensor padded = padded_for(x, windows, 0);
-  const AvgPoolOptions options{.stride = strides_of(windows)};
-  const Tensor mean = windows.size() == 1   ? avg_pool1d(padded, kernel, options)
-                      : windows.size() == 2 ? avg_pool2d(padded, kernel, options)
-                                            : avg_pool3d(padded, kernel, options);
-  return mean * static_cast<double>(count);
-}
-
-/// The number of elements that each window has, which is a product over the axes: shape (1, 1, windows...).
-Tensor window_counts(const Call& call, const std::vector<WindowAxis>& windows, bool counts_pads, DType dtype) {
-  Tensor out = call.full(Ints(windows.size() + 2, 1), 1, dtype);
-  for (std::size_t d = 0; d < windows.size(); ++d) {
-    const WindowAxis& w = windows[d];
-    const std::int64_t low = counts_pads ? -w.before : 0, high = counts_pads ? w.size + w.after : w.size;
-    std::vector<double> counts;
-    for (std::int64_t k = 0; k < w.count; ++k) {
-      const std::int64_t begin = k * w.stride - w.before;
-      std::int64_t within = std::min(begin + w.kernel, high) - std::max(begin, low);
-      if (w.dilation > 1) {
-        within = 0;
-        for (std::int64_t j = 0; j < w.kernel; ++j)
-          within += begin + j * w.dilation >= low && begin + j * w.dilation < high ? 1 : 0;
-      }
-      counts.push_back(static_cast<double>(within));
-    }
-    Sizes shape(windows.size() + 2, 1);
-    shape[d + 2] = w.count;
-    out = out * call.from(counts, shape, dtype);
-  }
+Sizes kernel_of(const std::vector<WindowAxis>& windows) {
+  Sizes out;
+  for (const WindowAxis& w : windows) out.push_back(w.kernel);
   return out;
 }
 
-/// Positions in the spatial axes with pads as positions in all elements of x.
-Tensor positions_in(const Call& call, const Tensor& x, const Tensor& padded, const std::vector<WindowAxis>& windows,
-                    const Tensor& index, bool is_column_major) {
-  std::vector<Tensor> at(windows.size());
-  Tensor rest = index;
-  for (std::size_t d = windows.size(); d-- > 0;) {
-    const std::int64_t size = padded.size(static_cast<std::int64_t>(d) + 2).value();
-    at[d] = rest % size - windows[d].before;
-    rest = rest.floor_divide(size);
-  }
-  Tensor place = at[0] * 0;
-  std::int64_t image = 1;
-  for (std::size_t k = 0; k < windows.size(); ++k) {
-    const std::size_t d = is_column_major ? windows.size() - 1 - k : k;
-    place = place * windows[d].size + at[d];
-    image *= windows[d].size;
-  }
+/// avg_pool1d(), avg_pool2d() or avg_pool3d() of the windows.
+Tensor averages(const Tensor& x, const std::vector<WindowAxis>& windows, const AvgPoolOptions& options) {
+  const Sizes kernel = kernel_of(windows);
+  return windows.size() == 1   ? avg_pool1d(x, kernel, options)
+         : windows.size() == 2 ? avg_pool2d(x, kernel, options)
+                               : avg_pool3d(x, kernel, options);
+}
+
+/// The sums of the windows of x, padded by zeros.
+Tensor window_sums(const Tensor& x, const std::vector<WindowAxis>& windows, bool is_ceil) {
+  return averages(x, windows,
+                  {.stride = strides_of(windows),
+                   .padding = pads_of(windows),
+                   .ceil_mode = is_ceil,
+                   .divisor_override = 1,
+                   .dilation = dilations_of(windows)});
+}
+
+/// Positions in the spatial axes of an image as positions in all elements of x.
+Tensor positions_in(const Call& call, const Tensor& x, const Tensor& index, bool is_column_major) {
   const Sizes sizes = sizes_of(x);
+  Tensor rest = index, place = index;
+  std::int64_t image = 1;
+  for (std::size_t d = 2; d < sizes.size(); ++d) image *= sizes[d];
+  if (is_column_major) {
+    place = index * 0;
+    std::int64_t step = image;
+    for (std::size_t d = sizes.size(); d-- > 2;) {
+      step /= sizes[d];
+      place = place + rest % sizes[d] * step;
+      rest = rest.floor_divide(sizes[d]);
+    }
+  }
   Sizes shape(sizes.size(), 1);
   shape[0] = sizes[0];
   shape[1] = sizes[1];
@@ -127,36 +83,37 @@ Tensor power_of_size(const Tensor& x, double p) { return p == 1 ? x.abs() : p ==
 Results max_pool(const Call& call) {
   const Tensor x = call.x(0);
   const std::vector<WindowAxis> windows = pool_windows(call, x, call.opset() >= 10);
-  const bool is_float = x.dtype().is_float();
-  const Number least = is_float ? Number(-std::numeric_limits<double>::infinity())
-                                : Number(static_cast<std::int64_t>(lowest(x.dtype())));
-  const Tensor padded = padded_for(x, windows, least);
-  Sizes kernel;
-  for (const WindowAxis& w : windows) kernel.push_back(w.kernel);
-  const MaxPoolOptions options{.stride = strides_of(windows), .dilation = dilations_of(windows)};
+  const Sizes kernel = kernel_of(windows);
+  const MaxPoolOptions options{.stride = strides_of(windows),
+                               .padding = pads_of(windows),
+                               .dilation = dilations_of(windows),
+                               .ceil_mode = has_ceil_mode(call)};
   if (!call.wants(1))
-    return {windows.size() == 1   ? max_pool1d(padded, kernel, options)
-            : windows.size() == 2 ? max_pool2d(padded, kernel, options)
-                                  : max_pool3d(padded, kernel, options)};
-  const auto [values, index] = windows.size() == 1   ? max_pool1d_with_indices(padded, kernel, options)
-                               : windows.size() == 2 ? max_pool2d_with_indices(padded, kernel, options)
-                                                     : max_pool3d_with_indices(padded, kernel, options);
-  return {values,
-          positions_in(call, x, padded, windows, index, call.opset() >= 8 && call.integer("storage_order") != 0)};
+    return {windows.size() == 1   ? max_pool1d(x, kernel, options)
+            : windows.size() == 2 ? max_pool2d(x, kernel, options)
+                                  : max_pool3d(x, kernel, options)};
+  const auto [values, index] = windows.size() == 1   ? max_pool1d_with_indices(x, kernel, options)
+                               : windows.size() == 2 ? max_pool2d_with_indices(x, kernel, options)
+                                                     : max_pool3d_with_indices(x, kernel, options);
+  return {values, positions_in(call, x, index, call.opset() >= 8 && call.integer("storage_order") != 0)};
 }
 
 Results average_pool(const Call& call) {
   const Tensor x = call.x(0);
   const std::vector<WindowAxis> windows = pool_windows(call, x, call.opset() >= 19);
-  const bool counts_pads = call.opset() >= 7 && call.integer("count_include_pad") != 0;
-  return {(window_sums(x, windows) / window_counts(call, windows, counts_pads, x.dtype())).cast(x.dtype())};
+  return {averages(x, windows,
+                   {.stride = strides_of(windows),
+                    .padding = pads_of(windows),
+                    .ceil_mode = has_ceil_mode(call),
+                    .count_include_pad = call.opset() >= 7 && call.integer("count_include_pad") != 0,
+                    .dilation = dilations_of(windows)})};
 }
 
 Results lp_pool(const Call& call) {
   const Tensor x = call.x(0);
   const auto p = static_cast<double>(call.integer("p"));
   STRATA_CHECK(p >= 1, domain, "p is ", p);
-  return {root(window_sums(power_of_size(x, p), pool_windows(call, x, call.opset() >= 18)), p)};
+  return {root(window_sums(power_of_size(x, p), pool_windows(call, x, call.opset() >= 18), has_ceil_mode(call)), p)};
 }
 
 Results global_average_pool(const Call& call) {

@@ -65,14 +65,10 @@ std::vector<WindowAxis> windows_of(const Call& call, const Ints& shape, const Si
   return out;
 }
 
-Tensor padded_for(const Tensor& x, const std::vector<WindowAxis>& windows, const Number& value) {
-  Padding around = {{0, 0}, {0, 0}};
-  bool is_needed = false;
-  for (const WindowAxis& w : windows) {
-    around.push_back({w.before, std::max(w.behind(), std::int64_t{0})});
-    is_needed = is_needed || w.before > 0 || w.behind() > 0;
-  }
-  return is_needed ? x.pad(around, PadMode::constant, value) : x;
+ConvPadding::Sides pads_of(const std::vector<WindowAxis>& windows) {
+  ConvPadding::Sides out;
+  for (const WindowAxis& w : windows) out.emplace_back(w.before, w.after);
+  return out;
 }
 
 Sizes strides_of(const std::vector<WindowAxis>& windows) {

@@ -13,16 +13,13 @@ struct WindowAxis {
   std::int64_t count = 0;              ///< windows
   /// The elements that a window spans.
   std::int64_t extent() const { return (kernel - 1) * dilation + 1; }
-  /// The elements behind the axis that the last window needs; less than 0 where some are not reached.
-  std::int64_t behind() const { return (count - 1) * stride + extent() - size - before; }
 };
 
 /// The axes of the node's windows over the spatial axes of `shape` (batch, channels, sizes...).
 /// @throws Error (shape, domain) for attributes that do not fit, and (shape) for a symbolic spatial size
 std::vector<WindowAxis> windows_of(const Call& call, const Ints& shape, const Sizes& kernel, bool has_dilations,
                                    bool is_ceil);
-/// x with the pads of the windows, filled with `value`; the end is cut or filled so that the windows fit exactly.
-Tensor padded_for(const Tensor& x, const std::vector<WindowAxis>& windows, const Number& value);
+ConvPadding::Sides pads_of(const std::vector<WindowAxis>& windows);
 Sizes strides_of(const std::vector<WindowAxis>& windows);
 Sizes dilations_of(const std::vector<WindowAxis>& windows);
 

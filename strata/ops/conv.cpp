@@ -390,28 +390,42 @@ Value conv_transpose(const char* operation, const Value& input, const Value& wei
   const std::int64_t in = number_of(weight.size(0), operation);
   check_channels(operation, x.batched(), weight, o.groups, in, in);
   const Numbers stride = o.stride.of(operation, "stride", n, 1), dilation = o.dilation.of(operation, "dilation", n, 1),
-                padding = o.padding.of(operation, "padding", n, 0),
-                more = o.output_padding.of(operation, "output padding", n, 0);
+                wanted = o.output_size ? o.output_size->of(operation, "output size", n, 0) : Numbers();
+  Numbers more = o.output_padding.of(operation, "output padding", n, 0), reaches;
   std::vector<Window> each;
   std::vector<Int> sizes;
   ConvPadding::Sides sides;
   for (std::size_t k = 0; k < n; ++k) {
-    STRATA_CHECK(more[k] < std::max(stride[k], dilation[k]), domain, "[", operation, "] output padding ", more[k],
-                 " is not less than stride ", stride[k], " or dilation ", dilation[k]);
     STRATA_CHECK(x.sizes[k] > 0 && kernel[k] > 0, shape, "[", operation, "] an input of shape ", render(input.shape()),
                  " or a weight of shape ", render(weight.shape()), " has an empty spatial axis");
     each.push_back({kernel[k], stride[k], dilation[k]});
-    sizes.push_back(Int(x.sizes[k] - 1) * Int(stride[k]) + each[k].reach() + Int(more[k]));
-    sides.emplace_back(-padding[k], -padding[k]);
-    STRATA_CHECK(sizes[k].value() > 2 * padding[k], shape, "[", operation, "] padding ", padding[k],
+    reaches.push_back(each[k].reach().value() - 1);
+  }
+  const ConvPadding::Sides padding = o.padding.of(operation, reaches, stride);
+  for (std::size_t k = 0; k < n; ++k) {
+    const auto [before, after] = padding[k];
+    const Int whole = Int(x.sizes[k] - 1) * Int(stride[k]) + each[k].reach(), cut = Int(before) + Int(after);
+    const std::int64_t limit = std::max(stride[k], dilation[k]);
+    if (o.output_size) {
+      const std::int64_t least = (whole - cut).value();
+      STRATA_CHECK(wanted[k] >= least && wanted[k] < least + limit, shape, "[", operation, "] the output size ",
+                   wanted[k], " of spatial axis ", k, " is not from ", least, " to ", least + limit - 1);
+      more[k] = wanted[k] - least;
+    }
+    STRATA_CHECK(more[k] < limit, domain, "[", operation, "] output padding ", more[k], " is not less than stride ",
+                 stride[k], " or dilation ", dilation[k]);
+    sizes.push_back(whole + Int(more[k]));
+    sides.emplace_back(-before, -after);
+    STRATA_CHECK(sizes[k].value() > cut.value(), shape, "[", operation, "] padding ", before, " and ", after,
                  " leaves nothing of spatial axis ", k);
   }
   if (is_worth_phases(each)) {
     ConvPadding::Sides around;
     Numbers results;
     for (std::size_t k = 0; k < n; ++k) {
-      results.push_back(sizes[k].value() - 2 * padding[k]);
-      around.emplace_back(padding[k], padding[k] - more[k]);
+      const auto [before, after] = padding[k];
+      results.push_back(sizes[k].value() - before - after);
+      around.emplace_back(before, after - more[k]);
     }
     const Value y = adjoint(operation, x.batched(), weight, each, around, results, o.groups);
     const std::array<Value, 2> inputs{x.batched(), weight};

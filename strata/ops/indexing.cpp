@@ -264,14 +264,16 @@ Value fitted(const Value& value, const Ints& shape) {
 }
 
 /// `there`, the elements that the movement ops select, with `value` put at the indexed places.
-Value replaced(const Value& there, const Plan& plan, const Value& value, bool accumulate) {
+Value replaced(const Value& there, const Plan& plan, const Value& value, std::optional<Reduce> reduce) {
+  const Combine combine{reduce};
   if (plan.by_tensors.empty()) {
     const Value all = fitted(value, plan.shape);
-    return accumulate ? there + all : all;
+    if (!reduce) return all;
+    if (*reduce == Reduce::sum) return there + all;
+    return put_at(there.unsqueeze(-1), -1, counting(1), all.unsqueeze(-1), combine).squeeze(-1);
   }
   const Joined joined(plan.shape, plan.by_tensors);
   const Value values = joined.flat(fitted(value, joined.result()));
-  const Combine combine{accumulate ? std::optional(Reduce::sum) : std::nullopt};
   return joined.apart(put_at(joined.together(there), -1, joined.index(), values, combine));
 }
 
@@ -304,9 +306,10 @@ Value index(const Value& x, std::span<const Subscript> subscripts) {
   return joined.shaped(picked(joined.together(there).unsqueeze(-2), joined.index()));
 }
 
-Value index_put(const Value& x, std::span<const Subscript> subscripts, const Value& value, bool accumulate) {
+Value index_put(const Value& x, std::span<const Subscript> subscripts, const Value& value,
+                std::optional<Reduce> reduce) {
   const Plan plan = Planner(x).plan(subscripts);
-  const Value values = replaced(seen(x, plan), plan, value, accumulate);
+  const Value values = replaced(seen(x, plan), plan, value, reduce);
   const LazyOp marks = LazyOp::constant(Scalar(true), values.shape());
   const LazyOp is_there = put_back(marks, plan, x.shape()), put = put_back(values, plan, x.shape());
   return is_there == marks ? put : LazyOp::alu(Ops::WHERE, {is_there, put, x});

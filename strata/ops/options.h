@@ -54,9 +54,9 @@ class PerAxis {
   bool is_one_ = false;
 };
 
-/// The zero padding of a convolution: one number for all sides, a number per axis for both of its sides, or pairs
+/// The padding of a convolution or pool: one number for all sides, a number per axis for both of its sides, or pairs
 /// (before, after) per axis. "valid" is no padding. "same" keeps the sizes; it needs stride 1 and pads an odd total
-/// with one more zero behind.
+/// with one more element behind.
 class ConvPadding {
  public:
   template <std::integral T>
@@ -89,9 +89,14 @@ struct ConvOptions {
 };
 /// Options of the transposed convolutions.
 struct ConvTransposeOptions {
-  PerAxis stride = 1, padding = 0, output_padding = 0;
+  PerAxis stride = 1;
+  ConvPadding padding = 0;  ///< what is cut off at each side of the result
+  PerAxis output_padding = 0;
   std::int64_t groups = 1;
   PerAxis dilation = 1;
+  /// The sizes of the result, in place of `output_padding`: those that it would have, and less than the larger of
+  /// stride and dilation more.
+  std::optional<PerAxis> output_size = {};
 };
 /// Options of unfold() and fold().
 struct UnfoldOptions {
@@ -100,15 +105,17 @@ struct UnfoldOptions {
 /// Options of max_pool1d(), max_pool2d(), ...
 struct MaxPoolOptions {
   std::optional<PerAxis> stride = {};  ///< none: the size of the kernel
-  PerAxis padding = 0, dilation = 1;
+  ConvPadding padding = 0;             ///< each side less than what a window spans
+  PerAxis dilation = 1;
   bool ceil_mode = false;
 };
 /// Options of avg_pool1d(), avg_pool2d(), ...
 struct AvgPoolOptions {
   std::optional<PerAxis> stride = {};  ///< none: the size of the kernel
-  PerAxis padding = 0;
+  ConvPadding padding = 0;             ///< each side less than what a window spans
   bool ceil_mode = false, count_include_pad = true;
   std::optional<std::int64_t> divisor_override = {};  ///< divides the sums in place of the number of elements
+  PerAxis dilation = 1;
 };
 /// Options of lp_pool1d(), lp_pool2d(), ...
 struct LpPoolOptions {

@@ -14,24 +14,27 @@ namespace {
 /// The windows of a pooling operation.
 struct PoolPlan {
   std::vector<Window> windows;
-  Numbers counts, padding;
-  ConvPadding::Sides
-      sides;  // the padding with which the last window ends at the end of the axis; negative behind: cropped
+  Numbers counts;
+  ConvPadding::Sides padding;  // as asked for
+  // The padding with which the last window ends at the end of the axis; negative behind: cropped.
+  ConvPadding::Sides sides;
 };
 
 /// The parameters of a pooling operation.
 struct PoolSizes {
   const PerAxis& kernel;
   const std::optional<PerAxis>& stride;
-  const PerAxis &padding, dilation;
+  const ConvPadding& padding;
+  const PerAxis& dilation;
   bool ceil_mode;
 };
 
-/// The number of windows. NOTE: with ceil_mode a window that would begin in the padding behind the input is dropped.
-std::int64_t count_of(const Window& w, std::int64_t size, std::int64_t padding, bool ceil_mode) {
-  const std::int64_t left = size + 2 * padding - w.reach().value();
+/// The number of windows in `size` elements, `before` of them padding in front of the input and `after` behind it.
+/// NOTE: with ceil_mode a window that would begin in the padding behind the input is dropped.
+std::int64_t count_of(const Window& w, std::int64_t size, std::int64_t after, bool ceil_mode) {
+  const std::int64_t left = size - w.reach().value();
   std::int64_t out = (left + (ceil_mode ? w.step - 1 : 0)) / w.step + 1;
-  if (ceil_mode && (out - 1) * w.step >= size + padding) --out;
+  if (ceil_mode && (out - 1) * w.step >= size - after) --out;
   return out;
 }
 
@@ -41,18 +44,23 @@ PoolPlan plan(const char* operation, const Numbers& sizes, const PoolSizes& o) {
                 dilation = o.dilation.of(operation, "dilation", n, 1),
                 stride = o.stride ? o.stride->of(operation, "stride", n, 1) : kernel;
   PoolPlan out;
-  out.padding = o.padding.of(operation, "padding", n, 0);
+  Numbers reaches;
   for (std::size_t k = 0; k < n; ++k) {
-    const Window w{kernel[k], stride[k], dilation[k]};
-    const std::int64_t p = out.padding[k], reach = w.reach().value();
-    STRATA_CHECK(p <= kernel[k] / 2, domain, "[", operation, "] padding ", p,
-                 " is more than half of the kernel's size ", kernel[k]);
-    STRATA_CHECK(reach <= sizes[k] + 2 * p, shape, "[", operation, "] a window that spans ", reach,
-                 " elements does not fit the ", sizes[k] + 2 * p, " elements of spatial axis ", k, " with its padding");
-    out.counts.push_back(count_of(w, sizes[k], p, o.ceil_mode));
+    out.windows.push_back({kernel[k], stride[k], dilation[k]});
+    reaches.push_back(out.windows[k].reach().value() - 1);
+  }
+  out.padding = o.padding.of(operation, reaches, stride);
+  for (std::size_t k = 0; k < n; ++k) {
+    const Window& w = out.windows[k];
+    const auto [before, after] = out.padding[k];
+    const std::int64_t reach = reaches[k] + 1, size = (Int(sizes[k]) + Int(before) + Int(after)).value();
+    STRATA_CHECK(before < reach && after < reach, domain, "[", operation, "] padding ", std::max(before, after),
+                 " is not less than the ", reach, " elements that a window spans");
+    STRATA_CHECK(reach <= size, shape, "[", operation, "] a window that spans ", reach, " elements does not fit the ",
+                 size, " elements of spatial axis ", k, " with its padding");
+    out.counts.push_back(count_of(w, size, after, o.ceil_mode));
     const Int used = Int(out.counts[k] - 1) * Int(w.step) + w.reach();
-    out.sides.emplace_back(p, (used - Int(sizes[k]) - Int(p)).value());
-    out.windows.push_back(w);
+    out.sides.emplace_back(before, (used - Int(sizes[k]) - Int(before)).value());
   }
   return out;
 }
@@ -99,11 +107,16 @@ std::pair<Value, Value> max_pool(const char* operation, const Value& input, cons
   return {x.unbatched(largest), x.unbatched(at.min(last_axes(at, n)))};
 }
 
-/// The number of elements that each window along spatial axis k counts.
+/// The number of elements that each window along spatial axis k counts: those in front of the end of what counts less
+/// those in front of its begin.
 Value counts_along(const PoolPlan& p, std::int64_t size, std::size_t k, bool with_padding) {
-  const Value begin = counting(p.counts[k]) * p.windows[k].step - p.padding[k];
-  const Value end = (begin + p.windows[k].size).minimum(size + p.padding[k]);
-  return with_padding ? end - begin : end.minimum(size) - begin.maximum(0);
+  const Window& w = p.windows[k];
+  const Value first = counting(p.counts[k]) * w.step - p.padding[k].first;
+  const auto in_front_of = [&](std::int64_t place) {
+    return (place + w.dilation - 1 - first).floor_divide(w.dilation).maximum(0).minimum(w.size);
+  };
+  if (with_padding) return in_front_of(size + p.padding[k].second);
+  return in_front_of(size) - in_front_of(0);
 }
 
 /// The sums of windows divided by the number of counted elements, or by the given divisor.
@@ -114,7 +127,9 @@ Value averages(const Value& sums, const Spatial& x, const PoolPlan& p, const Avg
   bool are_full = true;
   for (std::size_t k = 0; k < n; ++k) {
     all *= p.windows[k].size;
-    are_full = are_full && p.sides[k].second <= p.padding[k] && (o.count_include_pad || p.padding[k] == 0);
+    const auto& [before, after] = p.padding[k];
+    are_full =
+        are_full && p.sides[k].second <= after && (o.count_include_pad || (before == 0 && p.sides[k].second <= 0));
   }
   if (are_full) return sums / all;
   Value counts = along(counts_along(p, x.sizes[0], 0, o.count_include_pad), 0, n);
@@ -130,7 +145,7 @@ Value avg_pool(const char* operation, const Value& input, const PerAxis& kernel,
                ": cast it to a float dtype first");
   return rounded_once(input, [&](const Value& wide) {
     const Spatial x(operation, wide, n);
-    const PoolPlan p = plan(operation, x.sizes, {kernel, o.stride, o.padding, 1, o.ceil_mode});
+    const PoolPlan p = plan(operation, x.sizes, {kernel, o.stride, o.padding, o.dilation, o.ceil_mode});
     const Value seen = windows_of(padded(x.batched(), p.sides), p.windows, p.counts);
     return x.unbatched(averages(seen.sum(last_axes(seen, n)), x, p, o));
   });

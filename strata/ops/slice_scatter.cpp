@@ -17,7 +17,7 @@ Value put_where(const char* operation, const Value& self, const std::vector<Subs
   const Ints seen = index(self, subscripts).shape();
   STRATA_CHECK(source.shape() == seen, shape, "[", operation, "] a tensor of shape ", render(source.shape()),
                " does not match the shape ", render(seen));
-  return index_put(self, subscripts, source.cast(self.dtype()), false);
+  return index_put(self, subscripts, source.cast(self.dtype()), std::nullopt);
 }
 
 /// Subscripts for the axes in front of `axis`, in full, and `last` for `axis`.

@@ -31,9 +31,10 @@ using Subscript = std::variant<Int, Slice, Ellipsis, NewAxis, Indices, MaskPlace
 /// too many subscripts or a mask of another shape; (domain) for a slice of step 0
 Value index(const Value& x, std::span<const Subscript> subscripts);
 /// x with `value`, which broadcasts, at the selected places. Where a place is selected more than once the last value
-/// wins; with `accumulate` all values are added to the element. @throws Error as index(); (shape) where `value` does
-/// not broadcast
-Value index_put(const Value& x, std::span<const Subscript> subscripts, const Value& value, bool accumulate);
+/// wins; with `reduce` the element and all of its values are combined. @throws Error as index(); (shape) where `value`
+/// does not broadcast
+Value index_put(const Value& x, std::span<const Subscript> subscripts, const Value& value,
+                std::optional<Reduce> reduce);
 
 /// True iff index_put() of `value` at x[mask] puts the same value at each selected place, so that the number of places
 /// is irrelevant and with_one_value() applies.

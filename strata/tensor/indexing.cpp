@@ -94,17 +94,32 @@ Tensor Tensor::operator[](std::initializer_list<Subscript> subscripts) const {
 }
 Tensor Tensor::operator[](const Subscript& subscript) const { return index({&subscript, 1}, subscript.at()); }
 
-Tensor Tensor::index_put(std::span<const Subscript> subscripts, const Operand& value, bool accumulate) const {
+namespace {
+
+/// index_put() of either kind.
+Tensor with_put(const Tensor& to, std::span<const Subscript> subscripts, const Operand& value,
+                std::optional<Tensor::Reduce> reduce) {
   const OriginScope scope("index_put", value.at());
   CommonDevice devices("index_put");
-  const Value x = devices.node_of(*this);
-  const Value v = value.tensor() != nullptr ? devices.node_of(*value.tensor()).cast(dtype())
-                                            : Value::full({}, value.number(), dtype());
-  if (const Tensor* mask = lone_mask(subscripts)) {
+  const Value x = devices.node_of(to);
+  const Value v = value.tensor() != nullptr ? devices.node_of(*value.tensor()).cast(to.dtype())
+                                            : Value::full({}, value.number(), to.dtype());
+  const Tensor* const mask = lone_mask(subscripts);
+  const bool adds = reduce == Tensor::Reduce::sum;
+  if (mask != nullptr && (!reduce || adds)) {
     const Value holds = devices.node_of(*mask);
-    if (ops::is_one_for_all(v, x, holds)) return front::raised(ops::with_one_value(x, holds, v, accumulate), device());
+    if (ops::is_one_for_all(v, x, holds)) return front::raised(ops::with_one_value(x, holds, v, adds), to.device());
   }
-  return front::raised(ops::index_put(x, lowered(subscripts, devices), v, accumulate), device());
+  return front::raised(ops::index_put(x, lowered(subscripts, devices), v, reduce), to.device());
+}
+
+}  // namespace
+
+Tensor Tensor::index_put(std::span<const Subscript> subscripts, const Operand& value, bool accumulate) const {
+  return with_put(*this, subscripts, value, accumulate ? std::optional(Reduce::sum) : std::nullopt);
+}
+Tensor Tensor::index_put(std::span<const Subscript> subscripts, const Operand& value, Reduce reduce) const {
+  return with_put(*this, subscripts, value, reduce);
 }
 
 }  // namespace strata

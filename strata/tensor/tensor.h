@@ -240,8 +240,9 @@ class Tensor {
   bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false,
                 At at = At::current()) const;
   struct Unique;
-  /// The distinct elements, or distinct slices along `axis`, sorted. unique_consecutive() merges only equal neighbours
-  /// and does not sort. @throws Error (shape) for symbolic sizes, or an axis out of range
+  /// The distinct elements, or distinct slices along `axis`, sorted; the index into them of each element or slice; how
+  /// often each occurs; the index of its first occurrence. unique_consecutive() merges only equal neighbours and does
+  /// not sort. @throws Error (shape) for symbolic sizes, or an axis out of range
   Unique unique(std::optional<std::int64_t> axis = {}, At at = At::current()) const;
   Unique unique_consecutive(std::optional<std::int64_t> axis = {}, At at = At::current()) const;
   /// Result[v] counts the elements equal to v, or adds up their weights; shape (max(least, largest element + 1),).
@@ -255,10 +256,15 @@ class Tensor {
   Tensor operator[](std::initializer_list<Subscript> subscripts) const;
   Tensor operator[](const Subscript& subscript) const;
   /// A copy of this tensor with `value`, which broadcasts, at the selected places. Where a place is selected more than
-  /// once the last value wins; with `accumulate` all values are added to the element.
+  /// once the last value wins; with `accumulate` all values are added to the element, with `reduce` the element and all
+  /// of its values are combined.
   Tensor index_put(std::span<const Subscript> subscripts, const Operand& value, bool accumulate = false) const;
   Tensor index_put(std::initializer_list<Subscript> subscripts, const Operand& value, bool accumulate = false) const {
     return index_put({subscripts.begin(), subscripts.size()}, value, accumulate);
+  }
+  Tensor index_put(std::span<const Subscript> subscripts, const Operand& value, Reduce reduce) const;
+  Tensor index_put(std::initializer_list<Subscript> subscripts, const Operand& value, Reduce reduce) const {
+    return index_put({subscripts.begin(), subscripts.size()}, value, reduce);
   }
   /// The indices of the nonzero elements in row-major order: shape (count, ndim), i64. Realizes this tensor.
   Tensor nonzero(At at = At::current()) const;
@@ -291,7 +297,8 @@ class Tensor {
 ///   inverse  i64, of the tensor's shape, or of the axis's size: the index into `values` of each element or slice
 ///   counts   (n,) of i64: how often each value occurs
 struct Tensor::Unique {
-  Tensor values, inverse, counts;
+  Tensor values;
+  Tensor inverse, counts, first;  ///< i64; `first` counts elements in row-major order, or slices
 };
 
 // Operators. Comparisons are elementwise and give bools.

@@ -24,20 +24,21 @@ Value order_of_rows(const Value& rows) {
   return place.scatter(0, rank, place);
 }
 
-/// Groups of equal neighbouring rows (n, m). `order`: the original position of each row; none: the rows are in their
-/// original order.
+/// Groups of equal neighbouring rows (n, m). `order`: the original position of each row, in each group in increasing
+/// order; none: the rows are in their original order.
 Tensor::Unique groups_of(const Tensor& rows, const std::optional<Tensor>& order) {
   const std::int64_t n = number_of(rows.size(0), "unique");
   if (n == 0) {
     const Tensor none = Tensor::arange(0).to(rows.device());
-    return {rows, none, none};
+    return {rows, none, none, none};
   }
   const Tensor differs = rows.narrow(0, 1, n - 1).ne(rows.narrow(0, 0, n - 1)).any(1);
   const Tensor is_new = differs.pad({{1, 0}}, Tensor::PadMode::constant, true);
   const Tensor begins = nonzero_indices(is_new);
   const Tensor group = is_new.cast(dtypes::int64).cumsum(0) - 1;
   const Tensor ends = begins.narrow(0, 1, begins.size(0) - Int(1)).pad({{0, 1}}, Tensor::PadMode::constant, n);
-  return {rows.index_select(0, begins), order ? group.scatter(0, *order, group) : group, ends - begins};
+  return {rows.index_select(0, begins), order ? group.scatter(0, *order, group) : group, ends - begins,
+          order ? order->index_select(0, begins) : begins};
 }
 
 void check_numbers(const Tensor& x, const char* operation) {
@@ -65,13 +66,13 @@ Tensor::Unique Tensor::unique(std::optional<std::int64_t> axis, At at) const {
   if (!axis) {
     const auto [values, order] = detach().flatten().sort(0);
     const Unique u = groups_of(values.unsqueeze(1), order);
-    return {u.values.squeeze(1), u.inverse.reshape(shape()), u.counts};
+    return {u.values.squeeze(1), u.inverse.reshape(shape()), u.counts, u.first};
   }
   STRATA_CHECK(ndim() > 0, shape, "[unique] a scalar has no axis ", *axis);
   const std::int64_t a = axis_of(*axis, ndim(), "unique");
   const Tensor rows = slices_of(detach(), a), order = front::on_values("unique", at, order_of_rows, rows);
   const Unique u = groups_of(rows.index_select(0, order), order);
-  return {from_slices(u.values, *this, a), u.inverse, u.counts};
+  return {from_slices(u.values, *this, a), u.inverse, u.counts, u.first};
 }
 
 Tensor::Unique Tensor::unique_consecutive(std::optional<std::int64_t> axis, At at) const {
@@ -79,12 +80,12 @@ Tensor::Unique Tensor::unique_consecutive(std::optional<std::int64_t> axis, At a
   check_numbers(*this, "unique_consecutive");
   if (!axis) {
     const Unique u = groups_of(detach().flatten().unsqueeze(1), {});
-    return {u.values.squeeze(1), u.inverse.reshape(shape()), u.counts};
+    return {u.values.squeeze(1), u.inverse.reshape(shape()), u.counts, u.first};
   }
   STRATA_CHECK(ndim() > 0, shape, "[unique_consecutive] a scalar has no axis ", *axis);
   const std::int64_t a = axis_of(*axis, ndim(), "unique_consecutive");
   const Unique u = groups_of(slices_of(detach(), a), {});
-  return {from_slices(u.values, *this, a), u.inverse, u.counts};
+  return {from_slices(u.values, *this, a), u.inverse, u.counts, u.first};
 }
 
 }  // namespace strata

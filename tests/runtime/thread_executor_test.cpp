@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -118,11 +119,13 @@ TEST(OwnExecutor, TheEndOfTheProcessWaits) {
 }
 
 // A chunk that ends the process does not wait for its own thread; nor does oneTBB, where the parent has used it, for
-// threads that exist only there.
+// threads that exist only there: each process would need more than ten seconds. The quickest tells, whatever else the
+// machine does.
 TEST(OwnExecutor, AChunkMayEndTheProcess) {
   EXPECT_EQ(sum_on(*make_executor(0)), kSum);
-  const auto begin = std::chrono::steady_clock::now();
-  for (int turn = 0; turn < 5; ++turn)
+  auto quickest = std::chrono::steady_clock::duration::max();
+  for (int turn = 0; turn < 5; ++turn) {
+    const auto begin = std::chrono::steady_clock::now();
     EXPECT_EQ(in_a_process([&]() -> int {
                 static Executor& executor = *make_thread_executor(4).release();
                 static std::atomic<bool> is_first{true};
@@ -132,7 +135,9 @@ TEST(OwnExecutor, AChunkMayEndTheProcess) {
                 return 1;
               }),
               7);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(9));
+    quickest = std::min(quickest, std::chrono::steady_clock::now() - begin);
+  }
+  EXPECT_LT(quickest, std::chrono::seconds(9));
 }
 
 // An executor that is destroyed at the end of the process, after a chunk has ended it.

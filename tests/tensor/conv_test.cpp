@@ -160,6 +160,35 @@ TEST(Convolution, TransposedByHand) {
   expect_values(conv_transpose1d(x, w, i64({1}), {.stride = 2}), {1, 1, 5}, {2, 11, 103, 21, 201});
   expect_values(conv_transpose1d(x, w, {}, {.stride = 2, .padding = 1, .output_padding = 1}), {1, 1, 4},
                 {10, 102, 20, 200});
+  // Sides that differ, a size that is asked for, and "same".
+  expect_values(conv_transpose1d(x, w, {}, {.stride = 2, .padding = {{1, 0}}}), {1, 1, 4}, {10, 102, 20, 200});
+  expect_values(conv_transpose1d(x, w, {}, {.padding = {{0, 2}}}), {1, 1, 2}, {1, 12});
+  expect_values(conv_transpose1d(x, w, {}, {.padding = "same"}), {1, 1, 2}, {12, 120});
+  expect_values(conv_transpose1d(x, w, {}, {.stride = 2, .padding = 1, .output_size = 4}), {1, 1, 4},
+                {10, 102, 20, 200});
+  expect_values(conv_transpose1d(x, w, {}, {.stride = 2, .padding = 1, .output_size = 3}), {1, 1, 3}, {10, 102, 20});
+}
+
+// Both ways in which it is computed, and their gradients: the sides cut the whole result.
+TEST(Convolution, TransposedWithSidesThatDiffer) {
+  for (const std::int64_t stride : {1, 2, 3}) {
+    const Array x({2, 4, 5, 4}, 1), w({4, 3, 3, 4}, 2);
+    const auto by = [&](const ConvPadding::Sides& sides) {
+      return [&, sides](const Tensor& at) {
+        return conv_transpose2d(at, w.tensor(), {}, {.stride = stride, .padding = sides, .output_padding = stride - 1});
+      };
+    };
+    const auto whole = by({{0, 0}, {0, 0}});
+    const auto cut = [&](const Tensor& at) { return whole(at).pad({{0, 0}, {0, 0}, {-2, 0}, {-1, -3}}); };
+    const auto own = by({{2, 0}, {1, 3}});
+    const Tensor expected = cut(x.tensor()), y = own(x.tensor());
+    ASSERT_EQ(y.shape(), expected.shape()) << stride;
+    EXPECT_TRUE(y.allclose(expected, 1e-9, 1e-12)) << stride;
+    const auto slope = [&](const auto& f) {
+      return grad([&](const Tensor& at) { return f(at).square().sum(); })(x.tensor());
+    };
+    EXPECT_TRUE(slope(own).allclose(slope(cut), 1e-9, 1e-12)) << stride;
+  }
 }
 
 TEST(Convolution, PaddingInWords) {
@@ -198,6 +227,10 @@ TEST(Convolution, ErrorsNameTheShapes) {
   expect_error([&] { conv1d(counted({1, 2, 0}), w); }, "does not fit the 0");
   expect_error([&] { conv_transpose1d(x, counted({2, 3, 3}), {}, {.output_padding = 1}); }, "output padding 1");
   expect_error([&] { conv_transpose1d(counted({1, 2, 1}), counted({2, 3, 1}), {}, {.padding = 1}); }, "leaves nothing");
+  expect_error([&] { conv_transpose1d(x, counted({2, 3, 3}), {}, {.stride = 2, .output_size = 13}); },
+               "[conv_transpose1d] the output size 13 of spatial axis 0 is not from 11 to 12");
+  expect_error([&] { conv_transpose1d(x, counted({2, 3, 3}), {}, {.stride = 2, .padding = "same"}); },
+               "needs stride 1");
 }
 
 TEST(Columns, AreWindowsAndGoBack) {
