@@ -5,6 +5,7 @@
 #include "strata/base/standard.h"
 
 #include "strata/tensor/autograd.h"
+#include "strata/tensor/boxes.h"
 #include "strata/tensor/custom_gradient.h"
 #include "strata/tensor/dlpack.h"
 #include "strata/tensor/fourier.h"

@@ -1,7 +1,9 @@
 // Binds the functions of neural networks, under the names of torch.nn.functional, and as methods, as in tinygrad.
 #include "python/src/call.h"
 #include "python/src/given_index.h"
+#include "python/src/running.h"
 #include "strata/ops/at_hand.h"
+#include "strata/tensor/boxes.h"
 #include "strata/tensor/random.h"
 
 namespace strata::python {
@@ -300,6 +302,22 @@ void bind_grids(Functions& f) {
        "axes). Positions go from -1 to 1 along each axis. With align_corners, -1 and 1 are the "
        "centres of the outermost elements, otherwise their outer edges. `padding_mode` is "
        "'zeros', 'border' or 'reflection'.");
+  f.function(
+      "nms", "boxes, scores, iou_threshold=0.5, score_threshold=None, max_boxes=None, has_centres=False",
+      [](const Tensor& boxes, const Tensor& scores, double iou_threshold, const std::optional<double>& score_threshold,
+         const std::optional<std::int64_t>& max_boxes, bool has_centres) {
+        return running([&] {
+          return nms(boxes, scores,
+                     {.iou_threshold = iou_threshold,
+                      .score_threshold = score_threshold,
+                      .max_boxes = max_boxes,
+                      .has_centres = has_centres});
+        });
+      },
+      "Non-maximum suppression: the indices (int64), by falling scores, of the boxes (n, 4) that overlap no box of a "
+      "larger score by more than `iou_threshold`, intersection over union. Boxes are two corners (x1, y1, x2, y2), or "
+      "with has_centres (centre x, centre y, width, height). At most `max_boxes` are kept, of scores above "
+      "`score_threshold`. Realizes both.");
 }
 
 }  // namespace

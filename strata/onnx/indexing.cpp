@@ -1,9 +1,9 @@
 // Operators that select, place and order elements.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "strata/onnx/operators.h"
+#include "strata/tensor/boxes.h"
 
 namespace strata::onnx {
 namespace {
@@ -41,24 +41,6 @@ Sizes joined(std::initializer_list<std::span<const std::int64_t>> parts) {
   Sizes out;
   for (const auto part : parts) out.insert(out.end(), part.begin(), part.end());
   return out;
-}
-
-/// A box as its corners (low y, low x, high y, high x).
-struct Corners {
-  float y1, x1, y2, x2;
-  float area() const { return (y2 - y1) * (x2 - x1); }
-};
-
-Corners corners_of(const float* box, bool has_centre) {
-  if (has_centre) return {box[1] - box[3] / 2, box[0] - box[2] / 2, box[1] + box[3] / 2, box[0] + box[2] / 2};
-  return {std::min(box[0], box[2]), std::min(box[1], box[3]), std::max(box[0], box[2]), std::max(box[1], box[3])};
-}
-
-float overlap(const Corners& a, const Corners& b) {
-  const float height = std::max(0.0F, std::min(a.y2, b.y2) - std::max(a.y1, b.y1));
-  const float width = std::max(0.0F, std::min(a.x2, b.x2) - std::max(a.x1, b.x1));
-  const float shared = height * width, all = a.area() + b.area() - shared;
-  return all > 0 ? shared / all : 0;
 }
 
 }  // namespace
@@ -192,31 +174,20 @@ Results non_max_suppression(const Call& call) {
   for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) realize_known(call.datum(k).tensor());
   const std::vector<float> boxes = call.datum(0).tensor().to_vector<float>(),
                            scores = call.datum(1).tensor().to_vector<float>();
-  const std::int64_t most = call.has(2) ? call.integer_of(2) : 0;
-  const auto most_overlap = static_cast<float>(call.has(3) ? call.number_of(3) : 0);
-  const bool has_least = call.has(4), has_centre = call.integer("center_point_box") != 0;
-  const auto least = static_cast<float>(has_least ? call.number_of(4) : 0);
-  const std::int64_t classes = scores_shape[1], count = boxes_shape[1];
+  const NmsOptions options{.iou_threshold = call.has(3) ? call.number_of(3) : 0,
+                           .score_threshold = call.has(4) ? std::optional(call.number_of(4)) : std::nullopt,
+                           .max_boxes = std::max(call.has(2) ? call.integer_of(2) : 0, std::int64_t{0}),
+                           .has_centres = call.integer("center_point_box") != 0};
+  const std::int64_t classes = scores_shape[1];
+  const auto count = static_cast<std::size_t>(boxes_shape[1]);
   Sizes out;
   for (std::int64_t batch = 0; batch < boxes_shape[0]; ++batch)
     for (std::int64_t c = 0; c < classes; ++c) {
-      const float* const score = scores.data() + (batch * classes + c) * count;
-      const float* const box = boxes.data() + batch * count * 4;
-      Sizes order;
-      for (std::int64_t k = 0; k < count; ++k)
-        if (has_least ? score[k] > least : !std::isnan(score[k])) order.push_back(k);
-      std::sort(order.begin(), order.end(),
-                [&](std::int64_t a, std::int64_t b) { return score[a] > score[b] || (score[a] == score[b] && a < b); });
-      std::vector<Corners> taken;
-      for (const std::int64_t k : order) {
-        if (std::ssize(taken) >= most) break;
-        const Corners now = corners_of(box + k * 4, has_centre);
-        const bool is_covered =
-            std::any_of(taken.begin(), taken.end(), [&](const Corners& t) { return overlap(now, t) > most_overlap; });
-        if (is_covered) continue;
-        taken.push_back(now);
+      const auto image = static_cast<std::size_t>(batch), row = static_cast<std::size_t>(batch * classes + c);
+      // Corners are (y, x) pairs, centres (x, y): overlaps are the same for either.
+      for (const std::int64_t k : detail::kept_boxes(std::span(boxes).subspan(4 * count * image, 4 * count),
+                                                     std::span(scores).subspan(count * row, count), options))
         out.insert(out.end(), {batch, c, k});
-      }
     }
   return {call.from(out, {std::ssize(out) / 3, 3})};
 }
