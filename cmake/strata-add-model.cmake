@@ -1,0 +1,96 @@
+# strata_add_model(TARGET MODEL [NAME name] [TARGET target] [WEIGHTS embed|file|pointer] [OPTIONS option...])
+#
+# A static library TARGET of the ONNX file MODEL, which `strata export` writes as C when the library is built, and again when the file
+# changes. Whoever links it includes "name.h", and calls name_run(). NAME: of the header and of all that is in C (default: the file's, as
+# an identifier). TARGET: what the kernels are written with (default generic); for avx2 and avx512 the library is compiled with the
+# compiler's options for them. WEIGHTS: where they are; of `file` and `pointer` the blob's path is the target's property
+# STRATA_WEIGHTS_FILE. OPTIONS: those of `strata export`, e.g. --size n=4 --deterministic; files that they name are relative to the
+# current source folder.
+#
+# strata_PROGRAM: the program, if it is another than that of the package, e.g. this machine's when the package is for another.
+function(strata_add_model library model)
+  cmake_parse_arguments(PARSE_ARGV 2 given "" "NAME;TARGET;WEIGHTS" "OPTIONS")
+  set(here "strata_add_model(${library} ${model})")
+  if(DEFINED given_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${here}: unknown: ${given_UNPARSED_ARGUMENTS}; expected NAME, TARGET, WEIGHTS or OPTIONS")
+  endif()
+  if(DEFINED given_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "${here}: without a value: ${given_KEYWORDS_MISSING_VALUES}")
+  endif()
+  foreach(option ${given_OPTIONS})
+    if(option MATCHES "^(-o|--output|--target|--weights)(=|$)")
+      message(FATAL_ERROR "${here}: OPTIONS has ${option}, which NAME, TARGET and WEIGHTS say")
+    endif()
+  endforeach()
+  if(NOT DEFINED strata_PROGRAM)
+    if(NOT strata_WITH_ONNX)
+      message(FATAL_ERROR "${here}: this Strata was built without protozero, and reads no ONNX files "
+                          "(Debian: libprotozero-dev); set strata_PROGRAM to a program that does")
+    endif()
+    set(program "${strata_PROGRAM_DIR}/strata")
+  else()
+    set(program "${strata_PROGRAM}")
+  endif()
+  if(NOT EXISTS "${program}")
+    message(FATAL_ERROR "${here}: the program ${program} is not there: install the component `program`, or set strata_PROGRAM")
+  endif()
+
+  cmake_path(ABSOLUTE_PATH model BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE OUTPUT_VARIABLE file)
+  get_source_file_property(is_generated "${file}" GENERATED)
+  if(NOT is_generated AND NOT EXISTS "${file}")
+    message(FATAL_ERROR "${here}: there is no file ${file}")
+  endif()
+  if(NOT DEFINED given_NAME)
+    cmake_path(GET file STEM LAST_ONLY given_NAME)
+    string(MAKE_C_IDENTIFIER "${given_NAME}" given_NAME)
+  endif()
+  if(NOT DEFINED given_TARGET)
+    set(given_TARGET generic)
+  endif()
+  set(targets plain generic neon wasm rvv avx2 avx512)
+  if(NOT given_TARGET IN_LIST targets)
+    message(FATAL_ERROR "${here}: TARGET is one of ${targets}, not ${given_TARGET}")
+  endif()
+  if(NOT DEFINED given_WEIGHTS)
+    set(given_WEIGHTS embed)
+  endif()
+  set(places embed file pointer)
+  if(NOT given_WEIGHTS IN_LIST places)
+    message(FATAL_ERROR "${here}: WEIGHTS is one of ${places}, not ${given_WEIGHTS}")
+  endif()
+
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/strata_models/${library}")
+  set(path "${folder}/${given_NAME}")
+  file(MAKE_DIRECTORY "${folder}")
+  set(written "${path}.c" "${path}.h")
+  set(blob "")
+  if(NOT given_WEIGHTS STREQUAL embed)
+    set(blob BYPRODUCTS "${path}.bin")  # a model without weights has none
+  endif()
+  add_custom_command(
+    OUTPUT ${written} ${blob} VERBATIM
+    COMMAND "${program}" export "${file}" --output "${path}" --target ${given_TARGET} --weights ${given_WEIGHTS} ${given_OPTIONS}
+    DEPENDS "${file}" "${program}" WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
+    COMMENT "Writing ${model} as C: ${given_NAME}")
+  add_library(${library} STATIC ${written})
+  target_include_directories(${library} PUBLIC "$<BUILD_INTERFACE:${folder}>")
+  # The file is C and C++ at once.
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if(NOT "C" IN_LIST languages)
+    set_source_files_properties("${path}.c" PROPERTIES LANGUAGE CXX)
+    set_target_properties(${library} PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
+  set_target_properties(${library} PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF)
+  set(gnu "$<OR:$<COMPILE_LANG_AND_ID:C,GNU,Clang,AppleClang>,$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>>")
+  if("--deterministic" IN_LIST given_OPTIONS)
+    target_compile_options(${library} PRIVATE $<${gnu}:-ffp-contract=off>)
+  endif()
+  if(given_TARGET STREQUAL avx2)
+    target_compile_options(${library} PRIVATE $<${gnu}:-mavx2> $<${gnu}:-mfma>)
+  elseif(given_TARGET STREQUAL avx512)
+    target_compile_options(${library} PRIVATE $<${gnu}:-mavx512f>)
+  endif()
+  if(blob)
+    set_target_properties(${library} PROPERTIES STRATA_WEIGHTS_FILE "${path}.bin")
+  endif()
+endfunction()
