@@ -1,12 +1,12 @@
-// Runs the same model twice: with its weights in the file, and in a blob.
+// Runs the same model twice: as a class with its weights in the file, and as C with a blob.
 #include <classifier.h>
-#include <leaf.h>
+#include <leaf.hpp>
 
 #include <cstdio>
 #include <cstring>
 
 namespace {
-LEAF_ALIGNAS(LEAF_ALIGNMENT) unsigned char arena[LEAF_ARENA_BYTES + CLASSIFIER_ARENA_BYTES];
+LEAF_ALIGNAS(CLASSIFIER_ALIGNMENT) unsigned char arena[CLASSIFIER_ARENA_BYTES];
 LEAF_ALIGNAS(CLASSIFIER_ALIGNMENT) unsigned char weights[CLASSIFIER_WEIGHTS_BYTES];
 }  // namespace
 
@@ -16,8 +16,7 @@ int main() {
   std::FILE* const file = std::fopen(WEIGHTS, "rb");
   if (file == nullptr || std::fread(weights, 1, sizeof weights, file) != sizeof weights) return 1;
   std::fclose(file);
-  const leaf_status status = leaf_run(flowers, kinds, arena, sizeof arena, nullptr, nullptr);
-  if (status != LEAF_OK) return 2;
+  if (leaf_model().try_run(flowers, kinds) != LEAF_OK) return 2;
   if (classifier_run(flowers, again, weights, arena, sizeof arena, nullptr, nullptr) != CLASSIFIER_OK) return 3;
   if (std::memcmp(kinds, again, sizeof kinds) != 0) return 4;
   for (int k = 0; k < LEAF_KINDS_ELEMENTS; ++k) std::printf(k == 0 ? "%.3f" : " %.3f", double{kinds[k]});
