@@ -65,7 +65,7 @@ std::string call_of_run(const Model& model) {
 std::string views_of(const Model& model) {
   std::string out = "#ifdef __cpp_lib_mdspan\n  // Elements by their indices.\n";
   for (const ModelTensor& t : model.tensors) {
-    std::string extents, values, parameters, unused;
+    std::string extents, values, parameters;
     for (const Int& n : t.shape) {
       extents += n.is_number() ? message(", ", n.value()) : std::string(", std::dynamic_extent");
       if (!n.is_number())
