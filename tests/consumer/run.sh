@@ -51,8 +51,8 @@ if grep -q '^PROTOZERO_INCLUDE_DIR:PATH=/' "$build/CMakeCache.txt"; then
   mv "$prefix/bin/strata" "$prefix/tools/strata/"
   model "$work/moved" || { cat "$work/moved.log"; exit 1; }
   mv "$prefix/tools/strata/strata" "$prefix/bin/"
-  ! model "$work/refused" -Dstrata_PROGRAM=/none || { echo 'a program that is not there is taken'; exit 1; }
-  tr -s ' \n' ' ' < "$work/refused.log" | grep -q 'the program /none is not there' || { cat "$work/refused.log"; exit 1; }
+  ! model "$work/none" -Dstrata_PROGRAM=/none || { echo 'a program that is not there is taken'; exit 1; }
+  tr -s ' \n' ' ' < "$work/none.log" | grep -q 'the program /none is not there' || { cat "$work/none.log"; exit 1; }
   refused=(
     'WEIGHTS;beside|WEIGHTS is one of embed;file;pointer, not beside'
     'TARGET;sse|TARGET is one of .*, not sse'
