@@ -60,11 +60,16 @@ if(TARGET ZLIB::ZLIB)
 endif()
 list(JOIN strata_requires ", " strata_requires)
 
+set(program_dir ${CMAKE_INSTALL_BINDIR})
+set(strata_with_onnx OFF)
+if(PROTOZERO_INCLUDE_DIR)
+  set(strata_with_onnx ON)
+endif()
 install(EXPORT strata-targets NAMESPACE strata:: DESTINATION ${package_dir} COMPONENT dev)
 configure_package_config_file(cmake/strata-config.cmake.in strata-config.cmake
-                              INSTALL_DESTINATION ${package_dir} PATH_VARS plugin_dir)
+                              INSTALL_DESTINATION ${package_dir} PATH_VARS plugin_dir program_dir)
 write_basic_package_version_file(strata-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/strata-config.cmake
+install(FILES cmake/strata-add-model.cmake ${PROJECT_BINARY_DIR}/strata-config.cmake
         ${PROJECT_BINARY_DIR}/strata-config-version.cmake DESTINATION ${package_dir} COMPONENT dev)
 
 # The prefix in strata.pc is relative to the file, so that an installed tree can be moved.

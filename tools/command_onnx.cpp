@@ -267,6 +267,7 @@ ExportOptions export_options(const Invocation& invocation, const onnx::Capture& 
   out.target = invocation.value("--target").value_or(out.target);
   out.weights = invocation.value("--weights").value_or(out.weights);
   out.selftest = invocation.has("--selftest");
+  out.cpp = invocation.has("--cpp");
   out.lines = !invocation.has("--no-lines");
   out.deterministic = out.deterministic || invocation.has("--deterministic");
   out.inputs = call.inputs;
@@ -360,6 +361,7 @@ int command_export(const Invocation& invocation, Console& console) {
   const ExportedModel exported = export_c(*call.function, *path, export_options(invocation, call));
   std::vector<std::string> files = {*path + ".h", *path + ".c"};
   if (!exported.test.empty()) files.push_back(*path + "_test.c");
+  if (!exported.wrapper.empty()) files.push_back(*path + ".hpp");
   if (!exported.weights.empty()) files.push_back(*path + ".bin");
   if (const auto picture = invocation.value("--svg")) {
     std::ofstream to(*picture);

@@ -134,6 +134,7 @@ constexpr Option export_options[] = {
     {"--weights",  "PLACE",       "embed|file|pointer",     false, "weights are in the C file (default), or in PATH.bin (file: with a checked head)"},
     {"--deterministic", "",       "",                       false, "the same bits with every compiler"},
     {"--selftest", "",            "",                       false, "also write PATH_test.c, a program that runs the model and compares"},
+    {"--cpp",      "",            "",                       false, "also write PATH.hpp, a class for C++20 that takes spans"},
     {"--input",    "[NAME=]FILE", "",                       true,  "an input for --selftest, from an npy file (default: random floats, ones)"},
     {"--max-ram",  "BYTES",       "",                       false, "refuse a model that needs more RAM: arena, state and stack"},
     {"--max-flash", "BYTES",      "",                       false, "refuse a model that has more weights and tables"},

@@ -37,6 +37,7 @@ ExportedModel exported_c(Jit& function, const std::string& name, const ExportOpt
         {detail::message("c", k, ", ", constants[k].dtype.name()), constants[k].bytes, constants[k].at});
   exporting::check_limits(out, options);
   if (options.selftest) out.test = exporting::selftest_of(model);
+  if (options.cpp) out.wrapper = exporting::wrapper_of(model);
   if (model.reads_weights()) out.weights = model.weights();
   return out;
 }
@@ -53,6 +54,7 @@ ExportedModel export_c(Jit& function, const std::filesystem::path& path, const E
   write(".h", out.header.data(), out.header.size());
   write(".c", out.source.data(), out.source.size());
   if (!out.test.empty()) write("_test.c", out.test.data(), out.test.size());
+  if (!out.wrapper.empty()) write(".hpp", out.wrapper.data(), out.wrapper.size());
   if (!out.weights.empty()) write(".bin", out.weights.data(), out.weights.size());
   return out;
 }

@@ -44,6 +44,8 @@ struct ExportOptions {
   bool deterministic = flags::DETERMINISTIC.get();
   /// Whether to write NAME_test.c, a program that runs the model on the inputs of the captured call and compares.
   bool selftest = false;
+  /// Whether to write NAME.hpp, a class for C++20 that owns the arena and the state, and takes spans.
+  bool cpp = false;
   /// The names of the parameters of model_run(), in order; where empty "x", "y" and "s" with a number.
   std::vector<std::string> inputs{}, outputs{}, states{};
   /// Whether a name that another parameter has gets a number behind, instead of an Error.
@@ -75,6 +77,7 @@ struct ExportedModel {
   double operations = 0, moved_bytes = 0;  ///< of a run with the largest sizes: between elements; of loads and stores
   std::vector<std::string> steps{};        ///< what a run does, in order
   std::vector<ExportedPart> arena{}, state{}, constants{};
+  std::string wrapper{};  ///< NAME.hpp; empty without `cpp`
 
   std::int64_t ram_bytes() const { return arena_bytes + state_bytes + stack_bytes; }
 };

@@ -114,6 +114,8 @@ std::string header_of(const Model& model);
 std::string arguments_of(const Model& model);
 std::string source_of(const Model& model);
 std::string selftest_of(const Model& model);
+/// The header for C++.
+std::string wrapper_of(const Model& model);
 /// The parameters of model_run(), one a line. @param with_names or types alone
 std::string parameters_of(const Model& model);
 /// The line of the user, without folders: "softmax, written at net.cpp:12"; empty where unknown.

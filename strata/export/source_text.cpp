@@ -36,6 +36,13 @@ std::string opening(const Model& model) {
               ": -ffast-math changes what the functions compute\"\n#endif\n"
               "#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16\n#error \"",
               name, ": floats are computed in their own precision\"\n#endif\n");
+  if (model.options.deterministic)
+    out += "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF /* no fma of a product and a sum */\n#endif\n";
+  if (model.options.deterministic && !model.writer.types().empty())
+    out +=
+        message("#if defined(__arm__) && defined(__ARM_NEON)\n#error \"", name,
+                ": vectors of 32-bit ARM have no subnormal numbers: compile without NEON (-mfpu=vfpv3-d16), or export "
+                "for the target plain\"\n#endif\n");
   if (!model.writer.types().empty())
     out +=
         "#if defined(__GNUC__)\n#pragma GCC diagnostic ignored \"-Wpedantic\" /* vectors are an extension */\n"

@@ -28,6 +28,15 @@ bool has_place(UOp u) {
   }
 }
 
+/// Whether processors without AVX-512 compute the vector by several instructions, with registers for what is between.
+bool is_emulated(UOp u) {
+  const auto is_wide_integer = [](DType d) { return !d.is_float() && d.scalar().itemsize() == 8; };
+  if (!u.dtype().is_vector()) return false;
+  if (u.op() == UOps::ALU) return std::get<Ops>(u.arg()) == Ops::MUL && is_wide_integer(u.dtype());
+  return u.op() == UOps::CAST && u.dtype().is_float() != u.src(0).dtype().is_float() &&
+         (is_wide_integer(u.dtype()) || is_wide_integer(u.src(0).dtype()));
+}
+
 }  // namespace
 
 KernelValues values_of(const UOpGraph& graph, std::int64_t register_bytes) {
@@ -72,6 +81,7 @@ KernelValues values_of(const UOpGraph& graph, std::int64_t register_bytes) {
       out.array_bytes +=
           (std::get<Local>(u.arg()).size * static_cast<std::int64_t>(u.dtype().scalar().itemsize()) + 63) / 64 * 64;
     if (!has_place(u) || u.op() == UOps::DEFINE_LOCAL) continue;
+    if (is_emulated(u)) ++out.emulated;
     const std::size_t begin = u.op() == UOps::DEFINE_GLOBAL || u.op() == UOps::DEFINE_VAR ? 0 : k;
     if (is_integer(u)) {
       ++integers[begin], --integers[last[k] + (last[k] == begin ? 1 : 0)];
@@ -103,8 +113,8 @@ std::int64_t above(std::int64_t n, std::int64_t limit) { return std::max<std::in
 std::int64_t frame_of(const KernelValues& v) {
   constexpr std::int64_t address = 8, saved = 6, helpers = 48;
   const std::int64_t saves = std::min(saved, above(v.integers + v.accesses / 4, 5));
-  const std::int64_t spills =
-      v.register_bytes * above(v.values, 12) + 8 * above(v.integers, 14) + 2 * above(v.accesses, 32);
+  const std::int64_t spills = v.register_bytes * (above(v.values, 12) + std::min<std::int64_t>(v.emulated, 12)) +
+                              8 * above(v.integers, 14) + 2 * above(v.accesses, 32);
   return address + helpers + 8 * saves + spills + v.array_bytes + v.wide_bytes;
 }
 

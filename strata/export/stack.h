@@ -16,6 +16,7 @@ struct KernelValues {
   std::int64_t values = 0;       ///< the most others that are needed at once, in registers of `register_bytes`
   std::int64_t accesses = 0;     ///< loads and stores with an index of their own
   std::int64_t wide_bytes = 0;   ///< of all values that are wider than a register
+  std::int64_t emulated = 0;     ///< products of 64-bit integers in vectors, and their conversions from and to floats
   std::int64_t register_bytes = 16;
 };
 KernelValues values_of(const UOpGraph& graph, std::int64_t register_bytes);

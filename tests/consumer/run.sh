@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run.sh BUILD_FOLDER: installs that build, moves the tree (it must be relocatable), and builds main.cpp against it with
-# find_package (once of a component alone, without TBB) and with pkg-config, shared.cpp and static_tensor.cpp with the latter;
+# find_package (once of a component alone, without TBB) and with pkg-config, model/ with strata_add_model(), shared.cpp and
+# static_tensor.cpp with pkg-config;
 # compiles each header that was installed, and those of the floors as C++17. Looks at every binary of the build and of the
 # tree: where it looks for libraries; how it was hardened, if it is a Release build.
 set -euo pipefail
@@ -29,6 +30,47 @@ cmake -S "$here/component" -B "$work/component" -DCMAKE_PREFIX_PATH="$prefix" -D
   -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON > "$work/component.log" 2>&1 || { cat "$work/component.log"; exit 1; }
 cmake --build "$work/component"
 check 'COMPONENTS expr' "$work/component/consumer"
+
+# An ONNX model as a library; where the build reads no ONNX files, the project says so when it is configured.
+model() { cmake -S "$here/model" -B "$1" -DCMAKE_PREFIX_PATH="$prefix" -DMODEL="$here/../../docs/models/classifier.onnx" "${@:2}" > "$1.log" 2>&1; }
+if grep -q '^PROTOZERO_INCLUDE_DIR:PATH=/' "$build/CMakeCache.txt"; then
+  for with_c in ON OFF; do
+    { model "$work/model-$with_c" -DWITH_C=$with_c && cmake --build "$work/model-$with_c" >> "$work/model-$with_c.log" 2>&1; } \
+      || { cat "$work/model-$with_c.log"; exit 1; }
+    kinds=$("$work/model-$with_c/consumer")
+    echo "strata_add_model, C $with_c: $kinds"
+    [ "$kinds" = '0.167 0.682 0.152 0.331 0.506 0.163' ]  # as `strata run` says
+    touch "$work/model-$with_c/classifier.onnx"
+    again=$(cmake --build "$work/model-$with_c")
+    [[ $again == *'as C: leaf'* ]] || { echo 'a model that changed is not written again'; exit 1; }
+    again=$(cmake --build "$work/model-$with_c")
+    [[ $again != *'as C: '* ]] || { echo 'a model that did not change is written again'; exit 1; }
+  done
+  # vcpkg has the program elsewhere.
+  mkdir -p "$prefix/tools/strata"
+  mv "$prefix/bin/strata" "$prefix/tools/strata/"
+  model "$work/moved" || { cat "$work/moved.log"; exit 1; }
+  mv "$prefix/tools/strata/strata" "$prefix/bin/"
+  ! model "$work/none" -Dstrata_PROGRAM=/none || { echo 'a program that is not there is taken'; exit 1; }
+  tr -s ' \n' ' ' < "$work/none.log" | grep -q 'the program /none is not there' || { cat "$work/none.log"; exit 1; }
+  refused=(
+    'WEIGHTS;beside|WEIGHTS is one of embed;file;pointer, not beside'
+    'TARGET;sse|TARGET is one of .*, not sse'
+    'OPTIONS;--target;avx2|OPTIONS has --target, which NAME, TARGET'
+    'NAMED;leaf|unknown: NAMED;leaf'
+    'NAME|without a value: NAME'
+  )
+  for case in "${refused[@]}"; do
+    ! model "$work/refused" -DARGUMENTS="${case%%|*}" || { echo "${case%%|*} is taken"; exit 1; }
+    tr -s ' \n' ' ' < "$work/refused.log" | grep -q -- "${case#*|}" || { cat "$work/refused.log"; exit 1; }
+  done
+  ! model "$work/refused" -DMODEL=/none.onnx -DARGUMENTS= || { echo 'a file that is not there is taken'; exit 1; }
+  tr -s ' \n' ' ' < "$work/refused.log" | grep -q 'there is no file /none.onnx' || { cat "$work/refused.log"; exit 1; }
+else
+  ! model "$work/model" || { echo 'a build without ONNX files takes a model'; exit 1; }
+  tr -s ' \n' ' ' < "$work/model.log" | grep -q 'was built without protozero, and reads no ONNX files' || { cat "$work/model.log"; exit 1; }
+  echo 'strata_add_model: refused, as the build reads no ONNX files'
+fi
 
 (cd "$prefix/include" && find strata -name '*.h') | sort | sed 's/.*/#include <&>/' > "$work/headers.cpp"
 g++ -std=c++20 -fsyntax-only -Wall -Wextra -Wconversion -Wshadow -Werror -pedantic -I"$prefix/include" "$work/headers.cpp"

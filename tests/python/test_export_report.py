@@ -56,7 +56,17 @@ def make_attention(rng):
     return attention
 
 
-MODELS = {"mlp": lambda rng: make_mlp(rng)[0], "conv": make_conv, "loop": make_loop, "product": make_product,
+def make_doubles(rng):
+    """Vectors of doubles, whose sine computes with products of 64-bit integers."""
+    @strata.jit
+    def doubles(a):
+        return a.exp(), a.tanh(), a.abs().sqrt(), a / (a + 0.3), a.sin(), a.log(), a.sum(0), a * a + a, a.cast("f32"), a.round(), a > 0
+
+    call_twice(doubles, Tensor(rng.standard_normal(48)))
+    return doubles
+
+
+MODELS = {"doubles": make_doubles, "mlp": lambda rng: make_mlp(rng)[0], "conv": make_conv, "loop": make_loop, "product": make_product,
           "attention": make_attention, "symbolic": lambda rng: make_symbolic(rng)[0]}
 
 
