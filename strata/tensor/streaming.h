@@ -11,8 +11,9 @@
 // come by the end of x is refused: padding behind the end, means over all positions, loops from the end.
 //
 // What is followed: elementwise functions, movement (padding, windows, strides, slices, transposes), reductions over
-// other axes than that of the positions, matrix products, convolutions, pooling, joining along other axes or behind a
-// constant front, gather() from constant tables, scan() along the positions. Other operations are refused by name.
+// other axes than that of the positions, matrix products, convolutions, pooling, joining along other axes, gather()
+// from constant tables, scan() along the positions. Other operations are refused by name. To put something in front of
+// a signal use pad(): cat() with a short front selects by the number of the position, which is refused.
 #pragma once
 
 #include <cstdint>

@@ -111,7 +111,7 @@ _FRONT = strata.Tensor(np.full((1, 4, 2), 0.25, "f4"))
 
 
 def _joined_front(x):
-    return strata.conv1d(strata.cat([_FRONT, x], 2), _weights(2, 4, 3))
+    return strata.conv1d(strata.cat([_FRONT] * 20 + [x], 2), _weights(2, 4, 3))
 
 
 # name: the function, and the positions of its rings (the most, in the order of computation; 0: the state of a loop)
