@@ -15,4 +15,5 @@
 #include "strata/tensor/linear_algebra.h"
 #include "strata/tensor/random.h"
 #include "strata/tensor/scan.h"
+#include "strata/tensor/streaming.h"
 #include "strata/tensor/tensor.h"

@@ -23,6 +23,7 @@ void bind_tensors(py::module_& m) {
   bind_losses(f);
   bind_gradients(f);
   bind_loops(m);
+  bind_streams(m);
   bind_aliases(f);
   bind_jit(m);
 }

@@ -1,0 +1,320 @@
+"""streaming(): functions of whole signals as steps of blocks, against the whole."""
+import functools
+import random
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import strata
+from strata import nn
+
+SEED = 20
+LENGTH = 96
+
+
+@functools.lru_cache(maxsize=None)
+def _weights(*shape):
+    """The same tensor in each call: a function that makes its weights anew has others in each trace."""
+    rng = np.random.default_rng([SEED, *shape])
+    return strata.Tensor((rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:]) or 1)).astype(np.float32))
+
+
+def _signal(*shape):
+    return strata.Tensor(np.random.default_rng([SEED, 1, *shape]).standard_normal(shape).astype(np.float32))
+
+
+def _causal(x, out, k, dilation=1, stride=1, groups=1):
+    """A causal convolution of (1, channels, length)."""
+    w, b = _weights(out, x.shape[1] // groups, k), _weights(out)
+    return strata.conv1d(x, w, b, stride=stride, padding=[((k - 1) * dilation, 0)], dilation=dilation, groups=groups)
+
+
+def _stack(dilations, k=3, channels=4):
+    def f(x):
+        for d in dilations:
+            x = _causal(x, channels, k, d).tanh()
+        return x
+    return f
+
+
+def _wavenet(x):
+    skip = None
+    for d in (1, 2, 4, 8):
+        gates = _causal(x, 8, 2, d)
+        y = gates[:, :4].tanh() * gates[:, 4:].sigmoid()
+        y = _causal(y, 4, 1)
+        x = x + y
+        skip = y if skip is None else skip + y
+    return skip.relu()
+
+
+def _residual(x):
+    y = _causal(_causal(x, 8, 5).relu(), 4, 5, 3)
+    return (x + y).relu()
+
+
+def _fir(x):
+    taps = _weights(1, 1, 33)
+    return strata.conv1d(x.pad([(0, 0), (0, 0), (32, 0)]), taps)
+
+
+def _two_paths(x):
+    return strata.cat([_causal(x, 2, 7), _causal(x, 3, 4, 5), x], 1)
+
+
+def _average(x):
+    return strata.avg_pool1d(x.pad([(0, 0), (0, 0), (3, 0)]), 4, stride=1)
+
+
+def _layer_norm(x):
+    y = _causal(x, 6, 3).transpose(1, 2)
+    y = (y - y.mean(2, keepdim=True)) / (y.var(2, keepdim=True) + 1e-5).sqrt()
+    return y.transpose(1, 2)
+
+
+class _Gru:
+    def __init__(self, features=5):
+        self.gru = nn.GRU(4, features, batch_first=True)
+        for k, p in enumerate(self.gru.parameters()):
+            p.assign(_weights(*p.shape) if len(p.shape) > 1 else _weights(p.shape[0]))
+
+    def __call__(self, x):
+        return self.gru(x.transpose(1, 2))[0].transpose(1, 2)
+
+
+_GRU = functools.lru_cache(maxsize=None)(_Gru)
+_BOTH_WAYS = functools.lru_cache(maxsize=None)(lambda: nn.GRU(4, 3, batch_first=True, bidirectional=True))
+
+
+def _gru(x):
+    return _GRU()(x)
+
+
+def _gru_behind_conv(x):
+    return _causal(_GRU()(_causal(x, 4, 3).tanh()), 1, 4)
+
+
+def _chomped(x):
+    return strata.conv1d(x, _weights(3, 4, 4), padding=3)[:, :, :x.shape[2]]
+
+
+def _causal_2d(x):
+    """(1, channels, length) as an image of (length, channels)."""
+    y = strata.conv2d(x.transpose(1, 2).reshape((1, 1, x.shape[2], x.shape[1])), _weights(3, 1, 3, 3),
+                      padding=[(2, 0), (1, 1)])
+    return y.relu().sum(3)
+
+
+_FRONT = strata.Tensor(np.full((1, 4, 2), 0.25, "f4"))
+
+
+def _joined_front(x):
+    return strata.conv1d(strata.cat([_FRONT] * 20 + [x], 2), _weights(2, 4, 3))
+
+
+# name: the function, and the positions of its rings (the most, in the order of computation; 0: the state of a loop)
+NETWORKS = {
+    "dilation 1": (_stack([1]), [2]),
+    "dilations 1 to 16": (_stack([1, 2, 4, 8, 16]), [2, 4, 8, 16, 32]),
+    "dilations 1 to 512": (_stack([1, 2, 4, 8, 16, 32, 64, 128, 256, 512], 2), [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
+    "fir": (lambda x: _fir(x[:, :1]), [32]),
+    "wavenet": (_wavenet, [1, 2, 4, 8]),
+    "residual": (_residual, [4, 12]),
+    "two paths": (_two_paths, [15]),
+    "strided": (lambda x: _causal(_causal(x, 4, 5, stride=2).relu(), 4, 3, stride=3), [4, 2]),
+    "strided without overlap": (lambda x: strata.conv1d(x, _weights(2, 4, 4), stride=4), [3]),
+    "valid": (lambda x: strata.conv1d(x, _weights(2, 4, 6)), [5]),
+    "max pool": (lambda x: strata.max_pool1d(_causal(x, 3, 3), 2), [2, 1]),
+    "overlapping max pool": (lambda x: strata.max_pool1d(x, 5, stride=2), [4]),
+    "average pool": (_average, [3]),
+    "groups": (lambda x: _causal(x, 8, 3, 2, groups=2), [4]),
+    "layer norm over channels": (_layer_norm, [2]),
+    "gru": (_gru, [0]),
+    "gru behind a convolution": (_gru_behind_conv, [2, 0, 3]),
+    "chomped": (_chomped, [3]),
+    "causal in 2d": (_causal_2d, [2]),
+    "constant front": (_joined_front, [2]),
+    "delay": (lambda x: x.pad([(0, 0), (0, 0), (11, 0)])[:, :, :x.shape[2]] * 0.5 + x, [11]),
+    "padded by a value": (lambda x: strata.conv1d(x.pad([(0, 0), (0, 0), (4, 0)], value=1.5).exp(), _weights(2, 4, 5)), [4]),
+}
+
+
+def _blocks(total, size):
+    return [size] * (total // size) + ([total % size] if total % size else [])
+
+
+def _run(stream, x, sizes, axis=2):
+    out, at = [], 0
+    for n in sizes:
+        out.append(stream(x[:, :, at:at + n]).numpy())
+        at += n
+    return np.concatenate(out, axis=stream.axis)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("mode", ["deterministic", "fast"])
+def test_blocks_give_the_whole(name, mode):
+    f, kept = NETWORKS[name]
+    x = _signal(1, 4, LENGTH)
+    with strata.flags(DETERMINISTIC=mode == "deterministic"):
+        whole = f(x).numpy()
+        stream = strata.streaming(f, 2, x)
+        assert [r.most for r in stream.rings] == kept, stream.describe()
+        rng = random.Random(SEED)
+        mixed = []
+        while sum(mixed) < LENGTH:
+            mixed.append(min(rng.choice([0, 1, 2, 3, 5, 17]), LENGTH - sum(mixed)))
+        all_sizes = (_blocks(LENGTH, 1), _blocks(LENGTH, 7), _blocks(LENGTH, 64), [LENGTH], mixed)
+        for sizes in all_sizes if mode == "deterministic" else all_sizes[1:2]:
+            stream.reset()
+            got = _run(stream, x, sizes)
+            if mode == "deterministic":
+                assert got.shape == whole.shape and got.tobytes() == whole.tobytes(), (sizes, np.abs(got - whole).max())
+            else:
+                np.testing.assert_allclose(got, whole, rtol=1e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ["residual", "strided", "gru behind a convolution"])
+def test_blocks_on_the_interpreter(name):
+    f, _ = NETWORKS[name]
+    x = _signal(1, 4, 48)
+    with strata.flags(DETERMINISTIC=True):
+        whole = f(x).numpy()
+        assert _run(strata.streaming(f, -1, x), x, _blocks(48, 11)).tobytes() == whole.tobytes()
+
+
+def test_least_rings():
+    """A ring has (k - 1) * dilation positions, and behind strides k - stride to k - 1: those that later outputs read."""
+    x = _signal(1, 4, 64)
+    for k, dilation, stride in [(2, 1, 1), (3, 4, 1), (5, 2, 1), (5, 1, 2), (4, 1, 3), (3, 1, 3)]:
+        ring, = strata.streaming(lambda x: _causal(x, 2, k, dilation, stride), 2, x).rings
+        assert ring.most == (k - 1) * dilation
+        assert ring.least == ((k - 1) * dilation if stride == 1 else k - stride)
+        assert ring.shape == (1, 4, ring.most) and ring.bytes == 16 * ring.most
+        assert ring.name == "x"
+    text = strata.streaming(_stack([1, 8]), 2, x).describe()
+    assert "x: 2 positions, (1, 4, 2), 32 bytes" in text and ": 16 positions, (1, 4, 16), 256 bytes" in text
+    assert "in all 288 bytes; blocks of multiples of 1 position keep the sizes" in text
+
+
+def test_longer_than_the_example():
+    f, _ = NETWORKS["strided"]
+    x = _signal(1, 4, 500)
+    with strata.flags(DETERMINISTIC=True):
+        stream = strata.streaming(f, 2, x[:, :, :24])
+        assert stream.period == 6
+        assert _run(stream, x, _blocks(500, 6)).tobytes() == f(x).numpy().tobytes()
+        stream.reset()
+        assert _run(stream, x, _blocks(500, 77)).tobytes() == f(x).numpy().tobytes()
+
+
+REFUSED = {
+    "looks ahead": (lambda x: strata.conv1d(x, _weights(2, 4, 3), padding=1),
+                    r"looks ahead: position 15 of the result reads position 16 of x"),
+    "ahead by a slice": (lambda x: x[:, :, 2:].pad([(0, 0), (0, 0), (0, 2)]) + x,
+                         r"looks ahead: position 14 of the result reads position 16 of x"),
+    "mean": (lambda x: x - x.mean(2, keepdim=True), r"reduces the whole axis of positions: position 0 of it reads position 15 of 16"),
+    "softmax": (lambda x: x.softmax(2), r"reduces the whole axis of positions"),
+    "flip": (lambda x: x.flip(2), r"reads the positions backwards: position 0 of it reads position 15 of x"),
+    "first": (lambda x: x + x[:, :, :1], r"has no axis of positions|again and again"),
+    "cumsum": (lambda x: x.cumsum(2), r"is a ASSOCIATIVE_SCAN, which no block alone gives|ASSOCIATIVE_SCAN"),
+    "backwards": (lambda x: _BOTH_WAYS()(x.transpose(1, 2))[0],
+                  r"from the last position to the first: position 0 of it reads position 15"),
+    "last state": (lambda x: _GRU(3).gru(x.transpose(1, 2))[1], r"no axis of positions|behind its last step"),
+    "random": (lambda x: x + strata.rand(1, 4, 1), r"values that differ in each call|depends on the length"),
+    "length": (lambda x: x / x.shape[2], r"reads the constant"),
+    "table": (lambda x: x + strata.arange(x.shape[2]), r"IOTA|depends on the length of x|other elements"),
+    "no input": (lambda x: strata.ones(1, 4, 16), r"the result does not depend on x"),
+    "two axes": (lambda x: x.transpose(1, 2) @ x, r"positions along axes|along axis"),
+    "merged": (lambda x: x.reshape((1, 4 * x.shape[2])), r"another axis|no step along"),
+    "end": (lambda x: strata.cat([x, strata.ones(1, 4, 2)], 2), r"wait for the end of x|no axis of positions|depends? on the length of x"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    f, message = REFUSED[name]
+    with pytest.raises((ValueError, RuntimeError), match=message) as error:
+        strata.streaming(f, 2, _signal(1, 4, 16))
+    assert "[streaming]" in str(error.value)
+
+
+def test_refused_assignment():
+    total = strata.zeros(1, 4, 1).realize()
+
+    def f(x):
+        total.assign(total + 1)
+        return x * total
+    with pytest.raises((ValueError, RuntimeError), match="assigns to a tensor of shape"):
+        strata.streaming(f, 2, _signal(1, 4, 16))
+
+
+def test_bad_arguments():
+    x = _signal(1, 4, 16)
+    with pytest.raises((ValueError, RuntimeError, IndexError), match="axis 3 of an example of shape"):
+        strata.streaming(lambda x: x, 3, x)
+    with pytest.raises(TypeError, match="not a tensor"):
+        strata.streaming(lambda x: 3, 2, x)
+    stream = strata.streaming(_stack([2]), 2, x)
+    with pytest.raises((ValueError, RuntimeError), match=r"a block of shape \(1, 3, 8\)"):
+        stream(_signal(1, 3, 8))
+    with pytest.raises((ValueError, RuntimeError), match="a block of float64|a block of f64|a block of double"):
+        stream(strata.Tensor(np.zeros((1, 4, 8))))
+    assert stream(x[:, :, :0]).shape == (1, 4, 0)
+
+
+def test_captured():
+    """A replay goes on where the last call ended; phases that change sizes are refused."""
+    f, _ = NETWORKS["strided"]
+    x = _signal(1, 4, 96)
+    with strata.flags(DETERMINISTIC=True):
+        whole = f(x).numpy()
+        stream = strata.streaming(f, 2, x)
+        step = strata.jit(lambda block: stream(block))
+        out = [step(x[:, :, k:k + 12].contiguous()).numpy() for k in range(0, 96, 12)]
+        assert np.concatenate(out, 2).tobytes() == whole.tobytes()
+        stream.reset()
+        assert step(x[:, :, :12].contiguous()).numpy().tobytes() == whole[:, :, :2].tobytes()
+        odd = strata.jit(lambda block: stream(block))
+        with pytest.raises((ValueError, RuntimeError), match="a block of 5 positions cannot be captured"):
+            for _ in range(2):
+                odd(x[:, :, :5].contiguous())
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not here")
+def test_exported_effect(tmp_path):
+    """An effect of a convolution and a GRU as C: a program that takes block by block, against the whole in the process."""
+    gru = _Gru(6)
+    effect = lambda x: _causal(gru(_causal(x, 4, 5, 2).tanh()), 1, 3) + x  # noqa: E731
+    x = _signal(1, 1, 256)
+    with strata.flags(DETERMINISTIC=True):
+        whole = effect(x).numpy()
+        stream = strata.streaming(effect, 2, x)
+        step = strata.jit(lambda block: stream(block))
+        for k in range(2):
+            step(x[:, :, 16 * k:16 * k + 16].contiguous())
+        stream.reset()
+        step.export_c(tmp_path / "effect", target="plain")
+        x.numpy().tofile(tmp_path / "x")
+        (tmp_path / "main.c").write_text(r"""
+#include "effect.h"
+#include <stdio.h>
+EFFECT_ALIGNAS(EFFECT_ALIGNMENT) static unsigned char state[EFFECT_STATE_BYTES];
+EFFECT_ALIGNAS(EFFECT_ALIGNMENT) static unsigned char arena[EFFECT_ARENA_BYTES + 1];
+int main(void) {
+  float x[16], y[16];
+  FILE *in = fopen("x", "rb"), *out = fopen("y", "wb");
+  effect_reset(state);
+  while (fread(x, 4, 16, in) == 16) {
+    if (effect_run(x, y, state, arena, sizeof arena, 0, 0) != EFFECT_OK) return 1;
+    fwrite(y, 4, 16, out);
+  }
+  fclose(out);
+  return 0;
+}
+""")
+        subprocess.run(["gcc", "-std=c11", "-O2", "-ffp-contract=off", "main.c", "effect.c", "-o", "main", "-lm"], cwd=tmp_path, check=True)
+        subprocess.run([tmp_path / "main"], cwd=tmp_path, check=True)
+        assert (tmp_path / "y").read_bytes() == whole.tobytes()
