@@ -372,6 +372,8 @@ class Fuzzing:
             return
         for name, want in plain.gradients.items():
             got = ours.gradients[name]
+            if got is None and want is not None and want[0].size == 0:  # nothing to compare: the part was left out, or empty
+                continue
             if (got is None) != (want is None) or (got is not None and not is_same(got, want, False, 20.0)):
                 raise Finding(w, "gradient", f"of {name}: {got and shown(got)}, not {want and shown(want)}", values)
         self.counts["gradients"] += 1
