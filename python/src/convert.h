@@ -97,6 +97,25 @@ struct Incoming<Int> {
   Int value;
 };
 
+/// A number, or an expression of bound variables.
+struct NumberOrSize {
+  Number number = 0;
+  std::optional<Int> size = std::nullopt;  ///< set where the object is an expression with variables
+};
+template <>
+struct Incoming<NumberOrSize> {
+  explicit Incoming(const Given& g) {
+    const Expr* const e = integer_in(g.object);
+    if (e != nullptr && !e->is_constant())
+      value.size = Int(*e);
+    else
+      value.number = e != nullptr ? Number(e->value()) : number_of(g);
+  }
+  const NumberOrSize& get() const { return value; }
+  static constexpr const char* type = "Number | Size";
+  NumberOrSize value;
+};
+
 template <>
 struct Incoming<Axes> {
   explicit Incoming(const Given& g) {
@@ -255,6 +274,8 @@ struct OptionalType;
 // clang-format off
 template <> struct OptionalType<Tensor::Reduce> { static constexpr const char* type = "Literal['sum', 'prod', 'mean', 'amax', 'amin'] | None"; };
 template <> struct OptionalType<std::int64_t> { static constexpr const char* type = "int | None"; };
+template <> struct OptionalType<Int> { static constexpr const char* type = "Size | None"; };
+template <> struct OptionalType<NumberOrSize> { static constexpr const char* type = "Number | Size | None"; };
 template <> struct OptionalType<double> { static constexpr const char* type = "float | None"; };
 template <> struct OptionalType<bool> { static constexpr const char* type = "bool | None"; };
 template <> struct OptionalType<std::string> { static constexpr const char* type = "str | None"; };

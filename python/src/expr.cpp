@@ -4,10 +4,33 @@
 #include "python/src/expr_casters.h"
 #include "python/src/pictures.h"
 #include "python/src/running.h"
+#include "python/src/tensor_object.h"
 #include "strata/expr/evaluate.h"
 #include "strata/expr/exact.h"
 #include "strata/expr/node.h"
 #include "strata/expr/render.h"
+
+namespace strata::python {
+
+/// The other operand of an operator. A tensor of one integer has __index__, too, but `n * t` is a tensor.
+struct ExprOperand : ExprArg {};
+
+}  // namespace strata::python
+
+namespace pybind11::detail {
+
+template <>
+struct type_caster<strata::python::ExprOperand> {
+  PYBIND11_TYPE_CASTER(strata::python::ExprOperand, const_name("Expr | int"));
+  bool load(handle source, bool convert) {
+    make_caster<strata::python::ExprArg> plain;
+    if (strata::python::tensor_in(source.ptr()) != nullptr || !plain.load(source, convert)) return false;
+    value.value = *cast_op<const strata::python::ExprArg&>(plain);
+    return true;
+  }
+};
+
+}  // namespace pybind11::detail
 
 namespace strata::python {
 
@@ -172,14 +195,14 @@ using ExprClass = py::class_<Expr>;
 template <class F>
 void def_expr_operator(ExprClass& c, const char* name, const F& f, const char* doc) {
   c.def(
-      name, [f](const Expr& a, const ExprArg& b) { return ExprResult{f(a, *b)}; }, py::arg("other"), py::is_operator(),
-      doc);
+      name, [f](const Expr& a, const ExprOperand& b) { return ExprResult{f(a, *b)}; }, py::arg("other"),
+      py::is_operator(), doc);
 }
 template <class F>
 void def_expr_reflected(ExprClass& c, const char* name, const F& f, const char* doc) {
   c.def(
-      name, [f](const Expr& a, const ExprArg& b) { return ExprResult{f(*b, a)}; }, py::arg("other"), py::is_operator(),
-      doc);
+      name, [f](const Expr& a, const ExprOperand& b) { return ExprResult{f(*b, a)}; }, py::arg("other"),
+      py::is_operator(), doc);
 }
 
 void bind_expr_arithmetic(ExprClass& c) {

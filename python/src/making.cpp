@@ -3,6 +3,8 @@
 #include "python/src/memory.h"
 #include "python/src/tensor_values.h"
 #include "strata/nn/layers.h"
+#include "strata/ops/indexed.h"
+#include "strata/tensor/access.h"
 #include "strata/tensor/random.h"
 
 namespace strata::python {
@@ -31,9 +33,35 @@ Tensor full_of(const Ints& shape, const Number& value, const std::optional<DType
   return finished(dtype ? Tensor::full(shape, value, *dtype) : Tensor::full(shape, value), device, requires_grad);
 }
 
+/// 0, 1, ..., count - 1: shape (count,), i64.
+Tensor counting(const Int& count) { return TensorAccess::of(ops::counting(count).node(), Device::default_device()); }
+
+/// arange() of integers of which one is symbolic.
+Tensor counted_to(const Int& begin, const Int& end, const Number& step, const std::optional<DType>& dtype) {
+  const std::int64_t by = step.value().dtype().is_float() ? 0 : step.value().as_int();
+  STRATA_CHECK(by > 0 && known(is_at_most(begin, end)), domain, "[arange] from ", begin.render(), " to ", end.render(),
+               " by ", step.value().text(),
+               ": with symbolic ends the step is an integer above 0, and no value leads away from the end");
+  const Int all = end - begin, count = by == 1 ? all : Int((all + Int(by - 1)).expr() / Expr(by));
+  const Tensor places = counting(count) * by;
+  const Tensor made = begin.is_number() ? places + begin.value() : places + Tensor(begin.expr());
+  return dtype ? made.cast(*dtype) : made;
+}
+
 /// The function arange(end), or arange(begin, end, step).
-Tensor counted(const Number& begin, const std::optional<Number>& end, const Number& step,
+Tensor counted(const NumberOrSize& first, const std::optional<NumberOrSize>& second, const Number& step,
                const std::optional<DType>& dtype, const Device* device, bool requires_grad) {
+  if (first.size || (second && second->size)) {
+    const auto integer = [](const NumberOrSize& v) {
+      STRATA_CHECK(v.size || !v.number.value().dtype().is_float(), domain,
+                   "[arange] with symbolic ends the other end is an integer, not ", v.number.value().text());
+      return v.size ? *v.size : Int(v.number.value().as_int());
+    };
+    return finished(counted_to(second ? integer(first) : Int(0), integer(second.value_or(first)), step, dtype), device,
+                    requires_grad);
+  }
+  const Number begin = first.number;
+  const std::optional<Number> end = second ? std::optional(second->number) : std::nullopt;
   const Number from = end ? begin : Number(0), to = end.value_or(begin);
   Tensor made = Tensor::arange(from, to, step);
   if (dtype && made.dtype().is_float())  // computed in f64, not rounded to f32 in between
@@ -157,8 +185,13 @@ void bind_filled(Functions& f) {
       "`end`, both included.");
   f.making(
       "eye", "n|rows|N, m|columns|M=None, " STRATA_TAIL,
-      [](std::int64_t n, const std::optional<std::int64_t>& m, const std::optional<DType>& dtype, const Device* device,
-         bool g) { return finished(Tensor::eye(n, m, dtype.value_or(dtypes::float32)), device, g); },
+      [](const Int& n, const std::optional<Int>& m, const std::optional<DType>& dtype, const Device* device, bool g) {
+        const Int columns = m.value_or(n);
+        if (n.is_number() && columns.is_number())
+          return finished(Tensor::eye(n.value(), columns.value(), dtype.value_or(dtypes::float32)), device, g);
+        const Tensor is_one = counting(n).unsqueeze(1).eq(counting(columns));
+        return finished(is_one.cast(dtype.value_or(dtypes::float32)), device, g);
+      },
       "A matrix of `n` rows and `m` columns (by default n), with ones on its main diagonal and "
       "zeros elsewhere.");
   f.function("tril_indices", "row|rows, col|columns, offset=0", &Tensor::tril_indices,

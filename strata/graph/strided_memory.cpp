@@ -1,5 +1,6 @@
 #include "strata/graph/strided_memory.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,11 @@
 namespace strata {
 
 namespace {
+
+/// Whether a dimension of symbolic size may have no elements: addresses of such Views are not bounded.
+bool may_be_empty(const Ints& shape) {
+  return std::any_of(shape.begin(), shape.end(), [](const Int& n) { return !n.is_number() && !known(is_less(0, n)); });
+}
 
 /// The realized node below a chain of movement ops (through_copies: and copies), and the chain as one ShapeTracker.
 std::optional<std::pair<LazyOp, ShapeTracker>> movement_over_memory(const LazyOp& node, bool through_copies) {
@@ -23,6 +29,7 @@ std::optional<std::pair<LazyOp, ShapeTracker>> movement_over_memory(const LazyOp
   ShapeTracker st = ShapeTracker::from_shape(at.shape());
   if (!st.is_concrete()) return std::nullopt;
   for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
+    if (may_be_empty(it->shape())) return std::nullopt;
     st = st + movement_of(*it->node());
     st = st.simplify();
   }

@@ -77,6 +77,15 @@ Value Value::diag(std::int64_t diagonal) const {
 Value Value::diagonal(std::int64_t offset, std::int64_t axis1, std::int64_t axis2) const {
   const auto [a, b] = two_axes(ndim(), axis1, axis2, "diagonal");
   const Value x = movedim({a, b}, {-2, -1});
+  if (!x.size(-1).is_number() && x.size(-1) == x.size(-2) && offset == 0) {  // n behind all: a column of (n, n + 1)
+    const Int& side = x.size(-1);
+    const Value row = x.flatten(-2, -1);
+    Padding behind(row.shape().size(), {0, 0});
+    behind.back().second = side;
+    Ints wide = x.shape();
+    wide.back() = side + 1;
+    return row.pad(behind).reshape(wide).select(-1, 0);
+  }
   const std::int64_t rows = number_of(x.size(-2), "diagonal"), columns = number_of(x.size(-1), "diagonal");
   const std::int64_t down = std::min(rows, offset < 0 ? -std::max(offset, -kFar) : 0),
                      right = std::min(columns, std::max<std::int64_t>(offset, 0)),

@@ -9,8 +9,10 @@ namespace {
 
 /// The pairs of neighbours along an axis: {all elements but the last, all but the first}.
 std::pair<Value, Value> neighbours(const Value& x, std::int64_t axis) {
-  const std::int64_t n = number_of(x.size(axis), "diff");
-  if (n == 0) return {x, x};
+  const Int& n = x.size(axis);
+  if (n == Int(0)) return {x, x};
+  STRATA_CHECK(known(is_less(0, n)), shape, "[diff] axis ", axis, " of the symbolic size ", n.render(),
+               " may have too few elements for a difference");
   return {x.narrow(axis, 0, n - 1), x.narrow(axis, 1, n - 1)};
 }
 
@@ -54,7 +56,8 @@ Value Value::diff(std::int64_t times, std::int64_t axis, const std::optional<Val
   if (append) parts.push_back(*append);
   return rounded_once(cat(parts, a), [&](const Value& x) {
     Value out = x;
-    const std::int64_t most = number_of(x.size(a), "diff");  // after so many differences nothing is left
+    const Int& n = x.size(a);
+    const std::int64_t most = n.is_number() ? n.value() : times;  // after so many differences nothing is left
     for (std::int64_t k = 0; k < std::min(times, most); ++k) {
       const auto [before, after] = neighbours(out, a);
       out = dtype().is_bool() ? after.logical_xor(before) : after - before;

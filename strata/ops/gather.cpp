@@ -64,10 +64,19 @@ std::int64_t number_of(const Int& size, const char* operation) {
 
 Value in_range(const Value& integers, const IndexRange& range) { return Value(integers.node().in_range(range)); }
 
-Value wrapped(const Value& index, std::int64_t size, const char* operation) {
+Value with_largest(const Value& x, std::int64_t axis) {
+  const Int& n = x.size(axis);
+  if (n.is_number()) return x;
+  Padding behind(x.shape().size(), {0, 0});
+  behind[static_cast<std::size_t>(axis < 0 ? axis + x.ndim() : axis)].second = Int(n.vmax()) - n;
+  return x.pad(behind);
+}
+
+Value wrapped(const Value& index, const Int& size, const char* operation) {
   STRATA_CHECK(index.dtype().is_int(), domain, "[", operation, "] indices are integers, not ", index.dtype().name());
-  const Value i = in_range(index, {operation, "index", size, true}).cast(dtypes::int64);
-  return index.dtype().is_unsigned() ? i : i.lt(0).where(i + size, i);
+  const Value i = in_range(index, {operation, "index", size.vmax(), true}).cast(dtypes::int64);
+  if (index.dtype().is_unsigned()) return i;
+  return size.is_number() ? i.lt(0).where(i + size.value(), i) : i.lt(0).where(i + Value::of(size.expr()), i);
 }
 
 Value one_hot(const Value& classes, std::int64_t count) {
@@ -76,6 +85,7 @@ Value one_hot(const Value& classes, std::int64_t count) {
 }
 
 Value picked(const Value& values, const Value& index) {
+  if (!values.size(-1).is_number()) return picked(with_largest(values, -1), index);
   Ints front = values.shape();
   front.pop_back();
   Ints shape = broadcast_shape("gather", std::array{front, index.shape()});
@@ -103,7 +113,7 @@ Value Value::gather(std::int64_t axis, const Value& index) const {
                  " reach beyond ", render(shape()), " in dimension ", k);
     bounds.push_back({0, count});
   }
-  const Value places = with_last(wrapped(index, number_of(size(a), "gather"), "gather"), a);
+  const Value places = with_last(wrapped(index, size(a), "gather"), a);
   return picked(with_last(shrink(bounds), a).unsqueeze(-2), places).movedim({-1}, {a});
 }
 
@@ -112,20 +122,18 @@ Value Value::index_select(std::int64_t axis, const Value& index) const {
   const std::int64_t a = indexed_axis(*this, axis, "index_select");
   STRATA_CHECK(index.ndim() <= 1, shape, "[index_select] indices have one dimension, not shape ",
                render(index.shape()));
-  const Value places = wrapped(index.atleast_1d(), number_of(size(a), "index_select"), "index_select");
+  const Value places = wrapped(index.atleast_1d(), size(a), "index_select");
   return picked(with_last(*this, a).unsqueeze(-2), places).movedim({-1}, {a});
 }
 
-Value Value::take(const Value& index) const {
-  return picked(flatten(), wrapped(index, number_of(numel(), "take"), "take"));
-}
+Value Value::take(const Value& index) const { return picked(flatten(), wrapped(index, numel(), "take")); }
 
 Value Value::take_along_dim(const Value& index, std::optional<std::int64_t> axis) const {
   if (!axis) return take(index.flatten());
   const std::int64_t a = indexed_axis(*this, *axis, "take_along_dim");
   STRATA_CHECK(index.ndim() == ndim(), shape, "[take_along_dim] indices of shape ", render(index.shape()),
                " do not have the rank of a tensor of shape ", render(shape()));
-  const Value places = with_last(wrapped(index, number_of(size(a), "take_along_dim"), "take_along_dim"), a);
+  const Value places = with_last(wrapped(index, size(a), "take_along_dim"), a);
   return picked(with_last(*this, a).unsqueeze(-2), places).movedim({-1}, {a});
 }
 

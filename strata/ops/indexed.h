@@ -24,9 +24,9 @@ Value in_range(const Value& integers, const IndexRange& range);
 Value counts_of(const Value& places, std::int64_t count, const Value& weights);
 
 /// Indices into an axis of `size` as i64, with `size` added to negative ones. CHECK_INDEX checks that they are in
-/// [-size, size).
+/// [-size, size); for a symbolic size, by its largest value.
 /// @throws Error (domain) naming `operation` unless `index` is of integers
-Value wrapped(const Value& index, std::int64_t size, const char* operation);
+Value wrapped(const Value& index, const Int& size, const char* operation);
 
 /// (..., count), i64: element c is 1 where the class is c, else 0; a class outside of [0, count) gives zeros. @pre
 /// `classes` are integers
@@ -35,6 +35,10 @@ Value one_hot(const Value& classes, std::int64_t count);
 /// result[i...] = values[i..., index[i...]], 0 where the index is outside of the last axis of `values`. The dimensions
 /// of `values` in front of the last one broadcast with those of `index`.
 Value picked(const Value& values, const Value& index);
+
+/// `x` with zeros behind its elements along `axis`, to the largest value of a symbolic size; `x` where the size is a
+/// number. A kernel indexes an axis whose size is a number.
+Value with_largest(const Value& x, std::int64_t axis);
 
 /// Integers that sort as `values` do, or in the opposite order with `descending`. NaN counts as the largest value, -0
 /// equals 0.

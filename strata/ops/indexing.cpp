@@ -27,6 +27,14 @@ struct Plan {
   std::vector<ByTensor> by_tensors;
 };
 
+constexpr std::int64_t kLongestStep = 1024;  // in a slice of symbolic size
+
+/// The number of elements in steps of `step` of either sign among `size`, which is symbolic.
+Int steps_in(const Int& size, std::int64_t step) {
+  const std::int64_t apart = step < 0 ? -step : step;
+  return apart == 1 ? size : Int((size + Int(apart - 1)).expr() / Expr(apart));
+}
+
 /// Translates subscripts into a Plan, one after another.
 class Planner {
  public:
@@ -102,16 +110,18 @@ class Planner {
     const Int n = size();
     const auto from_end = [&](const Int& v) { return known(is_less(v, 0)) ? v + n : v; };
     const Int begin = s.begin ? from_end(*s.begin) : Int(0), end = s.end ? from_end(*s.end) : n;
-    STRATA_CHECK(s.step == 1, shape, "[index] a slice of axis ", axis(), " of size ", n.render(), " from ",
-                 begin.render(), " to ", end.render(), " is symbolic: the step must be 1, not ", s.step);
-    keep(begin, end);
-    out_.shape.push_back(end - begin);
+    STRATA_CHECK(
+        s.step == 1 || (s.step > 0 && s.step <= kLongestStep) || (!s.begin && !s.end && s.step >= -kLongestStep), shape,
+        "[index] a slice of axis ", axis(), " of size ", n.render(), " from ", begin.render(), " to ", end.render(),
+        " is symbolic: the step must be from 1 to ", kLongestStep, ", or negative without bounds, not ", s.step);
+    keep(begin, end, s.step);
+    out_.shape.push_back(steps_in(end - begin, s.step));
   }
   void add(Ellipsis) {}
   void add(NewAxis) { out_.shape.push_back(1); }
   void add(const Indices& indices) {
     const auto place = static_cast<std::int64_t>(out_.shape.size());
-    const std::int64_t n = number_of(size(), "index");
+    const Int n = size();
     if (indices.extremes)
       for (const std::int64_t end : {indices.extremes->least, indices.extremes->most})
         check_inside(end < 0 ? Int(end) + size() : Int(end), end);
@@ -136,8 +146,37 @@ class Planner {
   Plan out_;
 };
 
+/// Every step-th element of dimension k, of symbolic size: the dimension is padded, and cut into rows of `step`.
+LazyOp every(const LazyOp& x, std::size_t k, std::int64_t step) {
+  const Int& size = x.shape()[k];
+  const Int apart = step < 0 ? -step : step, count = steps_in(size, step);
+  const LazyOp turned = step < 0 ? x.flip({static_cast<std::int64_t>(k)}) : x;
+  if (apart == Int(1)) return turned;
+  Padding behind(x.shape().size(), {0, 0});
+  behind[k].second = apart - Int(1);
+  Mask whole, first;
+  Ints rows, out = x.shape();
+  for (std::size_t j = 0; j < x.shape().size(); ++j) {
+    const Int n = j == k ? count : x.shape()[j];
+    whole.push_back({0, j == k ? count * apart : n});
+    rows.push_back(n), first.push_back({0, n});
+    if (j == k) rows.push_back(apart), first.push_back({0, 1});
+  }
+  out[k] = count;
+  return turned.pad(behind).shrink(whole).reshape(rows).shrink(first).reshape(out);
+}
+
 /// The movement ops of `plan` applied to x.
-LazyOp seen(const LazyOp& x, const Plan& plan) { return x.shrink(plan.bounds).stride(plan.steps).reshape(plan.shape); }
+LazyOp seen(const LazyOp& x, const Plan& plan) {
+  LazyOp out = x.shrink(plan.bounds);
+  Ints steps = plan.steps;
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    if (out.shape()[k].is_number() || steps[k] == Int(1)) continue;
+    out = every(out, k, steps[k].value());
+    steps[k] = 1;
+  }
+  return out.stride(steps).reshape(plan.shape);
+}
 
 /// The inverse of seen(): the elements of `value`, of the plan's shape, at the places of a tensor of `shape` that the
 /// plan selects; 0 elsewhere.
@@ -151,7 +190,9 @@ LazyOp put_back(const LazyOp& value, const Plan& plan, const Ints& shape) {
     const auto& [begin, end] = plan.bounds[k];
     const std::int64_t step = plan.steps[k].value();
     const Int size = end - begin, apart = step < 0 ? -step : step;
-    const Int count = step == 1 ? size : Int((size.value() - 1) / apart.value() + 1);
+    const Int count = step == 1           ? size
+                      : !size.is_number() ? steps_in(size, step)
+                                          : Int((size.value() - 1) / apart.value() + 1);
     if (step < 0) turned.push_back(static_cast<std::int64_t>(k));
     counts.push_back(count);
     split.push_back(count), behind.push_back({0, 0});
@@ -168,11 +209,11 @@ class Joined {
  public:
   Joined(const Ints& shape, const std::vector<ByTensor>& by_tensors) : shape_(shape) {
     std::vector<Ints> shapes;
-    std::int64_t n = 1;
+    Int n = 1;
     for (const ByTensor& b : by_tensors) {
       axes_.push_back(b.axis);
       shapes.push_back(b.index.shape());
-      n *= number_of(shape[static_cast<std::size_t>(b.axis)], "index");
+      n *= shape[static_cast<std::size_t>(b.axis)];
     }
     index_shape_ = broadcast_shape("index", shapes);
     count_ = n;
@@ -238,7 +279,8 @@ class Joined {
     if (by_tensors.size() == 1) return by_tensors[0].index.flatten();
     std::optional<Value> sum, is_inside;
     for (const ByTensor& b : by_tensors) {
-      const std::int64_t n = shape_[static_cast<std::size_t>(b.axis)].value();
+      const Int& size = shape_[static_cast<std::size_t>(b.axis)];
+      const Value n = size.is_number() ? Value::full({}, size.value(), dtypes::int64) : Value::of(size.expr());
       const Value inside = b.index.ge(0) & b.index.lt(n);
       sum = sum ? *sum * n + b.index : b.index;
       is_inside = is_inside ? *is_inside & inside : inside;

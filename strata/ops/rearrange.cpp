@@ -27,7 +27,12 @@ std::int64_t real_axis(const Value& x, std::int64_t axis, const char* operation)
 
 /// roll() of one axis: the axis repeated twice, from which the rotated axis is cut out.
 Value rolled(const Value& x, std::int64_t shift, std::int64_t axis) {
-  const std::int64_t n = number_of(x.size(axis), "roll");
+  const Int& size = x.size(axis);
+  if (!size.is_number()) {
+    const Value places = (counting(size) - shift).remainder(Value::of(size.expr()));
+    return x.index_select(axis, places);
+  }
+  const std::int64_t n = size.value();
   const std::int64_t by = n > 0 ? floor_mod(shift, n) : 0;
   if (by == 0) return x;
   Ints counts(x.shape().size(), 1);

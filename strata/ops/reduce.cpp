@@ -168,18 +168,18 @@ Value Value::argmax(std::optional<std::int64_t> axis, bool keepdim) const {
   if (ndim() == 0) return full_like(0).cast(dtypes::int64);
   check_not_empty(*this, {a}, "argmax");
   const Int n = size(a);
-  STRATA_CHECK(n.is_number(), shape, "[argmax] axis ", a, " has the symbolic size ", n.render());
   Ints sizes(shape().size(), 1);
   sizes[static_cast<std::size_t>(a)] = n;
   const Value x = dtype().is_bool() ? cast(dtypes::int32) : *this;
-  if (n.value() >= kLongAxis) {
+  if (n.is_number() && n.value() >= kLongAxis) {
     Value out = argmax_by_blocks(x, a, n.value());
     return keepdim ? out : out.squeeze(a);
   }
   const Value largest = x.max(a, true);
   const Value is_it = x.eq(largest) | x.isnan();
-  const Value behind = n.value() - arange(n.value()).reshape(sizes);
-  return n.value() - is_it.where(behind, 0).max(a, keepdim);
+  const Value count = n.is_number() ? full({}, n.value(), dtypes::int64) : of(n.expr());
+  const Value behind = count - counting(n).reshape(sizes);
+  return count - is_it.where(behind, 0).max(a, keepdim);
 }
 Value Value::argmin(std::optional<std::int64_t> axis, bool keepdim) const {
   return (dtype().is_float() ? neg() : (dtype().is_bool() ? cast(dtypes::int32) : *this).bitwise_not())

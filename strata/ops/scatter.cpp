@@ -131,7 +131,7 @@ Value scattered(const Value& self, std::int64_t axis, const Value& index, const 
     taken.push_back({0, count});
     around.push_back({0, k == a ? Int(0) : self.size(k) - count});
   }
-  const Value places = wrapped(index, number_of(self.size(a), operation), operation);
+  const Value places = wrapped(index, self.size(a), operation);
   const Value values = is_number ? source.reshape(Ints(taken.size(), 1)) : source.shrink(taken).pad(around);
   return put_at(self, a, places.pad(around, PadMode::constant, -1), values, combine);
 }
@@ -142,7 +142,7 @@ Value put_slices(const Value& self, std::int64_t axis, const Value& index, const
   if (self.ndim() == 0)
     return put_slices(self.reshape({1}), axis, index, source.reshape({-1}), combine, operation).reshape({});
   const std::int64_t a = axis_of(axis, self.ndim(), operation);
-  const Value places = wrapped(index.atleast_1d(), number_of(self.size(a), operation), operation);
+  const Value places = wrapped(index.atleast_1d(), self.size(a), operation);
   STRATA_CHECK(places.ndim() == 1, shape, "[", operation, "] indices have one dimension, not shape ",
                render(index.shape()));
   Ints sizes = self.shape();
@@ -170,6 +170,8 @@ Value put_at(const Value& target, std::int64_t axis, const Value& index, const V
     return put_at(target.cast(dtypes::float32), axis, index, source.cast(dtypes::float32), combine)
         .cast(target.dtype());
   const std::int64_t a = axis < 0 ? axis + target.ndim() : axis;
+  if (!target.size(a).is_number())
+    return put_at(with_largest(target, a), a, index, source, combine).narrow(a, 0, target.size(a));
   Ints shape = target.shape();
   shape[static_cast<std::size_t>(a)] = index.size(a - target.ndim());
   const Puts p{target, index.broadcast_to(shape), source.broadcast_to(shape), a};

@@ -67,7 +67,7 @@ Value Value::put(const Value& index, const Value& source, bool accumulate) const
                " and values of shape ", render(source.shape()), " differ in the number of elements");
   STRATA_CHECK(source.dtype() == dtype(), domain, "[put] values of dtype ", source.dtype().name(),
                " do not match a tensor of dtype ", dtype().name());
-  const Value places = wrapped(index, number_of(numel(), "put"), "put").flatten();
+  const Value places = wrapped(index, numel(), "put").flatten();
   const Combine combine{accumulate ? std::optional(Reduce::sum) : std::nullopt};
   if (numel() == Int(0) || index.numel() == Int(0)) return *this;
   return put_at(flatten(), 0, places, source.flatten(), combine).reshape(shape());

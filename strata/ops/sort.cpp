@@ -123,6 +123,24 @@ Value first_places(const Value& keys, std::int64_t n, std::int64_t k) {
   return place.gather(-1, first_places(chosen, blocks * k, k));
 }
 
+/// ordered() of an axis of symbolic size: the keys have room for the largest size, and what is behind the row sorts
+/// last.
+std::pair<Value, Value> ordered_symbolic(const char* operation, const Value& x, std::int64_t axis,
+                                         std::optional<std::int64_t> count, bool descending) {
+  const Int& n = x.size(axis);
+  const std::int64_t most = n.vmax(), k = count.value_or(most);
+  STRATA_CHECK(!count || (k >= 0 && known(is_at_most(k, n))), shape, "[", operation, "] k is ", k,
+               ", not from 0 to the ", n.render(), " elements of axis ", axis, " of shape ", render(x.shape()));
+  const Value rows = x.movedim({axis}, {-1}), keys = order_keys(rows, descending);
+  Padding behind(keys.shape().size(), {0, 0});
+  behind.back().second = Int(most) - n;
+  const Number last(identity_of(Ops::REDUCE_MIN, keys.dtype()));
+  const Value all = first_places(keys.pad(behind, PadMode::constant, last), most, k);
+  const Value places = count ? all : all.narrow(-1, 0, n);
+  const Value values = picked(rows.unsqueeze(-2), places);
+  return {values.movedim({-1}, {axis}), places.movedim({-1}, {axis})};
+}
+
 std::pair<Value, Value> ordered(const char* operation, const Value& x, std::int64_t axis,
                                 std::optional<std::int64_t> count, bool descending) {
   const std::int64_t a = axis_of(axis, x.ndim(), operation);
@@ -132,7 +150,8 @@ std::pair<Value, Value> ordered(const char* operation, const Value& x, std::int6
     const auto [values, indices] = ordered(operation, x.reshape({1}), 0, 1, descending);
     return {values.reshape({}), indices.reshape({})};
   }
-  const std::int64_t n = number_of(x.size(a), operation), k = count.value_or(n);
+  if (!x.size(a).is_number()) return ordered_symbolic(operation, x, a, count, descending);
+  const std::int64_t n = x.size(a).value(), k = count.value_or(n);
   STRATA_CHECK(k >= 0 && k <= n, shape, "[", operation, "] k is ", k, ", not from 0 to the ", n, " elements of axis ",
                axis, " of shape ", render(x.shape()));
   const Value rows = x.movedim({a}, {-1});

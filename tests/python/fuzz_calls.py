@@ -29,7 +29,10 @@ SIZES = (0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 5, 7)
 
 
 class Writer:
-    """A program that grows: its lines, and what the tensors in it are."""
+    """A program that grows: its lines, and what the tensors in it are. `known` has the shapes of expressions,
+    and `names` the values of names in sizes, where a writer keeps them."""
+
+    known, names = {}, {}
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -210,9 +213,11 @@ def call(w, name, way):
 
 def shape_of(w, text):
     """The shape of an expression that the writer made."""
+    if text in w.known:
+        return w.known[text]
     from fuzz_values import NATIVE
 
-    env = {"make": NATIVE.make, "T": NATIVE.T}
+    env = {"make": NATIVE.make, "T": NATIVE.T, **w.names}
     for line in w.lines:
         exec(line, env)
     out = () if not text or text.startswith(("*", "'")) else eval(text, env)

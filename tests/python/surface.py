@@ -16,7 +16,7 @@ METHODS = {n: f for n, f in METHODS.items() if is_ours(f) and not n.startswith("
 FUNCTIONS = {n: getattr(strata, n) for n in dir(strata) if is_ours(getattr(strata, n)) and not n.startswith("_")}
 
 # What may stand where a type is asked for.
-SIMPLE = {"TensorLike": A, "Sequence[TensorLike] | Tensor": [A, A], "int": 0, "float": 1.0, "str": "sum", "Number": 1, "Size": 1,
+SIMPLE = {"TensorLike": A, "Sequence[TensorLike] | Tensor": [A, A], "int": 0, "float": 1.0, "str": "sum", "Number": 1, "Size": 1, "Number | Size": 1,
           "Size | Sequence[Size]": (2, 2), "int | Sequence[int]": (0,), "bool": True, "DTypeLike": "float32",
           "Sequence[TensorLike]": [A, A], "TensorLike | None": A, "Any": 1, "Tensor | Sequence[TensorLike]": A, "Tensor | str": A}
 
