@@ -53,13 +53,7 @@ Results gather(const Call& call) {
   for (const Int& size : index.shape()) shape.push_back(size);
   for (std::int64_t d = axis + 1; d < x.ndim(); ++d) shape.push_back(x.size(d));
   const Tensor at = index.cast(dtypes::int64).reshape({-1});
-  const Int& size = x.size(axis);
-  if (size.is_number()) return {x.index_select(axis, at).reshape(shape)};
-  // Elements are selected from an axis whose size is a number: the largest one.
-  Padding behind(static_cast<std::size_t>(x.ndim()), {0, 0});
-  behind[static_cast<std::size_t>(axis)] = {0, Int(size.vmax()) - size};
-  const Tensor places = (at < 0).where(at + call.here(Tensor(size.expr())), at);
-  return {x.pad(behind).index_select(axis, places).reshape(shape)};
+  return {x.index_select(axis, at).reshape(shape)};
 }
 
 Results gather_elements(const Call& call) {
