@@ -177,7 +177,7 @@ def test_blocks_give_the_whole(name, mode):
 
 
 @pytest.mark.parametrize("name", ["residual", "strided", "gru behind a convolution"])
-def test_blocks_on_the_interpreter(name):
+def test_blocks_of_11_along_the_last_axis(name):
     f, _ = NETWORKS[name]
     x = _signal(1, 4, 48)
     with strata.flags(DETERMINISTIC=True):
