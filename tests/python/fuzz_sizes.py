@@ -326,7 +326,7 @@ class Fuzzing:
                 is_refused = True
                 continue
             self.compare(w, "value", ours, plain, exact, values)
-            if w.leaves and not w.changes:
+            if w.leaves and not w.changes and not (w.name in SQUEEZE and 1 in values.values()):
                 self.slopes(w, ours, plain, exact, values)
             if is_refused or w.name in READ:
                 continue
@@ -355,6 +355,9 @@ class Fuzzing:
             if not is_same(got, want, False, 4.0):
                 if w.name in SQUEEZE and 1 in values.values():  # a symbolic size is none that vanishes
                     self.counts["squeezed"] += 1
+                    return
+                if w.name == "histc" and 0 in values.values():  # the range of no elements is NaN where the size is symbolic
+                    self.counts["histc of nothing"] += 1
                     return
                 raise Finding(w, kind, f"result {k}: {shown(got)}, not {shown(want)}", values)
             if exact and not is_same(got, want, True, 0.0):
