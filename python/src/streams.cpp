@@ -1,6 +1,5 @@
 // Binds streaming(): functions of whole signals as steps of blocks (tensor/streaming.h).
 #include "python/src/call.h"
-#include "python/src/location.h"
 #include "python/src/running.h"
 #include "python/src/tensor_object.h"
 #include "strata/tensor/streaming.h"
@@ -10,7 +9,6 @@ namespace strata::python {
 namespace {
 
 Stream streamed(const py::object& f, std::int64_t axis, const Tensor& example) {
-  const LocationScope scope("streaming");
   return streaming(
       [&](const Tensor& x) {
         const py::object made = f(object_of(x));
@@ -37,7 +35,11 @@ void bind_streams(py::module_& m) {
           "The shape, with the most positions that are kept.")
       .def_readonly("least", &StreamRing::least, "The fewest positions behind the start.")
       .def_readonly("most", &StreamRing::most, "The most positions; 0 for the state of a loop.")
-      .def_readonly("bytes", &StreamRing::bytes, "The bytes of `shape`.");
+      .def_readonly("bytes", &StreamRing::bytes, "The bytes of `shape`.")
+      .def("__repr__", [](const StreamRing& r) {
+        return detail::message("<strata.StreamRing ", r.name, ": ", r.most,
+                               r.most == 1 ? " position, " : " positions, ", render(r.shape), ", ", r.bytes, " bytes>");
+      });
   py::class_<Stream>(m, "Stream", "A function that takes a signal block by block. Made by streaming().")
       .def(
           "__call__", [](Stream& s, const Tensor& block) { return running([&] { return s(block); }); },

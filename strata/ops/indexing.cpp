@@ -147,7 +147,7 @@ class Planner {
 };
 
 /// Every step-th element of dimension k, of symbolic size: the dimension is padded, and cut into rows of `step`.
-LazyOp every(const LazyOp& x, std::size_t k, std::int64_t step) {
+LazyOp every_symbolic(const LazyOp& x, std::size_t k, std::int64_t step) {
   const Int& size = x.shape()[k];
   const Int apart = step < 0 ? -step : step, count = steps_in(size, step);
   const LazyOp turned = step < 0 ? x.flip({static_cast<std::int64_t>(k)}) : x;
@@ -172,7 +172,7 @@ LazyOp seen(const LazyOp& x, const Plan& plan) {
   Ints steps = plan.steps;
   for (std::size_t k = 0; k < steps.size(); ++k) {
     if (out.shape()[k].is_number() || steps[k] == Int(1)) continue;
-    out = every(out, k, steps[k].value());
+    out = every_symbolic(out, k, steps[k].value());
     steps[k] = 1;
   }
   return out.stride(steps).reshape(plan.shape);

@@ -176,7 +176,7 @@ class Planner {
     const Ops op = a.op();
     STRATA_CHECK(is_elementwise(op) || is_reduce(op) || op == Ops::FORMULA || op == Ops::CONTIGUOUS || op == Ops::PAD ||
                      op == Ops::GATHER,
-                 domain, "[streaming] ", place_name(a), " is a ", row(op).name, ", which no block alone gives");
+                 domain, "[streaming] ", place_name(a), " is not followed: its operation is ", row(op).name);
     if (is_reduce(op)) {
       const auto before = growing_axis(a, a.src(0).shape(), b.src(0).shape());
       check_axis(a.src(0), before);
