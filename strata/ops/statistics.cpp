@@ -108,7 +108,9 @@ Value Value::histc(std::int64_t bins, double low, double high) const {
   const Value inside = (x.ge(from) & x.le(to)).where(place, -1).cast(dtypes::int64);
   Value counts = counts_of(inside, bins, inside.ones_like()).cast(dtype());
   if (is_given) return counts;
-  return ((least - least) + (most - most)).eq(0).where(counts, std::numeric_limits<double>::quiet_NaN());
+  Value has_range = ((least - least) + (most - most)).eq(0);
+  if (!numel().is_number()) has_range = has_range | Value::of(numel().expr()).eq(0);  // nothing is counted then
+  return has_range.where(counts, std::numeric_limits<double>::quiet_NaN());
 }
 
 Value Value::cov(double correction) const {

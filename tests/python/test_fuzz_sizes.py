@@ -89,6 +89,12 @@ def test_windows_that_may_be_empty_are_read():
         assert x[:, : n.bind(k) // 2][1].tolist() == np.arange(16).reshape(2, 2, 4)[1, :half].tolist()
 
 
+def test_a_histogram_of_nothing_counts_nothing():
+    n = Variable("n", 0, 12)
+    for k in (0, 1, 5):
+        assert Tensor(X).realize()[: n.bind(k)].histc(4).tolist() == Tensor(X[:k]).histc(4).tolist()
+
+
 def test_what_is_refused_says_where():
     x = Tensor(X).realize()[: ROWS.bind(3)]
     for call, words in ((lambda: x.median(0), "[median]"), (lambda: x.unbind(0), "[unbind]"), (lambda: x.topk(2, 0), "[topk] k is 2, not from 0 to the rows"),
