@@ -251,6 +251,11 @@ def test_refused_assignment():
         strata.streaming(f, 2, _signal(1, 4, 16))
 
 
+def test_refused_without_a_capture():
+    with strata.flags(CHECK_INDEX=True), pytest.raises((ValueError, RuntimeError), match=r"\[streaming\] no call of the function is captured"):
+        strata.streaming(_stack([2]), 2, _signal(1, 4, 16))
+
+
 def test_bad_arguments():
     x = _signal(1, 4, 16)
     with pytest.raises((ValueError, RuntimeError, IndexError), match="axis 3 of an example of shape"):
