@@ -39,6 +39,11 @@ const std::vector<float> kComputed(3, 65536.0F + 16);
 
 class Trace : public testing::Test {
  protected:
+  // The trace of one test does not end in another: who asks ends it.
+  void TearDown() override {
+    const ScopedFlag off(flags::VIZ, "0");
+    TraceFile::current();
+  }
   std::string file(const char* name = "t.jsonl") const { return folder_.file(name); }
   PrivateFolder folder_;
 };
