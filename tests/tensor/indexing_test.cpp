@@ -252,7 +252,10 @@ TEST(Index, SymbolicSizes) {
                   [](const Place& i) { return i[0] == 1 ? 9 : i[0] * 3 + i[1]; });
   expect_elements(x.index_put({n - Int(1)}, counted({3}) + 50), {4, 3},
                   [](const Place& i) { return i[0] == 1 ? 50 + i[1] : i[0] * 3 + i[1]; });
-  expect_error([&] { x[Slice{0, n, 2}]; }, "is symbolic: the step must be 1, not 2");
+  expect_values(x[Slice{0, n, 2}].sum(0), {3}, {0, 1, 2});
+  expect_values(x[Slice{n - Int(1), {}, 2}].sum(0), {3}, {12, 14, 16});
+  expect_error([&] { x[Slice{0, n, -1}]; },
+               "is symbolic: the step must be from 1 to 1024, or negative without bounds, not -1");
 }
 
 /// Kinds of subscripts at random, against walking over all indices.
