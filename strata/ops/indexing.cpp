@@ -150,7 +150,7 @@ class Planner {
 LazyOp every_symbolic(const LazyOp& x, std::size_t k, std::int64_t step) {
   const Int& size = x.shape()[k];
   const Int apart = step < 0 ? -step : step, count = steps_in(size, step);
-  const LazyOp turned = step < 0 ? x.flip({static_cast<std::int64_t>(k)}) : x;
+  LazyOp turned = step < 0 ? x.flip({static_cast<std::int64_t>(k)}) : x;
   if (apart == Int(1)) return turned;
   Padding behind(x.shape().size(), {0, 0});
   behind[k].second = apart - Int(1);
@@ -309,7 +309,7 @@ Value fitted(const Value& value, const Ints& shape) {
 Value replaced(const Value& there, const Plan& plan, const Value& value, std::optional<Reduce> reduce) {
   const Combine combine{reduce};
   if (plan.by_tensors.empty()) {
-    const Value all = fitted(value, plan.shape);
+    Value all = fitted(value, plan.shape);
     if (!reduce) return all;
     if (*reduce == Reduce::sum) return there + all;
     return put_at(there.unsqueeze(-1), -1, counting(1), all.unsqueeze(-1), combine).squeeze(-1);
