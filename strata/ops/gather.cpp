@@ -74,7 +74,7 @@ Value with_largest(const Value& x, std::int64_t axis) {
 
 Value wrapped(const Value& index, const Int& size, const char* operation) {
   STRATA_CHECK(index.dtype().is_int(), domain, "[", operation, "] indices are integers, not ", index.dtype().name());
-  const Value i = in_range(index, {operation, "index", size.vmax(), true}).cast(dtypes::int64);
+  Value i = in_range(index, {operation, "index", size.vmax(), true}).cast(dtypes::int64);
   if (index.dtype().is_unsigned()) return i;
   return size.is_number() ? i.lt(0).where(i + size.value(), i) : i.lt(0).where(i + Value::of(size.expr()), i);
 }
