@@ -102,7 +102,8 @@ struct ConvTransposeOptions {
 struct UnfoldOptions {
   PerAxis dilation = 1, padding = 0, stride = 1;
 };
-/// Options of max_pool1d(), max_pool2d(), ...
+/// Options of max_pool1d(), max_pool2d(), ... A window with gaps whose elements are all padding has the least value of
+/// the dtype, and no place.
 struct MaxPoolOptions {
   std::optional<PerAxis> stride = {};  ///< none: the size of the kernel
   ConvPadding padding = 0;             ///< each side less than what a window spans

@@ -198,11 +198,18 @@ class Planner {
     for (std::size_t k = 0; k < around.size(); ++k)
       STRATA_CHECK(around[k].first == longer[k].first && (k == out.axis || around[k].second == longer[k].second),
                    domain, "[streaming] ", place_name(a), " pads by numbers that depend on the length of x");
-    out.lead = around[out.axis].first.value();
-    move_back(out.reads[0], out.lead);
+    begin_behind(out, around[out.axis].first.value());
   }
 
-  /// Lets `read` begin `count` positions earlier.
+  /// Lets the positions of `place`, which has one read, begin with `lead` others.
+  void begin_behind(Place& place, std::int64_t lead) const {
+    Read& read = place.reads[0];
+    place.lead = lead;
+    read.count += lead, read.longer_count += lead;
+    move_back(read, lead * read.rate);
+  }
+
+  /// Lets `read` begin `count` positions of its base earlier.
   void move_back(Read& read, std::int64_t count) const {
     read.low -= count, read.high -= count;
     if (read.base != kFixed) read.offset.rest -= count * plan_.places[read.base].each();
@@ -272,11 +279,11 @@ class Planner {
         front += sizes(a.src(k), 0, a.src(k).shape().size());
       }
       STRATA_CHECK(front % each == 0, domain, "[streaming] ", place_name(a), " joins parts along several axes");
-      out.kind = Place::Kind::behind, out.lead = front / each, out.axis = 0;
+      out.kind = Place::Kind::behind, out.axis = 0;
+      out.reads.push_back(read_of(a, last, b.src().back(), *axes.back()));
+      begin_behind(out, front / each);
       out.shape = {Int(out.lead) + last.shape()[*axes.back()], each};
       longer = {Int(out.lead) + b.src().back().shape()[*axes.back()], each};
-      out.reads.push_back(read_of(a, last, b.src().back(), *axes.back()));
-      move_back(out.reads[0], out.lead);
       return;
     }
     std::int64_t before = 0;
@@ -307,6 +314,7 @@ class Planner {
       return out;
     }
     check_axis(a, grown);
+    out.count = number_at(a.shape(), axis), out.longer_count = number_at(b.shape(), axis);
     STRATA_CHECK(*grown == axis, domain, "[streaming] ", place_name(at), " has its positions along axis ", axis,
                  " and those of an operand along axis ", *grown);
     const Chain chain = chain_below(a, false), longer = chain_below(b, false);
@@ -482,7 +490,8 @@ std::vector<std::int64_t> Plan::known(std::int64_t given) const {
   for (const Place& p : places) {
     std::int64_t n = p.kind == Place::Kind::input ? given : INT64_MAX;
     for (const Read& r : p.reads)
-      if (r.base != kFixed) n = std::min(n, std::max<std::int64_t>(0, floor_of(out[r.base] - 1 - r.high, r.rate) + 1));
+      if (r.base != kFixed)
+        n = std::min(n, std::max<std::int64_t>(0, floor_of(out[r.base] - 1 - r.high - r.cut, r.rate) + 1));
     out.push_back(n);
   }
   return out;
@@ -493,9 +502,8 @@ std::vector<std::int64_t> Plan::needed(const std::vector<std::int64_t>& known) c
   for (std::size_t k = 0; k < places.size(); ++k)
     for (const Read& r : places[k].reads)
       if (r.base != kFixed) {
-        const std::int64_t first = r.rate * known[k] + r.low;
-        const bool has_front = places[k].kind == Place::Kind::pad || places[k].kind == Place::Kind::behind;
-        out[r.base] = std::min(out[r.base], has_front ? std::max<std::int64_t>(0, first) : first);
+        // What is in front of `lead` is no position of the base.
+        out[r.base] = std::min(out[r.base], r.rate * std::max(known[k], places[k].lead) + r.low);
       }
   return out;
 }
@@ -512,11 +520,44 @@ std::int64_t Plan::period() const {
   return out;
 }
 
+namespace {
+
+/// Finds what Reads leave out at the end, as a delay does: the result has as many positions as the function gives for x
+/// of the example's length, and of `longer` positions. What is left out and changes no result stays: windows that do
+/// not fit.
+void cut_ends(Plan& plan, std::int64_t length, std::int64_t longer) {
+  const Read& result = plan.places.back().reads[0];
+  const auto more = [&] {
+    return std::max<std::int64_t>(0, plan.known(length).back() - result.count) +
+           std::max<std::int64_t>(0, plan.known(longer).back() - result.longer_count);
+  };
+  std::int64_t left = more();
+  for (Place& p : plan.places)
+    for (Read& r : p.reads) {
+      if (left == 0) return;
+      if (r.base == kFixed) continue;
+      const std::int64_t last = plan.known(length)[r.base] - 1 - r.high,
+                         last_longer = plan.known(longer)[r.base] - 1 - r.high;
+      const std::int64_t least = std::max(last - r.rate * r.count, last_longer - r.rate * r.longer_count) + 1,
+                         most = std::min(last - r.rate * (r.count - 1), last_longer - r.rate * (r.longer_count - 1));
+      if (least <= 0 || least > most) continue;
+      r.cut = least;
+      const std::int64_t now = more();
+      if (now == left) r.cut = 0;
+      left = now;
+    }
+  STRATA_CHECK(left == 0, domain, "[streaming] the result has ", result.count, " positions, and ", result.longer_count,
+               " where x is twice as long: it leaves out another number of positions at the end");
+}
+
+}  // namespace
+
 Plan plan_of(const LazyOp& result, const LazyOp& input, const LazyOp& longer, const LazyOp& longer_input,
              std::size_t axis) {
   Planner planner(input, longer_input, axis);
   Plan out = planner.run(result, longer);
   const std::int64_t length = number_at(input.shape(), axis);
+  cut_ends(out, length, number_at(longer_input.shape(), axis));
   const std::vector<std::int64_t> end = out.known(length);
   const Place& y = out.places.back();
   const std::int64_t all = y.shape[y.axis].value(), known = end.back();

@@ -37,6 +37,8 @@ struct Read {
   std::vector<Linear> steps;
   Linear offset;
   std::int64_t rate = 1, low = 0, high = 0;
+  std::int64_t count = 0, longer_count = 0;  ///< positions along `axis` for the example, and at twice its length
+  std::int64_t cut = 0;                      ///< positions that the base has by then and that are not read: a delay
   std::int64_t masked = 0;  ///< where the base is fixed: how many positions in front have other elements than `fixed`
   std::optional<LazyOp> front = {};  ///< these positions
 };

@@ -180,11 +180,13 @@ class Stream::State {
 
   /// Whether what follows `next` is what follows known_, moved on.
   bool steady(const std::vector<std::int64_t>& next) const {
-    for (std::size_t k = 0; k < plan_.places.size(); ++k)
+    for (std::size_t k = 0; k < plan_.places.size(); ++k) {
+      if (known_[k] < plan_.places[k].lead) return false;
       for (const stream::Read& r : plan_.places[k].reads) {
         if (r.base != kFixed && next[r.base] - known_[r.base] != r.rate * (next[k] - known_[k])) return false;
         if (r.masked > known_[k]) return false;
       }
+    }
     return next[0] > known_[0];
   }
 

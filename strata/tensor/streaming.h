@@ -7,7 +7,8 @@
 //
 // A value that looks back keeps a ring of the positions that will be read again, no position more; a loop (scan())
 // keeps its state. Each position of each value is computed once. Where f puts zeros or other padding in front of a
-// value, the stream begins with that padding at that value. A result that depends on later positions of x than have
+// value, the stream begins with that padding at that value. A delay keeps what it delays: the results come as many at a
+// time as f gives them. A result that depends on later positions of x than have
 // come by the end of x is refused: padding behind the end, means over all positions, loops from the end.
 //
 // What is followed: elementwise functions, movement (padding, windows, strides, slices, transposes), reductions over
@@ -65,10 +66,9 @@ class Stream {
 /// The stream of `f`, a function of one tensor to one tensor, along `axis` of its argument. `f` runs for tensors of the
 /// shape of `example` and of twice its size along `axis`, without gradients. What `f` reads from outside has the
 /// elements that it had then: after assign() to a weight make a new stream.
-/// @throws Error (domain) with the operation, its source line and a witness where the result cannot be computed block
-/// by
-///   block, or f assigns to tensors or draws random numbers; (shape) for an axis out of range or an example that is
-///   empty or has sizes that are no numbers
+/// @throws Error (domain) with the operation, its source line and a witness where the result cannot be
+///   computed block by block, where no call of f is captured, or f assigns to tensors or draws random numbers; (shape)
+///   for an axis out of range or an example that is empty or has sizes that are no numbers
 Stream streaming(const std::function<Tensor(const Tensor&)>& f, const Tensor& example, std::int64_t axis);
 
 }  // namespace strata

@@ -7,6 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
+import fuzz_streaming
 import strata
 from strata import nn
 
@@ -197,6 +198,38 @@ def test_least_rings():
     text = strata.streaming(_stack([1, 8]), 2, x).describe()
     assert "x: 2 positions, (1, 4, 2), 32 bytes" in text and ": 16 positions, (1, 4, 16), 256 bytes" in text
     assert "in all 288 bytes; blocks of multiples of 1 position keep the sizes" in text
+
+
+# --- what fuzz_streaming.py found ---
+
+@pytest.mark.parametrize("name, f, rings", [
+    ("a delay keeps what it delays", lambda x: x.pad([(0, 0), (0, 0), (3, 0)])[:, :, :x.shape[2]], [3]),
+    ("an echo", lambda x: x + x.pad([(0, 0), (0, 0), (4, 0)])[:, :, :x.shape[2]].tanh(), [4]),
+    ("padding behind a delay", lambda x: _causal(_causal(x, 4, 3).pad([(0, 0), (0, 0), (1, 0)])[:, :, :x.shape[2]], 2, 4), [2, 1, 3]),
+    ("a front that comes late", lambda x: x.tanh()[:, :, 5:].pad([(0, 0), (1, 1), (2, 0)]), []),
+    ("a front of every third", lambda x: _causal(x[:, :, ::3], 2, 4), [3]),
+    ("windows that do not fit", lambda x: _causal(strata.max_pool1d(x, 2, stride=3, padding=[(1, 0)]), 2, 3), [1, 2])])
+@pytest.mark.parametrize("size", [1, 5])
+def test_fronts_delays_and_strides(name, f, rings, size):
+    x = _signal(1, 4, LENGTH)
+    with strata.flags(DETERMINISTIC=True):
+        stream = strata.streaming(f, 2, x[:, :, :LENGTH // 2].contiguous())
+        got = [stream(x[:, :, k:k + size].contiguous()).numpy() for k in range(0, LENGTH, size)]
+        assert np.concatenate(got, 2).tobytes() == f(x).numpy().tobytes()
+    assert [ring.most for ring in stream.rings] == rings, stream.describe()
+
+
+@pytest.mark.parametrize("device, seed", [("LLVM", 7), ("INTERP", 8)])
+def test_random_functions(device, seed):
+    count, refused, failed = fuzz_streaming.fuzz(30, seed, device)
+    assert failed == 0 and refused.total() < count / 4
+
+
+def test_the_fuzzer_sees_what_is_wrong(monkeypatch, capsys):
+    real = strata.streaming
+    monkeypatch.setattr(strata, "streaming", lambda f, axis, x: real(lambda y: f(y) + 0.5, axis, x))
+    assert fuzz_streaming.main(["--count", "5", "--seed", "7"]) == 1
+    assert "--seed 7 --only 0 --device LLVM: " in capsys.readouterr().out
 
 
 def test_longer_than_the_example():
