@@ -8,8 +8,9 @@
 // A value that looks back keeps a ring of the positions that will be read again, no position more; a loop (scan())
 // keeps its state. Each position of each value is computed once. Where f puts zeros or other padding in front of a
 // value, the stream begins with that padding at that value. A delay keeps what it delays: the results come as many at a
-// time as f gives them. A result that depends on later positions of x than have
-// come by the end of x is refused: padding behind the end, means over all positions, loops from the end.
+// time as f gives them for x of the example's length and of twice that; for others one may come early behind a stride.
+// A result that depends on later positions of x than have come by the end of x is refused: padding behind the end,
+// means over all positions, loops from the end.
 //
 // What is followed: elementwise functions, movement (padding, windows, strides, slices, transposes), reductions over
 // other axes than that of the positions, matrix products, convolutions, pooling, joining along other axes, gather()

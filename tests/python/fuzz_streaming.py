@@ -3,7 +3,7 @@
 
 Each function is a chain of layers. Under DETERMINISTIC its results for blocks of one position, of random sizes, of the
 period, and for all at once are, joined, those of the whole signal bit by bit, and as many where the signal is as long as
-the example or a multiple of it. Refusals are counted. Prints `N functions, N refused, N failed`; 1 where any failed.
+the example or twice as long; else one may come early or late. Refusals are counted. Prints `N functions, N refused, N failed`; 1 where any failed.
 """
 import argparse
 import collections
@@ -16,7 +16,7 @@ from strata import Tensor
 
 
 class Layers:
-    """Layers of tensors (1, channels, positions), with weights from `rng`."""
+    """Layers of tensors (batch, channels, positions), with weights from `rng`."""
 
     def __init__(self, rng, channels):
         self.rng, self.channels = rng, channels
@@ -50,13 +50,13 @@ class Layers:
         return lambda x: strata.cat([x, strata.conv1d(x, w, padding=[(3, 0)], dilation=3)], 1)
 
     def loop(self):
-        a = self.weights(self.channels) * 0.3
-        start = self.weights(1, self.channels)
+        a, channels = self.weights(self.channels) * 0.3, self.channels
+        start = self.weights(1, channels)
 
         def step(h, u):
             h = (h * a + u).tanh()
             return h, h
-        return lambda x: strata.scan(step, start, x.permute(2, 0, 1))[1].permute(1, 2, 0)
+        return lambda x: strata.scan(step, start.expand((x.shape[0], channels)), x.permute(2, 0, 1))[1].permute(1, 2, 0)
 
     def delay(self):
         q = self.pick(1, 3)
@@ -114,6 +114,11 @@ class Layers:
 LAYERS = [name for name in vars(Layers) if name not in ("__init__", "pick", "weights") and not name.startswith("__")]
 
 
+# The axis of positions, how a signal of it becomes (batch, channels, positions), and back.
+SIGNALS = {"bct": (2, lambda x: x, lambda x: x), "btc": (1, lambda x: x.transpose(1, 2), lambda x: x.transpose(1, 2)),
+           "tc": (0, lambda x: x.t().unsqueeze(0), lambda x: x.squeeze(0).t())}
+
+
 class Function:
     def __init__(self, seed, k, layers=None):
         rng = np.random.default_rng([seed, k])
@@ -128,31 +133,35 @@ class Function:
         self.length = made.pick(24, 36, 40)
         self.total = made.pick(1, 2, 3) * self.length + made.pick(0, 0, 7)
         self.blocks = [int(n) for n in rng.integers(0, 10, self.total * 2)]
-        self.x = rng.normal(size=(1, self.channels, self.total)).astype("f4")
+        self.signal = made.pick(*SIGNALS)
+        self.axis, self.enter, self.leave = SIGNALS[self.signal]
+        sizes = {"b": made.pick(1, 2), "c": self.channels, "t": self.total}
+        self.x = rng.normal(size=[sizes[axis] for axis in self.signal]).astype("f4")
 
     def __call__(self, x):
+        x = self.enter(x)
         for step in self.steps:
             x = step(x)
-        return x
+        return self.leave(x)
 
     def failure(self):
         """What is wrong, or "". @throws strata.Error for what streaming() refuses"""
         x = Tensor(self.x)
-        stream = strata.streaming(self, 2, x[:, :, :self.length].contiguous())
-        want = self(x).numpy()
+        stream = strata.streaming(self, self.axis, x.narrow(self.axis, 0, self.length).contiguous())
+        want = np.moveaxis(self(x).numpy(), self.axis, -1)
         for way, sizes in (("ones", [1] * self.total), ("random", self.blocks), ("periods", [stream.period] * self.total), ("all", [self.total])):
             stream.reset()
             out, at = [], 0
             for size in sizes + [self.total]:
                 n = min(size, self.total - at)
-                out.append(stream(x[:, :, at:at + n].contiguous()).numpy())
+                out.append(np.moveaxis(stream(x.narrow(self.axis, at, n).contiguous()).numpy(), stream.axis, -1))
                 at += n
-            got = np.concatenate(out, 2)
-            n = min(got.shape[2], want.shape[2])
-            if got[:, :, :n].tobytes() != want[:, :, :n].tobytes():
-                return f"blocks of {way}: other values, {np.abs(got[:, :, :n] - want[:, :, :n]).max()} at most"
-            if abs(got.shape[2] - want.shape[2]) > (self.total % self.length != 0):
-                return f"blocks of {way}: {got.shape[2]} results, not {want.shape[2]}"
+            got = np.concatenate(out, -1)
+            n = min(got.shape[-1], want.shape[-1])
+            if got[..., :n].tobytes() != want[..., :n].tobytes():
+                return f"blocks of {way}: other values, {np.abs(got[..., :n] - want[..., :n]).max()} at most"
+            if abs(got.shape[-1] - want.shape[-1]) > (self.total not in (self.length, 2 * self.length)):
+                return f"blocks of {way}: {got.shape[-1]} results, not {want.shape[-1]}"
         return ""
 
 
@@ -171,7 +180,7 @@ def fuzz(count, seed, device="LLVM", only=None):
                 continue
             if wrong:
                 failed += 1
-                print(f"--seed {seed} --only {k} --device {device}: {' '.join(f.names)}: {wrong}")
+                print(f"--seed {seed} --only {k} --device {device}: {f.signal} {' '.join(f.names)}: {wrong}")
     return count, refused, failed
 
 
