@@ -17,3 +17,4 @@
 #include "strata/tensor/scan.h"
 #include "strata/tensor/streaming.h"
 #include "strata/tensor/tensor.h"
+#include "strata/tensor/transforms.h"

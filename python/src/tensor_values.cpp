@@ -2,6 +2,10 @@
 // Tensor.
 #include "python/src/tensor_values.h"
 
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
 #include "python/src/call.h"
 #include "python/src/dlpack_capsule.h"
 #include "python/src/location.h"
@@ -21,6 +25,53 @@ PyObject* element_object(DType dtype, const void* at) {
   return PyLong_FromLongLong(s.as_int());
 }
 
+template <class T>
+PyObject* number_object(T value) {
+  if constexpr (std::is_same_v<T, bool>)
+    return PyBool_FromLong(value ? 1 : 0);
+  else if constexpr (std::is_floating_point_v<T>)
+    return PyFloat_FromDouble(static_cast<double>(value));
+  else if constexpr (std::is_unsigned_v<T>)
+    return PyLong_FromUnsignedLongLong(value);
+  else
+    return PyLong_FromLongLong(value);
+}
+
+/// Sets all items of `list` to the elements from `at` on, `step` bytes apart; false where an object is not made.
+using FillRow = bool (*)(PyObject* list, DType dtype, const std::byte* at, std::int64_t step);
+template <class T>
+bool fill_row(PyObject* list, DType, const std::byte* at, std::int64_t step) {
+  const Py_ssize_t n = PyList_GET_SIZE(list);
+  for (Py_ssize_t k = 0; k < n; ++k, at += step) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    PyObject* const item = number_object(value);
+    if (item == nullptr) return false;
+    PyList_SET_ITEM(list, k, item);
+  }
+  return true;
+}
+bool fill_row_by_scalars(PyObject* list, DType dtype, const std::byte* at, std::int64_t step) {
+  const Py_ssize_t n = PyList_GET_SIZE(list);
+  for (Py_ssize_t k = 0; k < n; ++k, at += step) {
+    PyObject* const item = element_object(dtype, at);
+    if (item == nullptr) return false;
+    PyList_SET_ITEM(list, k, item);
+  }
+  return true;
+}
+FillRow fill_row_of(DType dtype) {
+  const std::pair<DType, FillRow> rows[] = {
+      {dtypes::float32, fill_row<float>},        {dtypes::float64, fill_row<double>},
+      {dtypes::int8, fill_row<std::int8_t>},     {dtypes::int16, fill_row<std::int16_t>},
+      {dtypes::int32, fill_row<std::int32_t>},   {dtypes::int64, fill_row<std::int64_t>},
+      {dtypes::uint8, fill_row<std::uint8_t>},   {dtypes::uint16, fill_row<std::uint16_t>},
+      {dtypes::uint32, fill_row<std::uint32_t>}, {dtypes::uint64, fill_row<std::uint64_t>}};
+  for (const auto& [of, fill] : rows)
+    if (of == dtype) return fill;
+  return fill_row_by_scalars;
+}
+
 /// A level of the nested lists that nested_list() is filling.
 struct OpenList {
   PyObject* list;  // borrowed: the outermost list owns all others
@@ -34,22 +85,25 @@ py::object nested_list(const StridedBuffer& b, const std::byte* at) {
   const auto itemsize = static_cast<std::int64_t>(dtype.itemsize());
   if (b.shape.empty()) return py::reinterpret_steal<py::object>(element_object(dtype, at));
   py::list out(static_cast<std::size_t>(b.shape[0]));
+  const FillRow fill = fill_row_of(dtype);
   std::vector<OpenList> open{{out.ptr(), 0, at}};
   while (!open.empty()) {
     const std::size_t axis = open.size() - 1;
     OpenList& last = open.back();
+    if (open.size() == b.shape.size()) {
+      if (!fill(last.list, dtype, last.at, b.strides[axis] * itemsize)) throw py::error_already_set();
+      open.pop_back();
+      continue;
+    }
     if (last.filled == b.shape[axis]) {
       open.pop_back();
       continue;
     }
     const std::byte* const here = last.at;
     last.at += b.strides[axis] * itemsize;
-    const bool is_row = open.size() == b.shape.size();
-    PyObject* const item =
-        is_row ? element_object(dtype, here) : py::list(static_cast<std::size_t>(b.shape[open.size()])).release().ptr();
-    if (item == nullptr) throw py::error_already_set();
+    PyObject* const item = py::list(static_cast<std::size_t>(b.shape[open.size()])).release().ptr();
     PyList_SET_ITEM(last.list, static_cast<Py_ssize_t>(last.filled++), item);
-    if (!is_row) open.push_back({item, 0, here});
+    open.push_back({item, 0, here});
   }
   return out;
 }

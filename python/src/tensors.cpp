@@ -24,6 +24,7 @@ void bind_tensors(py::module_& m) {
   bind_gradients(f);
   bind_loops(m);
   bind_streams(m);
+  bind_transforms(m);
   bind_aliases(f);
   bind_jit(m);
 }

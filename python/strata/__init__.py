@@ -13,6 +13,7 @@ from . import expr as expr, fft as fft, layout as layout, linalg as linalg, nn a
 from ._functions import TinyJit as TinyJit, grad as grad, inference_mode as inference_mode
 from ._functions import jit as jit, no_grad as no_grad, value_and_grad as value_and_grad
 from ._loops import scan as scan, while_loop as while_loop
+from ._transforms import checkpoint as checkpoint, jvp as jvp, vmap as vmap
 from ._sdk import cmake_dir as cmake_dir, pkgconfig_dir as pkgconfig_dir
 from ._strata import *  # noqa: F401,F403
 from ._strata import __version__ as __version__, _tensor_from_bytes as _tensor_from_bytes

@@ -5,32 +5,7 @@ from typing import Any, Callable, Optional, Union
 
 from . import _strata
 from ._strata import Expr, Tensor
-
-
-def _flatten(value: Any, what: str, out: list[Tensor]) -> Callable[[list[Tensor]], Any]:
-    """Appends the tensors inside of `value` to `out`, those of dictionaries in the order of their keys.
-
-    Returns a function that takes them off the front of a list and builds the same again.
-    """
-    if value is None:
-        return lambda tensors: None
-    if isinstance(value, Tensor):
-        out.append(value)
-        return lambda tensors: tensors.pop(0)
-    if isinstance(value, dict):
-        parts = {key: _flatten(value[key], what, out) for key in sorted(value, key=_order)}
-        return lambda tensors: {key: part(tensors) for key, part in parts.items()}
-    if isinstance(value, (tuple, list)):
-        items = [_flatten(item, what, out) for item in value]
-        if hasattr(value, "_fields"):  # a named tuple
-            return lambda tensors: type(value)(*[item(tensors) for item in items])
-        return lambda tensors: type(value)([item(tensors) for item in items])
-    raise TypeError(f"{what} is a tensor, None, or a tuple, list or dictionary of them, not {type(value).__name__}")
-
-
-def _order(key: Any) -> tuple[str, str]:
-    """The order of keys: that of a dictionary says nothing."""
-    return type(key).__name__, repr(key)
+from ._trees import flatten, structure, text
 
 
 def _count(value: Any, what: str) -> Any:
@@ -39,27 +14,9 @@ def _count(value: Any, what: str) -> Any:
     raise TypeError(f"{what} is an integer or an expression, not {type(value).__name__}")
 
 
-def _structure(value: Any) -> Any:
-    """What _flatten() keeps of a value, for comparisons."""
-    if isinstance(value, dict):
-        return {key: _structure(item) for key, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        return type(value)([_structure(item) for item in value]) if not hasattr(value, "_fields") else type(value)(*map(_structure, value))
-    return None if value is None else Tensor
-
-
 def _check_state(before: Any, after: Any, operation: str) -> None:
-    if _structure(before) != _structure(after):
-        raise TypeError(f"[{operation}] the step changes the structure of the state from {_text(before)} to {_text(after)}")
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {_text(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, (tuple, list)):
-        inside = ", ".join(map(_text, value))
-        return f"[{inside}]" if isinstance(value, list) else f"({inside},)" if len(value) == 1 else f"({inside})"
-    return "None" if value is None else "Tensor"
+    if structure(before) != structure(after):
+        raise TypeError(f"[{operation}] the step changes the structure of the state from {text(before)} to {text(after)}")
 
 
 def scan(
@@ -92,7 +49,7 @@ def scan(
     """
     initial: list[Tensor] = []
     sequences: list[Tensor] = []
-    build_state, build_element = _flatten(init, "[scan] the state", initial), _flatten(xs, "[scan] a sequence", sequences)
+    build_state, build_element = flatten(init, "[scan] the state", initial), flatten(xs, "[scan] a sequence", sequences)
     build_output: list[Callable[[list[Tensor]], Any]] = []
 
     def step(state: list[Tensor], elements: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
@@ -102,8 +59,8 @@ def scan(
         _check_state(init, made[0], "scan")
         following: list[Tensor] = []
         outputs: list[Tensor] = []
-        _flatten(made[0], "[scan] the next state", following)
-        build_output.append(_flatten(made[1], "[scan] an output", outputs))
+        flatten(made[0], "[scan] the next state", following)
+        build_output.append(flatten(made[1], "[scan] an output", outputs))
         return following, outputs
 
     count = None if length is None else _count(length, "[scan] the length")
@@ -120,7 +77,7 @@ def while_loop(condition: Callable[[Any], Tensor], f: Callable[[Any], Any], init
     a bool of one element. Gradients flow through the steps that ran. Raises as scan().
     """
     initial: list[Tensor] = []
-    build_state = _flatten(init, "[while_loop] the state", initial)
+    build_state = flatten(init, "[while_loop] the state", initial)
 
     def goes_on(state: list[Tensor]) -> Tensor:
         made = condition(build_state(list(state)))
@@ -132,7 +89,7 @@ def while_loop(condition: Callable[[Any], Tensor], f: Callable[[Any], Any], init
         made = f(build_state(state))
         _check_state(init, made, "while_loop")
         following: list[Tensor] = []
-        _flatten(made, "[while_loop] the next state", following)
+        flatten(made, "[while_loop] the next state", following)
         return following
 
     last = _strata._while_loop(goes_on, step, initial, _count(most, "[while_loop] the most steps"))

@@ -218,8 +218,8 @@ class Realizing {
       if (is_realized(*n.node())) return buffer_of(n);
       STRATA_CHECK(
           !is_placeholder(*n.node()), domain, "[scan] an element of shape ", render(n.shape()),
-          " is read while the step of a loop is traced, or a function for to_onnx(): its value is known only when the "
-          "loop runs, or the function");
+          " is read while a function is traced: the step of a loop, a function that vmap() or checkpoint() takes, "
+          "or a function for to_onnx(); its value is known only when the loop runs, or the function");
       if (n.op() == Ops::EMPTY) {
         n.realize_as(std::make_shared<BufferStorage>(Buffer::allocate(size_of(n), n.dtype())));
         return buffer_of(n);

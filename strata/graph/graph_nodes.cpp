@@ -45,6 +45,10 @@ LazyOp LazyOp::contiguous() const {
 
 LazyOp LazyOp::copied() const { return make(Ops::FROM, {this, 1}, {}, dtype(), shape()); }
 
+LazyOp LazyOp::copied_behind(const LazyOp& other) const {
+  return make(Ops::FROM, std::array{*this, other}, {}, dtype(), shape());
+}
+
 LazyOp LazyOp::tracked(std::weak_ptr<void> owner) const {
   IdentityArg identity = new_identity();
   identity.owner = std::move(owner);
@@ -77,6 +81,24 @@ LazyOp LazyOp::concatenated(Sources parts) {
     size += product(part.shape());
   }
   return make(Ops::CONCAT, parts, {}, parts[0].dtype(), {size});
+}
+
+LazyOp LazyOp::concatenated(Sources parts, std::int64_t axis) {
+  STRATA_CHECK(!parts.empty(), shape, "[concatenated] no parts are given");
+  Ints out = parts[0].shape();
+  STRATA_CHECK(axis >= 0 && axis < std::ssize(out), shape, "[concatenated] axis ", axis, " of parts of shape ",
+               render(out));
+  const auto a = static_cast<std::size_t>(axis);
+  for (const LazyOp& part : parts.subspan(1)) {
+    STRATA_CHECK(part.dtype() == parts[0].dtype(), domain, "[concatenated] the parts have dtypes ",
+                 parts[0].dtype().name(), " and ", part.dtype().name());
+    Ints expected = part.shape();
+    if (expected.size() == out.size()) expected[a] = out[a];
+    STRATA_CHECK(expected == out, shape, "[concatenated] shapes ", render(parts[0].shape()), " and ",
+                 render(part.shape()), " differ not in axis ", axis, " alone");
+    out[a] += part.shape()[a];
+  }
+  return make(Ops::CONCAT, parts, Axes{axis}, parts[0].dtype(), std::move(out));
 }
 
 std::shared_ptr<Storage> LazyOp::realized() const {

@@ -83,9 +83,10 @@ struct IdentityArg {
   bool operator==(const IdentityArg& o) const { return id == o.id; }
 };
 /// The argument of a node, by op. LOAD and STORE: BufferArg. CONST: ConstArg. IOTA: ShapeTracker. CAST and BITCAST:
-/// DType. RESHAPE and EXPAND: the new shape. STRIDE: the steps. PERMUTE and reductions: Axes. PAD: Padding. SHRINK:
-/// Mask. EMPTY, REQUIRES_GRAD and CUSTOM_GRAD: IdentityArg. IN_RANGE: IndexRange. ASSOCIATIVE_SCAN and SCATTER:
-/// AxisArg. FORMULA: FormulaArg. SCAN: StepArg. Others: nothing.
+/// DType. RESHAPE and EXPAND: the new shape. STRIDE: the steps. PERMUTE and reductions: Axes; CONCAT: the axis, or
+/// nothing where the parts are one behind the other. PAD: Padding. SHRINK: Mask. EMPTY, REQUIRES_GRAD and CUSTOM_GRAD:
+/// IdentityArg. IN_RANGE: IndexRange. ASSOCIATIVE_SCAN and SCATTER: AxisArg. FORMULA: FormulaArg. SCAN: StepArg.
+/// Others: nothing.
 using LazyArg = std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes, Padding, Mask,
                              IdentityArg, IndexRange, AxisArg, FormulaArg, StepArg>;
 
@@ -200,6 +201,8 @@ class LazyOp {
   LazyOp contiguous() const;
   /// The same elements on another device. The node names no device: the code that realizes it knows both.
   LazyOp copied() const;
+  /// copied(), once `other` is computed: what is made of the new node is made behind `other`.
+  LazyOp copied_behind(const LazyOp& other) const;
   /// The same elements as a new node by which gradients are taken; the gradient goes to `owner`.
   LazyOp tracked(std::weak_ptr<void> owner) const;
   /// The same elements, blocking gradients.
@@ -214,6 +217,10 @@ class LazyOp {
   /// The elements of all `parts`, each in row-major order, one part behind the other: one dimension, materialized. Each
   /// part is computed directly into its place. @throws Error (shape) without parts, (domain) where dtypes differ
   static LazyOp concatenated(std::span<const LazyOp> parts);
+  /// The parts side by side along `axis`, materialized. Each part is computed directly into its place.
+  /// @throws Error (shape) without parts, for an axis out of range, where shapes differ in another axis, (domain) where
+  ///   dtypes differ
+  static LazyOp concatenated(std::span<const LazyOp> parts, std::int64_t axis);
   /// True iff the node is, or was computed from, a node made by tracked() or with_gradient() that no detached() cuts
   /// off.
   bool is_tracked() const;

@@ -94,37 +94,6 @@ std::optional<Plan> join_of(GraphWriter& w, const LazyOp& n) {
   return concat_of(w, parts, axis, n.shape());
 }
 
-/// cat() of many parts: one behind the other in memory, with the axis in front.
-std::optional<Plan> placed_of(GraphWriter& w, const LazyOp& n) {
-  if (n.op() != Ops::RESHAPE && n.op() != Ops::PERMUTE) return std::nullopt;
-  const LazyOp* at = &n;
-  std::int64_t axis = 0;
-  if (at->op() == Ops::PERMUTE) {
-    const Axes& order = std::get<Axes>(at->arg());
-    axis = std::find(order.begin(), order.end(), 0) - order.begin();
-    at = &at->src(0);
-  }
-  if (at->op() != Ops::RESHAPE || at->src(0).op() != Ops::CONCAT || is_realized(*at->src(0).node()))
-    return std::nullopt;
-  std::vector<LazyOp> parts;
-  for (const LazyOp& piece : at->src(0).src()) {
-    if (piece.shape().size() != n.shape().size()) return std::nullopt;
-    Axes order;  // axis 0 goes to its place
-    for (std::size_t k = 1; k < piece.shape().size(); ++k) order.push_back(static_cast<std::int64_t>(k));
-    Axes back;
-    for (std::size_t k = 0; k < piece.shape().size(); ++k)
-      back.push_back(static_cast<std::int64_t>(k) == axis ? 0
-                                                          : order[k - (static_cast<std::int64_t>(k) > axis ? 1 : 0)]);
-    parts.push_back(piece.permute(back));
-    for (std::size_t d = 0; d < n.shape().size(); ++d)
-      if (static_cast<std::int64_t>(d) != axis && !(parts.back().shape()[d] == n.shape()[d])) return std::nullopt;
-  }
-  Int total = 0;
-  for (const LazyOp& p : parts) total += p.shape()[static_cast<std::size_t>(axis)];
-  if (!(total == n.shape()[static_cast<std::size_t>(axis)])) return std::nullopt;
-  return concat_of(w, parts, axis, n.shape());
-}
-
 constexpr std::size_t kMostCandidates = 128;  // tensors that may be the rows of a sort
 constexpr std::size_t kMostWalked = 4096;
 
@@ -183,11 +152,12 @@ std::optional<Plan> sort_of(GraphWriter& w, const LazyOp& n) {
 }  // namespace
 
 std::optional<Plan> pattern_plan(GraphWriter& w, const LazyOp& n) {
+  if (const auto* along = std::get_if<Axes>(&n.arg()); along != nullptr && n.op() == Ops::CONCAT)
+    return concat_of(w, std::vector(n.src().begin(), n.src().end()), along->front(), n.shape());
   const ops::FormulaScope scope;
   if (std::optional<Plan> p = relu_of(w, n)) return p;
   if (std::optional<Plan> p = softmax_of(w, n)) return p;
   if (std::optional<Plan> p = join_of(w, n)) return p;
-  if (std::optional<Plan> p = placed_of(w, n)) return p;
   return sort_of(w, n);
 }
 

@@ -139,10 +139,15 @@ Grads of_stride(const LazyOp& y, const LazyOp& dy) {
 
 Grads of_parts(const LazyOp& y, const LazyOp& dy) {
   Grads out;
+  const auto* along = std::get_if<Axes>(&y.arg());
+  const auto axis = along == nullptr ? 0 : static_cast<std::size_t>(along->front());
+  Mask bounds;
+  for (const Int& size : y.shape()) bounds.push_back({0, size});
   Int begin = 0;
   for (const LazyOp& part : y.src()) {
-    const Int end = begin + product(part.shape());
-    out.push_back(dy.shrink({{begin, end}}).reshape(part.shape()));
+    const Int end = begin + (along == nullptr ? product(part.shape()) : part.shape()[axis]);
+    bounds[axis] = {begin, end};
+    out.push_back(dy.shrink(bounds).reshape(part.shape()));
     begin = end;
   }
   return out;
@@ -242,7 +247,11 @@ const std::array kRules = {
   GradientRule{Ops::PAD,           "dy, shrunk",              of_pad},
   GradientRule{Ops::SHRINK,        "dy, padded",              of_shrink},
   GradientRule{Ops::STRIDE,        "dy with zeros between",   of_stride},
-  GradientRule{Ops::FROM,          "dy, copied back",         [](L, L dy) -> Grads { return {dy.copied()}; }},
+  GradientRule{Ops::FROM,          "dy, copied back",         [](L y, L dy) -> Grads {
+    Grads out(y.src().size());
+    out[0] = dy.copied();
+    return out;
+  }},
   GradientRule{Ops::CONTIGUOUS,    "dy",                      [](L, L dy) -> Grads { return {dy}; }},
   GradientRule{Ops::CONCAT,        "the parts of dy",         of_parts},
   GradientRule{Ops::GATHER,        "dy where b says",         of_gather},

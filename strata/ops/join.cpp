@@ -69,13 +69,15 @@ LazyOp added(const std::vector<Value>& parts, std::size_t axis, const Int& total
   return *out;
 }
 
-/// The join by CONCAT. The axis is moved to the front, so that each part is one piece of memory.
-Value placed(const std::vector<Value>& parts, std::int64_t axis, Ints shape) {
+/// The join by CONCAT.
+Value placed(const std::vector<Value>& parts, std::int64_t axis) {
   std::vector<LazyOp> pieces;
-  for (const Value& part : parts) pieces.push_back(part.movedim({axis}, {0}).node());
-  std::rotate(shape.begin(), shape.begin() + axis, shape.begin() + axis + 1);
-  const LazyOp joined = LazyOp::concatenated(pieces).reshape(shape);
-  return Value(joined).movedim({0}, {axis});
+  for (const Value& part : parts) {
+    Ints shape = parts[0].shape();  // sizes may be equal and written in another way
+    shape[static_cast<std::size_t>(axis)] = part.size(axis);
+    pieces.push_back(part.node().reshape(shape));
+  }
+  return Value(LazyOp::concatenated(pieces, axis));
 }
 
 std::vector<Value> each(std::span<const Value> tensors, Value (Value::*f)() const) {
@@ -116,8 +118,7 @@ Value Value::cat(std::span<const Value> tensors, std::int64_t axis) {
   if (!(product(sizes) == Int(0))) std::erase_if(parts, [&](const Value& part) { return part.size(a) == Int(0); });
   if (parts.size() == 1) return parts[0];
   const Int elements = product(sizes);
-  if (parts.size() > kMostAdded || (elements.is_number() && elements.value() > kMostElements))
-    return placed(parts, a, sizes);
+  if (parts.size() > kMostAdded || (elements.is_number() && elements.value() > kMostElements)) return placed(parts, a);
   return Value(added(parts, static_cast<std::size_t>(a), total));
 }
 

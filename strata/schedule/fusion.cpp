@@ -220,6 +220,9 @@ class Fusing {
       groups_[at.group].nodes += nodes_of(n);
       pass_on(n, at);
     }
+    // What is below a view is materialized in place of the view, which may have more elements.
+    if (info.overflows && why == Boundary::none && (is_movement(n.op) || is_annotation(n.op)))
+      if (const auto it = info_.find(n.src[0].node()); it != info_.end()) it->second.overflows = true;
   }
 
   // --- the rules ---
@@ -229,7 +232,7 @@ class Fusing {
     if (n.src.empty()) return Boundary::none;  // constants are part of each kernel that uses them
     if (is_forced(n)) return Boundary::contiguous;
     if (recomputed_.contains(&n)) return Boundary::repeated;
-    if (is_movement(n.op) || is_annotation(n.op)) return info.overflows ? Boundary::shared : Boundary::none;
+    if (is_movement(n.op) || is_annotation(n.op)) return Boundary::none;
     if (!options_.fuse) return Boundary::shared;
     if (info.overflows) return Boundary::shared;
     if (is_cheap_constant(n, info.cost)) return Boundary::none;
@@ -434,7 +437,10 @@ class Fusing {
 
   void pass_on(const LazyNode& n, Use& at) {
     if (is_leaf(n)) return;
-    if (n.op == Ops::FROM) return add_use(n.src[0], at, true);
+    if (n.op == Ops::FROM) {
+      for (const LazyOp& s : n.src) add_use(s, at, true);
+      return;
+    }
     if (n.op == Ops::SCAN) {
       for (std::size_t k = 0; k < n.src.size(); ++k)
         if (const LoopSource source = loop_source(n, k); !source.constant) add_use(source.memory, at, true);

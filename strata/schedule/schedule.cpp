@@ -14,6 +14,25 @@ namespace {
 /// The store of all elements of `n` by a kernel that loops over `domain`.
 Stored whole(const LazyOp& n, const Ints& domain) { return {n.reshape(domain), n, ShapeTracker::from_shape(domain)}; }
 
+/// The memory of each part of a CONCAT: a View of the CONCAT's memory.
+std::vector<View> places_of_parts(const LazyNode& n) {
+  const auto* along = std::get_if<Axes>(&n.arg);
+  const Ints strides = row_major_strides(n.shape);
+  std::vector<View> out;
+  Int begin = 0;
+  for (const LazyOp& part : n.src) {
+    if (along == nullptr) {
+      out.push_back(View::create(part.shape(), row_major_strides(part.shape()), begin));
+      begin += product(part.shape());
+    } else {
+      const auto axis = static_cast<std::size_t>(along->front());
+      out.push_back(View::create(part.shape(), strides, begin * strides[axis]));
+      begin += part.shape()[axis];
+    }
+  }
+  return out;
+}
+
 class Scheduling {
  public:
   Scheduling(std::span<const LazyOp> roots, const FusionOptions& options)
@@ -35,16 +54,15 @@ class Scheduling {
  private:
   void add(const Materialized& c) {
     if (c.node.op() == Ops::FROM) {
-      items_.push_back({c.node, {c.node}, {c.node.src(0)}, {}, c.why});
+      items_.push_back({c.node, {c.node}, {c.node.src().begin(), c.node.src().end()}, {}, c.why});
       made_.emplace_back();
     } else if (c.node.op() == Ops::SCAN) {
       add_loop(c);
     } else if (c.node.op() == Ops::CONCAT) {
-      Int begin = 0;
-      for (const LazyOp& part : c.node.src()) {
-        const View place = View::create(part.shape(), row_major_strides(part.shape()), begin);
-        begin += product(part.shape());
-        add({part, c.node, ShapeTracker({place})}, part.shape(), part.node(), c.why);
+      const std::vector<View> places = places_of_parts(*c.node.node());
+      for (std::size_t k = 0; k < places.size(); ++k) {
+        const LazyOp& part = c.node.src(k);
+        add({part, c.node, ShapeTracker({places[k]})}, part.shape(), part.node(), c.why);
       }
     } else {
       add(whole(c.node, c.domain), c.domain, c.node.node(), c.why);

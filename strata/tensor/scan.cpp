@@ -1,92 +1,14 @@
 #include "strata/tensor/scan.h"
 
 #include <algorithm>
-#include <unordered_set>
 
-#include "strata/base/walk.h"
 #include "strata/ops/loop.h"
 #include "strata/tensor/access.h"
-#include "strata/tensor/gradient_slot.h"
+#include "strata/tensor/outside_tensors.h"
 
 namespace strata {
 
 namespace {
-
-/// Whether `root` is computed from a value that exists while a loop runs.
-bool is_of_step(const LazyOp& root) {
-  std::unordered_set<const LazyNode*> seen;
-  bool out = false;
-  detail::walk(
-      &root, [&](const LazyOp* n) { return !out && !is_realized(*n->node()) && seen.insert(n->node()).second; },
-      needed_source, [&](const LazyOp* n) { out = out || is_placeholder(*n->node()); });
-  return out;
-}
-
-/// Finds the tensors from outside that the user's functions assign values of a step to, or whose gradients they make
-/// values of a step: nobody could read them behind the loop. Such tensors get back the values that they had.
-class OutsideTensors final : public TensorListener {
- public:
-  using State = std::shared_ptr<TensorState>;
-
-  /// @param begin the birth of the first tensor of the step
-  explicit OutsideTensors(std::uint64_t begin) : begin_(begin) {}
-  ~OutsideTensors() override { restore(), restore_gradients(); }
-  OutsideTensors(const OutsideTensors&) = delete;
-  OutsideTensors& operator=(const OutsideTensors&) = delete;
-
-  void read(const State& state) override {
-    if (outer() != nullptr) outer()->read(state);
-  }
-  void assigned(const State& state) override {
-    if (outer() != nullptr) outer()->assigned(state);
-    const auto is_it = [&](const auto& known) { return known.first == state; };
-    if (state->born < begin_ && std::none_of(assigned_.begin(), assigned_.end(), is_it))
-      assigned_.emplace_back(state, state->node);
-  }
-  void gained(const std::shared_ptr<GradientSlot>& slot, const std::optional<Tensor>& before) override {
-    TensorListener::gained(slot, before);
-    const auto is_it = [&](const auto& known) { return known.first == slot; };
-    if (slot->born < begin_ && std::none_of(gained_.begin(), gained_.end(), is_it)) gained_.emplace_back(slot, before);
-  }
-  /// @throws Error (domain) where there is such a tensor
-  void check(const char* name) {
-    const Ints* const shape = restore();
-    const Ints* const of_gradient = restore_gradients();
-    STRATA_CHECK(shape == nullptr, domain, "[", name, "] the step assigns one of its values to a tensor of shape ",
-                 render(*shape), " from outside: let the tensor be a state of the loop");
-    STRATA_CHECK(of_gradient == nullptr, domain, "[", name, "] the step makes the gradient of a tensor of shape ",
-                 render(*of_gradient),
-                 " from outside one of its values: return what gradients() gives as an output of the step");
-  }
-
- private:
-  /// The shape of a restored tensor; null: there is none.
-  const Ints* restore() {
-    const Ints* out = nullptr;
-    for (auto& [state, before] : assigned_) {
-      if (!is_of_step(state->node)) continue;
-      state->node = before;
-      out = &before.shape();
-    }
-    return out;
-  }
-
-  /// The same for gradients: the shape of one that was restored.
-  const Ints* restore_gradients() {
-    const Ints* out = nullptr;
-    for (auto& [slot, before] : gained_) {
-      const std::lock_guard lock(gradient_mutex());
-      if (!slot->gradient || !is_of_step(slot->gradient->node())) continue;
-      out = &slot->gradient->shape();
-      slot->gradient.swap(before);
-    }
-    return out;
-  }
-
-  std::uint64_t begin_;
-  std::vector<std::pair<State, LazyOp>> assigned_;
-  std::vector<std::pair<std::shared_ptr<GradientSlot>, std::optional<Tensor>>> gained_;  ///< with the gradient before
-};
 
 ops::Loop looped(StepGraph step, std::vector<LazyOp> sources, const std::optional<LazyOp>& last = {}) {
   return ops::make_loop(std::move(step), std::move(sources), last, !NoGrad::is_active());
@@ -186,7 +108,8 @@ class Tracing {
       const UserCodeScope user;
       return f();
     }();
-    outside.check(name_);
+    outside.check({name_, "the step", "let the tensor be a state of the loop",
+                   "return what gradients() gives as an output of the step"});
     return out;
   }
 
@@ -234,17 +157,11 @@ class Tracing {
   const char* name_;
   std::span<const Tensor> initial_;
   const Device& device_;
-  const std::uint64_t begin_ = TensorAccess::state(TensorAccess::of(LazyOp::empty(dtypes::uint8, {}), device_))->born;
+  const std::uint64_t begin_ = birth_of_now(device_);
   std::vector<Tensor> inputs_;
 };
 
 }  // namespace
-
-namespace detail {
-
-bool is_of_step(const Tensor& x) { return strata::is_of_step(x.node()); }
-
-}  // namespace detail
 
 ScanResult scan(const ScanStep& f, std::span<const Tensor> initial, std::span<const Tensor> sequences,
                 const ScanOptions& options, At at) {

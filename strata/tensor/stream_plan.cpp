@@ -259,6 +259,32 @@ class Planner {
                    " has another step where x is longer");
   }
 
+  /// The parts of a CONCAT along `axis`: along another axis than that of positions, or fixed ones in front.
+  void add_parts_along(std::size_t axis, std::span<const std::optional<std::size_t>> axes, Place& out, const LazyOp& a,
+                       const LazyOp& b) {
+    out.axis = axis;
+    if (axes.size() > 1 && axes.back() == axis &&
+        std::none_of(axes.begin(), axes.end() - 1, [](auto x) { return x; })) {
+      std::int64_t front = 0;
+      for (std::size_t k = 0; k + 1 < a.src().size(); ++k) {
+        STRATA_CHECK(!depends(a.src(k)) && a.src(k) == b.src(k), domain, "[streaming] ", place_name(a),
+                     " joins a part that depends on x, and grows with its length by no position");
+        front += number_at(a.src(k).shape(), axis);
+      }
+      out.kind = Place::Kind::behind;
+      out.reads.push_back(read_of(a, a.src().back(), b.src().back(), axis));
+      return begin_behind(out, front);
+    }
+    out.kind = Place::Kind::parts;
+    for (std::size_t k = 0; k < a.src().size(); ++k) {
+      check_axis(a.src(k), axes[k]);
+      STRATA_CHECK(*axes[k] != axis, domain, "[streaming] ", place_name(a),
+                   " joins parts along the axis of positions: the first position of part ", k,
+                   " would have to wait for the end of x");
+      out.axis = *axes[k];
+      out.reads.push_back(read_of(a, a.src(k), b.src(k), out.axis));
+    }
+  }
   void add_parts(Place& out, Ints& longer, const LazyOp& a, const LazyOp& b) {
     std::vector<std::optional<std::size_t>> axes;
     for (std::size_t k = 0; k < a.src().size(); ++k)
@@ -268,24 +294,8 @@ class Planner {
       for (std::size_t k = begin; k < end; ++k) product *= number_at(n.shape(), k);
       return product;
     };
-    const LazyOp& last = a.src().back();
-    if (axes.size() > 1 && std::all_of(axes.begin(), axes.end() - 1, [](const auto& x) { return !x; }) && axes.back() &&
-        sizes(last, 0, *axes.back()) == 1) {
-      const std::int64_t each = sizes(last, *axes.back() + 1, last.shape().size());
-      std::int64_t front = 0;
-      for (std::size_t k = 0; k + 1 < a.src().size(); ++k) {
-        STRATA_CHECK(!depends(a.src(k)) && a.src(k) == b.src(k), domain, "[streaming] ", place_name(a),
-                     " joins a part that depends on x, and grows with its length by no position");
-        front += sizes(a.src(k), 0, a.src(k).shape().size());
-      }
-      STRATA_CHECK(front % each == 0, domain, "[streaming] ", place_name(a), " joins parts along several axes");
-      out.kind = Place::Kind::behind, out.axis = 0;
-      out.reads.push_back(read_of(a, last, b.src().back(), *axes.back()));
-      begin_behind(out, front / each);
-      out.shape = {Int(out.lead) + last.shape()[*axes.back()], each};
-      longer = {Int(out.lead) + b.src().back().shape()[*axes.back()], each};
-      return;
-    }
+    if (const auto* along = std::get_if<Axes>(&a.arg()))
+      return add_parts_along(static_cast<std::size_t>(along->front()), axes, out, a, b);
     std::int64_t before = 0;
     out.kind = Place::Kind::parts, out.axis = 1;
     for (std::size_t k = 0; k < a.src().size(); ++k) {

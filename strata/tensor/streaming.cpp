@@ -216,15 +216,17 @@ class Stream::State {
       case Place::Kind::behind: {
         std::vector<LazyOp> parts;
         if (front > 0) {
-          const LazyOp all = LazyOp::concatenated(p.node.src().first(p.node.src().size() - 1));
-          parts.push_back(positions_of(all.reshape({p.lead, p.each()}), 0, from, from + front));
+          const auto fronts = p.node.src().first(p.node.src().size() - 1);
+          const LazyOp all = LazyOp::concatenated(fronts, static_cast<std::int64_t>(p.axis));
+          parts.push_back(positions_of(all, p.axis, from, from + front));
         }
-        if (front < fresh) parts.push_back(operand(0, from + front, fresh - front).reshape({fresh - front, p.each()}));
+        if (front < fresh) parts.push_back(operand(0, from + front, fresh - front));
         return parts.size() == 1 ? parts[0] : joined(p, parts);
       }
       case Place::Kind::parts: {
         std::vector<LazyOp> parts;
         for (std::size_t r = 0; r < p.reads.size(); ++r) parts.push_back(operand(r, from, fresh));
+        if (const auto* along = std::get_if<Axes>(&p.node.arg())) return LazyOp::concatenated(parts, along->front());
         return LazyOp::concatenated(parts).reshape(with_positions(p, fresh));
       }
       case Place::Kind::loop: return loop_of(k, fresh, operand, states);

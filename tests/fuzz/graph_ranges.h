@@ -129,8 +129,18 @@ class GraphRanges {
   }
 
   Ranges concatenated(const LazyNode& n) const {
+    std::size_t turns = 1;  // of the parts: how many places there are in front of the axis
+    if (const auto* along = std::get_if<Axes>(&n.arg))
+      for (std::size_t k = 0; k < static_cast<std::size_t>(along->front()); ++k)
+        turns *= static_cast<std::size_t>(n.shape[k].value());
     Ranges out;
-    for (const LazyOp& s : n.src) out.insert(out.end(), of(s).begin(), of(s).end());
+    for (std::size_t turn = 0; turn < turns; ++turn)
+      for (const LazyOp& s : n.src) {
+        const std::span all(of(s));
+        const std::size_t each = all.size() / turns;
+        const auto piece = all.subspan(turn * each, each);
+        out.insert(out.end(), piece.begin(), piece.end());
+      }
     return out;
   }
 

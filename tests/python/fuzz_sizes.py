@@ -398,7 +398,8 @@ def fuzz(count, seed, failures=10, only=None, prints=False):
     return out
 
 
-def main(arguments):
+def run(arguments, fuzz):
+    """The exit status of a fuzzer with these flags: 1 where it finds something, 2 for wrong flags."""
     config = {"count": 1000, "seed": 1, "only": None, "failures": 10, "print": 0}
     if len(arguments) % 2 == 1:
         print(f"{arguments[-1]} takes a value", file=sys.stderr)
@@ -412,6 +413,10 @@ def main(arguments):
             return 2
         config[flag[2:]] = int(value)
     return 1 if fuzz(config["count"], config["seed"], config["failures"], config["only"], config["print"] != 0).failures else 0
+
+
+def main(arguments):
+    return run(arguments, fuzz)
 
 
 if __name__ == "__main__":
