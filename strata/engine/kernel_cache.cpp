@@ -73,6 +73,16 @@ std::shared_ptr<const CompiledKernel> KernelCache::get_form(const LazyOp& form, 
   }
 }
 
+std::shared_ptr<const CompiledKernel> KernelCache::known(const LazyOp& kernel, const Device& device) {
+  const Key key{kernel, &device, flags::DETERMINISTIC.get(), {}};
+  const std::lock_guard lock(mutex_);
+  const auto it = at_.find(key);
+  if (it == at_.end()) return nullptr;
+  ++statistics_.hits;
+  entries_.splice(entries_.begin(), entries_, it->second);
+  return it->second->kernel;
+}
+
 bool KernelCache::has(const LazyOp& kernel, const Device& device, const std::vector<int>& kept, bool is_form) const {
   const Key key{kernel, &device, flags::DETERMINISTIC.get(), kept, is_form};
   const std::lock_guard lock(mutex_);

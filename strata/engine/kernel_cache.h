@@ -37,6 +37,9 @@ class KernelCache {
   /// @throws as compile()
   std::shared_ptr<const CompiledKernel> get(const LazyOp& kernel, const Device& device, std::vector<int> kept = {});
 
+  /// The kernel, where get() would find it; else null, which is no miss.
+  std::shared_ptr<const CompiledKernel> known(const LazyOp& kernel, const Device& device);
+
   /// Whether get(), or where `is_form` get_form(), would find the kernel. Counts nothing.
   bool has(const LazyOp& kernel, const Device& device, const std::vector<int>& kept, bool is_form = false) const;
 

@@ -48,10 +48,31 @@ Buffer buffer_of(const Scalar& value) {
   return out;
 }
 
+/// Whether somebody watches or limits the compilations of this thread.
+bool is_watched() {
+  return flags::DEBUG.get() >= 1 || TraceFile::current() != nullptr || RewriteTrace::current() != nullptr ||
+         Meter::is_set();
+}
+
+/// Whether all elements that the kernel stores are none.
+bool is_empty(const ScheduleItem& item) {
+  return item.is_kernel() && std::all_of(item.ast.src().begin(), item.ast.src().end(),
+                                         [](const LazyOp& store) { return product(store.shape()) == Int(0); });
+}
+
+/// Throws the error that is being handled, with the place of the operation whose item failed.
+[[noreturn]] void throw_at(const Error& e, const ScheduleItem& item) {
+  const std::string origin = item.outputs[0].origin().text();
+  if (origin.empty()) throw;
+  throw Error(e.kind(), detail::message(e.what(), " (", origin, ")"), e.column());
+}
+
 class Realizing {
  public:
-  Realizing(std::span<const LazyOp> roots, const Device& device) : kept_(roots), traced_(roots), device_(device) {
-    items_ = ScheduleCache::instance().get(roots, fusion_options(device));
+  /// @param items the schedule of `roots`, where it is known
+  Realizing(std::span<const LazyOp> roots, const Device& device, std::vector<ScheduleItem> items = {})
+      : kept_(roots), traced_(roots), device_(device), items_(std::move(items)) {
+    if (items_.empty()) items_ = ScheduleCache::instance().get(roots, fusion_options(device));
     kept_.find(items_);
     for (const ScheduleItem& item : items_) kept_slots_.push_back(kept_slots(item));
     plan_ = plan_memory(items_, [&](const LazyOp& n) { return kept_.contains(n); });
@@ -69,9 +90,7 @@ class Realizing {
       try {
         item.is_shared() ? share(item) : run_kernel(k);
       } catch (const Error& e) {
-        const std::string origin = item.outputs[0].origin().text();
-        if (origin.empty()) throw;
-        throw Error(e.kind(), detail::message(e.what(), " (", origin, ")"), e.column());
+        throw_at(e, item);
       }
       for (const LazyOp& output : item.outputs)
         if (kept_.contains(output) && is_last(output, k))
@@ -129,11 +148,6 @@ class Realizing {
     }
   }
 
-  /// Whether somebody watches or limits the compilations of this thread.
-  static bool is_watched() {
-    return flags::DEBUG.get() >= 1 || TraceFile::current() != nullptr || RewriteTrace::current() != nullptr ||
-           Meter::is_set();
-  }
   /// Compiles kernels that are not known yet on the threads of the executor, each once. Where this thread is watched,
   /// nothing: the caller compiles one by one.
   void compile_side_by_side() {
@@ -180,11 +194,6 @@ class Realizing {
       if (auto made = cache.get_form(chosen_[k].of.kernel, items_[k].ast, device_, kept_slots_[k])) return made;
     chosen_[k] = own(k);
     return cache.get(items_[k].ast, device_, kept_slots_[k]);
-  }
-
-  static bool is_empty(const ScheduleItem& item) {
-    return item.is_kernel() && std::all_of(item.ast.src().begin(), item.ast.src().end(),
-                                           [](const LazyOp& store) { return product(store.shape()) == Int(0); });
   }
 
   /// The slots of the buffers whose packed elements the listener keeps, for a kernel with a long reduction. They are
@@ -288,6 +297,32 @@ class Realizing {
   std::unordered_map<const LazyNode*, Buffer> memory_;
 };
 
+/// Realizes `root`, whose schedule is one kernel, where the kernel is compiled and its inputs are there. False: nothing
+/// has happened. What Realizing does besides is for several items.
+bool ran_at_once(const LazyOp& root, std::span<const ScheduleItem> items, const Device& device) {
+  if (items.size() != 1 || !items[0].is_kernel() || items[0].outputs.size() != 1) return false;
+  const ScheduleItem& item = items[0];
+  if (item.outputs[0] != root || item.part || is_empty(item)) return false;
+  std::vector<Buffer> buffers;
+  buffers.reserve(1 + item.inputs.size());
+  for (const LazyOp& n : item.inputs)
+    if (!is_realized(*n.node())) return false;
+  const auto kernel = KernelCache::instance().known(item.ast, device);
+  if (kernel == nullptr) return false;
+  buffers.push_back(Buffer::allocate(size_of(root), root.dtype()));
+  for (const LazyOp& n : item.inputs) buffers.push_back(buffer_of(n));
+  std::vector<std::pair<std::string, std::int64_t>> values;
+  for (const auto& [variable, value] : item.values) values.emplace_back(variable.name(), value);
+  try {
+    kernel->run(buffers, values);
+    check_interrupt();
+  } catch (const Error& e) {
+    throw_at(e, item);
+  }
+  root.realize_as(std::make_shared<BufferStorage>(std::move(buffers[0])));
+  return true;
+}
+
 /// The nodes of in_range() below the roots, sources before users. Realized nodes are not visited.
 std::vector<LazyOp> ranged_below(std::span<const LazyOp> roots) {
   std::vector<LazyOp> out;
@@ -358,7 +393,11 @@ LazyOp leaf_of(const Buffer& buffer, const Ints& shape) {
 void realize(std::span<const LazyOp> roots, const Device& device) {
   // NOTE: NULL computes no integers that could be checked.
   if (flags::CHECK_INDEX.get() && device.name() != "NULL") check_ranges(roots, device);
-  Realizing(roots, device).run();
+  if (roots.size() != 1 || listener != nullptr || is_watched() || flags::NAN_CHECK.get() ||
+      is_realized(*roots[0].node()))
+    return Realizing(roots, device).run();
+  std::vector<ScheduleItem> items = ScheduleCache::instance().get(roots, fusion_options(device));
+  if (!ran_at_once(roots[0], items, device)) Realizing(roots, device, std::move(items)).run();
 }
 
 FusionOptions fusion_options(const Device& device) {

@@ -1,6 +1,7 @@
 #include "strata/engine/schedule_cache.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -23,6 +24,43 @@ bool is_memory(const LazyNode& n) { return n.op == Ops::EMPTY || is_realized(n);
 
 }  // namespace
 
+/// Numbers of nodes. Of few nodes, whose search is quicker than a hash table's allocations, a list.
+class ScheduleCache::Numbers {
+ public:
+  /// Gives the node the number 0; false where it has one.
+  bool add(const LazyNode* n) {
+    if (!many_.empty()) return many_.try_emplace(n, 0).second;
+    if (in_few(n) != end()) return false;
+    if (count_ < few_.size())
+      few_[count_++] = {n, 0};
+    else
+      many_.insert(few_.begin(), few_.end()), many_.emplace(n, 0);
+    return true;
+  }
+  void set(const LazyNode* n, std::uint32_t number) { (many_.empty() ? in_few(n)->second : many_.at(n)) = number; }
+  std::optional<std::uint32_t> find(const LazyNode* n) const {
+    if (!many_.empty()) {
+      const auto it = many_.find(n);
+      return it == many_.end() ? std::nullopt : std::optional(it->second);
+    }
+    const Numbered* const it = in_few(n);
+    return it == end() ? std::nullopt : std::optional(it->second);
+  }
+
+ private:
+  using Numbered = std::pair<const LazyNode*, std::uint32_t>;
+
+  const Numbered* end() const { return few_.data() + count_; }
+  const Numbered* in_few(const LazyNode* n) const {
+    return std::find_if(few_.data(), end(), [&](const Numbered& known) { return known.first == n; });
+  }
+  Numbered* in_few(const LazyNode* n) { return few_.data() + (std::as_const(*this).in_few(n) - few_.data()); }
+
+  std::array<Numbered, 12> few_;
+  std::size_t count_ = 0;
+  std::unordered_map<const LazyNode*, std::uint32_t> many_;
+};
+
 /// A graph with its nodes numbered, sources first.
 struct ScheduleCache::Structure {
   std::vector<const LazyOp*> nodes;
@@ -34,10 +72,12 @@ struct ScheduleCache::Structure {
   bool has_loop = false;
 
   Structure(std::span<const LazyOp> roots, const FusionOptions& of) : options(of) {
+    constexpr std::size_t usual = 8;
+    nodes.reserve(usual), memory.reserve(usual), sources.reserve(usual);
     const auto source = [](const LazyOp* n, std::size_t k) {
       return is_memory(*n->node()) ? nullptr : needed_source(n, k);
     };
-    const auto enter = [&](const LazyOp* n) { return numbers_.try_emplace(n->node(), 0).second; };
+    const auto enter = [&](const LazyOp* n) { return numbers_.add(n->node()); };
     for (const LazyOp& root : roots) detail::walk(&root, enter, source, [&](const LazyOp* n) { add(*n); });
     for (const LazyOp& root : roots) add_source(root);
     hash = mix(hash, (options.fuse ? 1U : 0U) | (options.dots ? 2U : 0U) | (options.bf16_dots ? 4U : 0U) |
@@ -51,15 +91,12 @@ struct ScheduleCache::Structure {
       if (memory[k] != is_memory(*nodes[k]->node())) return false;
     return true;
   }
-  std::optional<std::uint32_t> number_of(const LazyOp& n) const {
-    const auto found = numbers_.find(n.node());
-    return found == numbers_.end() ? std::nullopt : std::optional(found->second);
-  }
+  std::optional<std::uint32_t> number_of(const LazyOp& n) const { return numbers_.find(n.node()); }
 
  private:
   void add(const LazyOp& n) {
     const LazyNode& node = *n.node();
-    numbers_[&node] = static_cast<std::uint32_t>(nodes.size());
+    numbers_.set(&node, static_cast<std::uint32_t>(nodes.size()));
     nodes.push_back(&n);
     memory.push_back(is_memory(node));
     hash = mix(hash, hash_of_own(node, !memory.back()));
@@ -69,11 +106,11 @@ struct ScheduleCache::Structure {
       for (const LazyOp& s : needed(node)) add_source(s);
   }
   void add_source(const LazyOp& n) {
-    sources.push_back(numbers_.at(n.node()));
+    sources.push_back(numbers_.find(n.node()).value());
     hash = mix(hash, sources.back());
   }
 
-  std::unordered_map<const LazyNode*, std::uint32_t> numbers_;
+  Numbers numbers_;
 };
 
 struct ScheduleCache::Entry {

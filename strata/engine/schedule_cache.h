@@ -41,6 +41,7 @@ class ScheduleCache {
 
  private:
   struct AtFork;
+  class Numbers;
   struct Structure;
   struct Entry;
   static constexpr std::size_t kSeen = 4096;
