@@ -17,6 +17,7 @@
 #include "strata/base/trace.h"
 #include "strata/base/walk.h"
 #include "strata/engine/buffer_storage.h"
+#include "strata/engine/joined_memory.h"
 #include "strata/engine/kept_nodes.h"
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/kernel_form.h"
@@ -396,6 +397,11 @@ void realize(std::span<const LazyOp> roots, const Device& device) {
   if (roots.size() != 1 || listener != nullptr || is_watched() || flags::NAN_CHECK.get() ||
       is_realized(*roots[0].node()))
     return Realizing(roots, device).run();
+  if (roots[0].op() == Ops::CONCAT && device.name() != "NULL")
+    if (std::optional<Buffer> joined = joined_memory(roots[0])) {
+      roots[0].realize_as(std::make_shared<BufferStorage>(*std::move(joined)));
+      return;
+    }
   std::vector<ScheduleItem> items = ScheduleCache::instance().get(roots, fusion_options(device));
   if (!ran_at_once(roots[0], items, device)) Realizing(roots, device, std::move(items)).run();
 }
