@@ -71,6 +71,23 @@ LayerClass<L>& with_bias(LayerClass<L>& c) {
   return c;
 }
 
+/// Binds what Linear and Conv have in common: weight, bias, and the tensors of quantised layers.
+template <class L>
+void quantizable(LayerClass<L>& c) {
+  with_bias(c);
+  c.def_property_readonly(
+      "is_quantized", &L::is_quantized,
+      "Whether nn.quantize() has made the layer compute in integers. The weight is int8 then, and the "
+      "bias int32.");
+  with_tensor<std::optional<Tensor>, L>(c, "scale", &L::scale,
+                                        "Of a quantised layer: the factor of its sums, float32 (out,), or () without "
+                                        "per_channel; else None.");
+  with_tensor<std::optional<Tensor>, L>(c, "input_scale", &L::input_scale,
+                                        "Of a quantised layer: the scale of its inputs, float32 (); else None.");
+  with_tensor<std::optional<Tensor>, L>(c, "input_zero_point", &L::input_zero_point,
+                                        "Of a quantised layer: the zero point of its inputs, uint8 (); else None.");
+}
+
 /// Binds an inner layer as a read-only attribute.
 template <class Inner, class L>
 void with_inner(LayerClass<L>& c, const char* name, Inner L::* member, const char* doc) {
@@ -107,7 +124,7 @@ void bind_conv(py::module_& m, const char* name) {
   c.def(py::init<std::int64_t, std::int64_t, py::object, py::object, py::object, py::object, std::int64_t, bool>(),
         py::arg("in_channels"), py::arg("out_channels"), py::arg("kernel_size"), py::arg("stride") = 1,
         py::arg("padding") = 0, py::arg("dilation") = 1, py::arg("groups") = 1, py::arg("bias") = true);
-  with_bias(c);
+  quantizable(c);
 }
 
 /// The Python classes BatchNorm1d, 2d and 3d, which all accept inputs of any number of dimensions.
@@ -301,7 +318,7 @@ void bind_layer_classes(py::module_& m) {
                                   "shape (out_features, in_features).");
   linear.def(py::init<std::int64_t, std::int64_t, bool>(), py::arg("in_features"), py::arg("out_features"),
              py::arg("bias") = true);
-  with_bias(linear);
+  quantizable(linear);
   bind_conv<1>(m, "Conv1d");
   bind_conv<2>(m, "Conv2d");
   bind_conv<3>(m, "Conv3d");
