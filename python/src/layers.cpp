@@ -71,21 +71,14 @@ LayerClass<L>& with_bias(LayerClass<L>& c) {
   return c;
 }
 
-/// Binds what Linear and Conv have in common: weight, bias, and the tensors of quantised layers.
+/// Binds what Linear and Conv have in common. NOTE: a property would take its name from the attributes of subclasses.
 template <class L>
 void quantizable(LayerClass<L>& c) {
   with_bias(c);
-  c.def_property_readonly(
-      "is_quantized", &L::is_quantized,
-      "Whether nn.quantize() has made the layer compute in integers. The weight is int8 then, and the "
-      "bias int32.");
-  with_tensor<std::optional<Tensor>, L>(c, "scale", &L::scale,
-                                        "Of a quantised layer: the factor of its sums, float32 (out,), or () without "
-                                        "per_channel; else None.");
-  with_tensor<std::optional<Tensor>, L>(c, "input_scale", &L::input_scale,
-                                        "Of a quantised layer: the scale of its inputs, float32 (); else None.");
-  with_tensor<std::optional<Tensor>, L>(c, "input_zero_point", &L::input_zero_point,
-                                        "Of a quantised layer: the zero point of its inputs, uint8 (); else None.");
+  c.def("is_quantized", &L::is_quantized,
+        "Whether nn.quantize() has made the layer compute in integers. Then its state has the tensors weight (int8), "
+        "bias "
+        "(int32), output_scale, input_scale and input_zero_point.");
 }
 
 /// Binds an inner layer as a read-only attribute.

@@ -78,7 +78,7 @@ void restore_quantized(nn::Module& module, const py::dict& state) {
     const std::string prefix = name.empty() ? name : name + ".";
     if (layer == nullptr || !state.contains((prefix + "input_scale").c_str())) continue;
     nn::NamedTensors own;
-    for (const char* const part : {"weight", "bias", "scale", "input_scale", "input_zero_point"})
+    for (const char* const part : {"weight", "bias", "output_scale", "input_scale", "input_zero_point"})
       own.emplace_back(part, py::cast<Tensor>(py::object(state[(prefix + part).c_str()])));
     layer->set_quantized(own);
   }

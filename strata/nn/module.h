@@ -98,6 +98,9 @@ class Module {
   void zero_grad() const;
 
  protected:
+  /// @throws Error (domain) if the module has the name
+  void check_name(const std::string& name) const;
+
   // All of these throw Error (domain) if the module already has the name. A tensor that they register is realized; a
   // parameter requires gradients from then on.
 
@@ -139,7 +142,6 @@ class Module {
 
     const Tensor* tensor() const;  // null for a module and for an absent `optional`
   };
-  void check_name(const std::string& name) const;
   const Entry* find(std::string_view name) const;
   void collect(const std::string& prefix, bool with_buffers, NamedTensors& out) const;
 

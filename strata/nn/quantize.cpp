@@ -131,9 +131,11 @@ void QuantizableLayer::add_members(Tensor& weight, std::optional<Tensor>& bias) 
   const Int out = weight.size(0);
   add_member("weight", weight);
   add_member("bias", bias, {out});
-  add_buffer_member("scale", scale, {out}, dtypes::float32);
-  add_buffer_member("input_scale", input_scale, {}, dtypes::float32);
-  add_buffer_member("input_zero_point", input_zero_point, {}, dtypes::uint8);
+}
+
+/// Checks that the layer can have the names of the tensors that quantised layers have.
+void QuantizableLayer::check_names() const {
+  for (const char* const name : {"output_scale", "input_scale", "input_zero_point"}) check_name(name);
 }
 
 void QuantizableLayer::set_quantized(const NamedTensors& tensors) {
@@ -149,17 +151,24 @@ void QuantizableLayer::set_quantized(const NamedTensors& tensors) {
                  render(shape));
   };
   STRATA_CHECK(tensors.size() == 5, domain, "[set_quantized] ", tensors.size(), " tensors in place of 5");
-  const Tensor w = given("weight", dtypes::int8), b = given("bias", dtypes::int32), s = given("scale", dtypes::float32),
-               in = given("input_scale", dtypes::float32), zero = given("input_zero_point", dtypes::uint8);
+  const Tensor w = given("weight", dtypes::int8), b = given("bias", dtypes::int32),
+               s = given("output_scale", dtypes::float32), in = given("input_scale", dtypes::float32),
+               zero = given("input_zero_point", dtypes::uint8);
   const Int out = weight_->size(0);
   check("weight", w, weight_->shape());
   check("bias", b, {out});
-  check("scale", s, s.ndim() == 0 ? Ints{} : Ints{out});
+  check("output_scale", s, s.ndim() == 0 ? Ints{} : Ints{out});
   check("input_scale", in, {});
   check("input_zero_point", zero, {});
+  if (!is_quantized()) {
+    check_names();
+    add_buffer_member("output_scale", output_scale, {out}, dtypes::float32);
+    add_buffer_member("input_scale", input_scale, {}, dtypes::float32);
+    add_buffer_member("input_zero_point", input_zero_point, {}, dtypes::uint8);
+  }
   replace_by_buffer("weight", w);
   replace_by_buffer("bias", b);
-  replace_by_buffer("scale", s);
+  replace_by_buffer("output_scale", s);
   replace_by_buffer("input_scale", in);
   replace_by_buffer("input_zero_point", zero);
 }
@@ -172,7 +181,7 @@ Tensor QuantizableLayer::rescaled(const Tensor& sums, std::int64_t channels) con
   Ints shape(static_cast<std::size_t>(sums.ndim()), 1);
   shape[static_cast<std::size_t>(channels)] = -1;
   const auto beside = [&](const Tensor& t) { return t.ndim() == 0 ? t : t.reshape(shape); };
-  return (sums.cast(dtypes::int32) + beside(**bias_)).cast(dtypes::float32) * beside(*scale);
+  return (sums.cast(dtypes::int32) + beside(**bias_)).cast(dtypes::float32) * beside(*output_scale);
 }
 
 void QuantizableLayer::observe(const Tensor& x) const {
@@ -196,7 +205,8 @@ void quantize_layers(const std::vector<std::pair<std::string, Module*>>& modules
     const auto excludes = [&, &at = name](const std::string& excluded) { return is_inside(at, excluded); };
     if (layer == nullptr || std::any_of(options.exclude.begin(), options.exclude.end(), excludes)) continue;
     STRATA_CHECK(!layer->is_quantized(), domain, "[quantize] the layer ", name, " is quantised already");
-    layers.emplace_back(name, layer);
+    layer->check_names();
+    layers.emplace_back(name.empty() ? "itself" : name, layer);
   }
   STRATA_CHECK(!layers.empty(), domain, "[quantize] the model has no Linear or Conv layer to quantise");
 
@@ -225,7 +235,7 @@ void quantize_layers(const std::vector<std::pair<std::string, Module*>>& modules
     const Quantized& q = results[k];
     layers[k].second->set_quantized({{"weight", q.weight},
                                      {"bias", q.bias},
-                                     {"scale", q.scale},
+                                     {"output_scale", q.scale},
                                      {"input_scale", q.input_scale},
                                      {"input_zero_point", q.input_zero_point}});
   }

@@ -16,12 +16,12 @@
 //   input_zero_point = min(round(-low / input_scale), 255)
 //   weight_scale     = max(max|w| / 127, max|b| / (input_scale * 2^30), 2^-60) in f32; the maxima are of each output
 //                      channel with per_channel, else of the whole layer; b is 0 without a bias
-//   scale            = input_scale * weight_scale in f32
+//   output_scale     = input_scale * weight_scale in f32
 //   weight           = round(w / weight_scale), which is from -127 to 127
-//   bias             = round(b / scale) - input_zero_point * sum(weight of the output channel), in i32
+//   bias             = round(b / output_scale) - input_zero_point * sum(weight of the output channel), in i32
 // A layer then computes of x
 //   q = min(max(round(x / input_scale) + input_zero_point, 0), 255)    in u8; padding is input_zero_point
-//   y = f32(sum(q * weight) + bias) * scale                            the sum in i32; one rounding to f32, one product
+//   y = f32(sum(q * weight) + bias) * output_scale                     the sum in i32; one rounding to f32, one product
 // Inputs are u8 and not symmetric because the instruction multiplies unsigned bytes by signed ones, and because inputs
 // behind a relu() then use all 256 steps. Weights are symmetric, so that no sum of inputs is needed.
 #pragma once
@@ -54,19 +54,19 @@ struct QuantizeOptions {
 class QuantizableLayer : public Module {
  public:
   /// Of a quantised layer: f32 (out,), or () without `per_channel`; f32 (); uint8 (). See the head of the file.
-  std::optional<Tensor> scale, input_scale, input_zero_point;
+  std::optional<Tensor> output_scale, input_scale, input_zero_point;
 
   /// Whether the layer computes in integers: whether quantize() has changed it.
   bool is_quantized() const { return input_scale.has_value(); }
   /// Makes the layer a quantised one that holds these tensors, e.g. those of another one's state_dict(): "weight",
-  /// "bias", "scale", "input_scale" and "input_zero_point".
-  /// @throws Error (domain) for another name, a missing tensor or another dtype, (shape) for another shape; nothing has
-  ///   changed then
+  /// "bias", "output_scale", "input_scale" and "input_zero_point".
+  /// @throws Error (domain) for another name, a missing tensor or another dtype, or where a class that is derived from
+  ///   the layer has registered one of the names; (shape) for another shape; nothing has changed then
   void set_quantized(const NamedTensors& tensors);
 
  protected:
   QuantizableLayer() = default;
-  /// Registers these members of the layer, and those of this class. @pre the members live as long as the layer
+  /// Registers these members of the layer. @pre the members live as long as the layer
   void add_members(Tensor& weight, std::optional<Tensor>& bias);
   /// The input as u8. @pre is_quantized()
   Tensor quantized_input(const Tensor& x) const;
@@ -78,6 +78,7 @@ class QuantizableLayer : public Module {
  private:
   friend void quantize_layers(const std::vector<std::pair<std::string, Module*>>& modules,
                               const std::function<void()>& calibrate, const QuantizeOptions& options);
+  void check_names() const;
   Tensor* weight_ = nullptr;
   std::optional<Tensor>* bias_ = nullptr;
   std::function<void(const Tensor&)> observer_;  // during quantize() only

@@ -91,6 +91,21 @@ TEST(Quantize, ANetworkOfAUser) {
   EXPECT_EQ(other(x).to_vector<float>(), after);
 }
 
+TEST(Quantize, NamesOfDerivedClasses) {
+  struct Scaled : nn::Linear {
+    Tensor scale = Tensor::ones({1});
+    explicit Scaled(const char* name) : nn::Linear(2, 2) { add_member(name, scale); }
+  };
+  Scaled free("scale"), taken("input_scale");
+  free.eval(), taken.eval();
+  const Tensor x = Tensor::ones({1, 2});
+  nn::quantize(free, {x});
+  EXPECT_TRUE(free.is_quantized());
+  EXPECT_NE(complaint([&] { nn::quantize(taken, {x}); }).find("input_scale is given twice"), std::string::npos);
+  EXPECT_FALSE(taken.is_quantized());
+  EXPECT_EQ(taken.state_dict().size(), 3U);
+}
+
 TEST(Quantize, WhatIsRefusedChangesNothing) {
   BytesNet net;
   const Tensor x = pictures(0.3F);
@@ -106,8 +121,9 @@ TEST(Quantize, WhatIsRefusedChangesNothing) {
   refuse("layer first are not all finite", [&] { nn::quantize(net, {x, x / 0.0}); });
   refuse("there is no module last", [&] { nn::quantize(net, {x}, {.exclude = {"last"}}); });
   refuse("a percentile of 101.0", [&] { nn::quantize(net, {x}, {.percentile = 101}); });
-  refuse("weight is of f32, not i8",
-         [&] { net.out.set_quantized({{"weight", net.out.weight}, {"bias", x}, {"scale", x}, {"a", x}, {"b", x}}); });
+  refuse("weight is of f32, not i8", [&] {
+    net.out.set_quantized({{"weight", net.out.weight}, {"bias", x}, {"output_scale", x}, {"a", x}, {"b", x}});
+  });
 }
 
 }  // namespace

@@ -111,10 +111,10 @@ class Expected:
         self.bias = (np.round(b / self.scale).astype("i4") - int(self.zero) * sums).astype("i4")
 
     def same_as(self, layer):
-        assert layer.is_quantized
-        for name, mine in (("weight", self.weight), ("bias", self.bias), ("scale", self.scale), ("input_scale", self.input_scale),
+        assert layer.is_quantized()
+        for name, mine in (("weight", self.weight), ("bias", self.bias), ("output_scale", self.scale), ("input_scale", self.input_scale),
                            ("input_zero_point", self.zero)):
-            theirs = getattr(layer, name)
+            theirs = layer.state_dict()[name]
             assert str(theirs.dtype) == str(mine.dtype), name
             assert np.array_equal(theirs.numpy(), mine), name
 
@@ -303,15 +303,15 @@ def test_layers_inside_of_others_and_copies():
         before = model(x, 2).numpy()
     kept = copy.deepcopy(model)
     nn.quantize(model, [(x, 2)], exclude=["out"])
-    assert model.attention.query.is_quantized and model.block.up.is_quantized and not model.out.is_quantized
+    assert model.attention.query.is_quantized() and model.block.up.is_quantized() and not model.out.is_quantized()
     assert sorted(name for name, _ in model.named_parameters() if "norm" not in name) == ["out.bias", "out.weight"]
     state = model.state_dict()
     assert state["block.attention.query.weight"].dtype == "int8" and state["block.up.bias"].dtype == "int32"
     after = model(x, 2).numpy()
     assert 0 < np.abs(after - before).max() < 0.1 * np.abs(before).max()
     for same in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
-        assert np.array_equal(same(x, 2).numpy(), after) and same.block.up.is_quantized
-    assert np.allclose(kept(x, 2).numpy(), before, atol=1e-5) and not kept.block.up.is_quantized
+        assert np.array_equal(same(x, 2).numpy(), after) and same.block.up.is_quantized()
+    assert np.allclose(kept(x, 2).numpy(), before, atol=1e-5) and not kept.block.up.is_quantized()
     other = nn.quantize(kept, [(x, 1)], exclude=["out"])
     other.load_state_dict(state)
     assert np.array_equal(other(x, 2).numpy(), after)
@@ -336,8 +336,23 @@ def test_percentiles_leave_out_what_is_rare():
     x[0, 0] = 100
     model = nn.Sequential(nn.Linear(3, 4)).eval()
     nn.quantize(model, Tensor(x), percentile=99)
-    layer = model.layers[0]
-    assert 2 / 255 * 0.95 < layer.input_scale.item() < 2 / 255 * 1.05 and 120 <= layer.input_zero_point.item() <= 135
+    state = model.state_dict()
+    assert 2 / 255 * 0.95 < state["0.input_scale"].item() < 2 / 255 * 1.05 and 120 <= state["0.input_zero_point"].item() <= 135
+
+
+def test_subclasses_keep_their_names():
+    class Scaled(nn.Linear):
+        def __init__(self):
+            super().__init__(3, 3)
+            self.scale, self.input_scale = nn.Parameter([2.0]), 3
+
+        def forward(self, x):
+            return super().forward(x) * self.scale
+
+    layer, x = Scaled().eval(), Tensor([[1.0, -2.0, 0.5]])
+    before = layer(x).numpy()
+    assert nn.quantize(layer, x).is_quantized() and layer.input_scale == 3 and len(layer.parameters()) == 1
+    assert np.allclose(layer(x).numpy(), before, atol=0.1)
 
 
 def test_refused_models():
@@ -386,7 +401,7 @@ def test_refused_models():
     raising = Raises().eval()
     with pytest.raises(KeyError, match="mine"):
         nn.quantize(raising, [x])
-    assert not raising.inner.is_quantized and raising.inner(x * float("nan")).shape == (1, 3)
+    assert not raising.inner.is_quantized() and raising.inner(x * float("nan")).shape == (1, 3)
     with pytest.raises(strata.DomainError, match="weight is of i8"):
         done.hidden.weight = Tensor(np.zeros((4, 3), f4))
 
