@@ -124,6 +124,13 @@ std::vector<std::int64_t> answers(Net& net, const Digits& digits) {
   return net(digits.images()).argmax(1).to_vector<std::int64_t>();
 }
 
+/// The percentage of digits that are read rightly.
+double accuracy(const Digits& digits, const std::vector<std::int64_t>& found) {
+  std::int64_t right = 0;
+  for (std::size_t k = 0; k < found.size(); ++k) right += found[k] == digits.labels[k] ? 1 : 0;
+  return 100.0 * static_cast<double>(right) / static_cast<double>(digits.count());
+}
+
 void print_kernels(const std::vector<RecordedTime>& times, const Device& device) {
   const tools::Roofline& roof = tools::roofline(device, false);
   std::printf("\nkernels of a training step on %s, those that take longest first\n",
@@ -189,9 +196,9 @@ int run(const Options& options) {
   print_digits(held_out, found, 4);
   nn::save(net, options.save);
   std::printf("\nweights: %s\n", options.save.c_str());
-  std::int64_t right = 0;
-  for (std::size_t k = 0; k < found.size(); ++k) right += found[k] == held_out.labels[k] ? 1 : 0;
-  std::printf("test accuracy: %.2f %%\n", 100.0 * static_cast<double>(right) / static_cast<double>(held_out.count()));
+  nn::quantize(net, {training.images()});
+  std::printf("test accuracy in integers, weights as int8: %.2f %%\n", accuracy(held_out, answers(net, held_out)));
+  std::printf("test accuracy: %.2f %%\n", accuracy(held_out, found));
   return 0;
 }
 

@@ -8,5 +8,6 @@
 #include "strata/nn/npy.h"
 #include "strata/nn/npz.h"
 #include "strata/nn/optim.h"
+#include "strata/nn/quantize.h"
 #include "strata/nn/recurrent.h"
 #include "strata/nn/safetensors.h"

@@ -266,6 +266,7 @@ ExportOptions export_options(const Invocation& invocation, const onnx::Capture& 
   ExportOptions out;
   out.target = invocation.value("--target").value_or(out.target);
   out.weights = invocation.value("--weights").value_or(out.weights);
+  out.weight_dtype = invocation.value("--weight-dtype").value_or(out.weight_dtype);
   out.selftest = invocation.has("--selftest");
   out.cpp = invocation.has("--cpp");
   out.lines = !invocation.has("--no-lines");

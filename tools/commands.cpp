@@ -132,6 +132,7 @@ constexpr Option export_options[] = {
     {"--constant", "NAME=FILE",   "",                       true,  "an input with these elements in all calls, from an npy file: e.g. a shape"},
     {"--target",   "TARGET",      "plain|generic|avx2|avx512|neon|wasm|rvv", false, "what the kernels are written with: ISO C, or vectors of 16 (default), 32 or 64 bytes"},
     {"--weights",  "PLACE",       "embed|file|pointer",     false, "weights are in the C file (default), or in PATH.bin (file: with a checked head)"},
+    {"--weight-dtype", "DTYPE",   "f32|f16",                false, "f16: weights take half the bytes, rounded, and kernels widen them"},
     {"--deterministic", "",       "",                       false, "the same bits with every compiler"},
     {"--selftest", "",            "",                       false, "also write PATH_test.c, a program that runs the model and compares"},
     {"--cpp",      "",            "",                       false, "also write PATH.hpp, a class for C++20 that takes spans"},

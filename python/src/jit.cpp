@@ -366,15 +366,16 @@ std::vector<std::string> names_in(PyObject* list) {
 
 PyObject* export_jit(PyObject* self, PyObject* args, PyObject* kwargs) {
   try {
-    static const char* keywords[] = {"path",    "target", "weights", "lines",     "deterministic", "selftest", "inputs",
-                                     "outputs", "states", "max_ram", "max_flash", "cpp",           nullptr};
+    static const char* keywords[] = {"path",      "target", "weights",      "lines",  "deterministic",
+                                     "selftest",  "inputs", "outputs",      "states", "max_ram",
+                                     "max_flash", "cpp",    "weight_dtype", nullptr};
     PyObject *path = nullptr, *deterministic = nullptr, *inputs = nullptr, *outputs = nullptr, *states = nullptr;
     PyObject *max_ram = nullptr, *max_flash = nullptr;
-    const char *target = "generic", *weights = "embed";
+    const char *target = "generic", *weights = "embed", *weight_dtype = "f32";
     int lines = 1, selftest = 0, cpp = 0;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$sspOpOOOOOp:export_c", const_cast<char**>(keywords), &path,
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$sspOpOOOOOps:export_c", const_cast<char**>(keywords), &path,
                                     &target, &weights, &lines, &deterministic, &selftest, &inputs, &outputs, &states,
-                                    &max_ram, &max_flash, &cpp) == 0)
+                                    &max_ram, &max_flash, &cpp, &weight_dtype) == 0)
       return nullptr;
     JitState& state = state_of(self);
     if (state.last == nullptr)
@@ -382,6 +383,7 @@ PyObject* export_jit(PyObject* self, PyObject* args, PyObject* kwargs) {
     ExportOptions options;
     options.target = target;
     options.weights = weights;
+    options.weight_dtype = weight_dtype;
     options.lines = lines != 0;
     if (deterministic != nullptr && deterministic != Py_None)
       options.deterministic = PyObject_IsTrue(deterministic) == 1;
@@ -541,13 +543,15 @@ PyObject* to_onnx_jit(PyObject* self, PyObject* args, PyObject* kwargs) {
 PyMethodDef jit_methods[] = {
     {"export_c", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&export_jit)), METH_VARARGS | METH_KEYWORDS,
      "export_c($self, path, *, target='generic', weights='embed', lines=True, deterministic=None, selftest=False, "
-     "inputs=None, outputs=None, states=None, max_ram=None, max_flash=None, cpp=False)\n--\n\n"
+     "inputs=None, outputs=None, states=None, max_ram=None, max_flash=None, cpp=False, weight_dtype='f32')\n--\n\n"
      "Writes the most recently used capture as one C file with a header, PATH.h and PATH.c.\n\n"
      "target: 'plain' (ISO C), 'generic', 'avx2' or 'avx512'. weights: 'embed', or 'pointer': a blob, PATH.bin, whose\n"
      "address the C function takes. lines: comments name the lines of the user. deterministic: the bits of the flag\n"
      "DETERMINISTIC; None: as the flag. selftest: also writes PATH_test.c, a program that compares. inputs, outputs,\n"
      "states: the names of parameters in C. max_ram, max_flash: bytes; a function that needs more is refused.\n"
-     "cpp: also writes PATH.hpp, a class for C++20 that takes spans.\n"
+     "cpp: also writes PATH.hpp, a class for C++20 that takes spans. weight_dtype: 'f16' stores weights of 1024 "
+     "elements\n"
+     "or more as f16, rounded, which kernels widen.\n"
      "Returns what the function needs: sizes in bytes, the steps of a run, the parts of its memory, and a report as\n"
      "text and as svg."},
     {"to_onnx", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&to_onnx_jit)), METH_VARARGS | METH_KEYWORDS,

@@ -71,6 +71,16 @@ LayerClass<L>& with_bias(LayerClass<L>& c) {
   return c;
 }
 
+/// Binds what Linear and Conv have in common. NOTE: a property would take its name from the attributes of subclasses.
+template <class L>
+void quantizable(LayerClass<L>& c) {
+  with_bias(c);
+  c.def("is_quantized", &L::is_quantized,
+        "Whether nn.quantize() has made the layer compute in integers. Then its state has the tensors weight (int8), "
+        "bias "
+        "(int32), output_scale, input_scale and input_zero_point.");
+}
+
 /// Binds an inner layer as a read-only attribute.
 template <class Inner, class L>
 void with_inner(LayerClass<L>& c, const char* name, Inner L::* member, const char* doc) {
@@ -107,7 +117,7 @@ void bind_conv(py::module_& m, const char* name) {
   c.def(py::init<std::int64_t, std::int64_t, py::object, py::object, py::object, py::object, std::int64_t, bool>(),
         py::arg("in_channels"), py::arg("out_channels"), py::arg("kernel_size"), py::arg("stride") = 1,
         py::arg("padding") = 0, py::arg("dilation") = 1, py::arg("groups") = 1, py::arg("bias") = true);
-  with_bias(c);
+  quantizable(c);
 }
 
 /// The Python classes BatchNorm1d, 2d and 3d, which all accept inputs of any number of dimensions.
@@ -301,7 +311,7 @@ void bind_layer_classes(py::module_& m) {
                                   "shape (out_features, in_features).");
   linear.def(py::init<std::int64_t, std::int64_t, bool>(), py::arg("in_features"), py::arg("out_features"),
              py::arg("bias") = true);
-  with_bias(linear);
+  quantizable(linear);
   bind_conv<1>(m, "Conv1d");
   bind_conv<2>(m, "Conv2d");
   bind_conv<3>(m, "Conv3d");

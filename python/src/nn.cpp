@@ -44,6 +44,7 @@ void load_state(const py::object& module, const py::dict& state, bool strict) {
     const Tensor value = tensor_of({py::object(state[name.c_str()]).ptr(), "load_state_dict", "state"});
     STRATA_CHECK(value.shape() == tensor.shape(), shape, "[load_state_dict] '", name, "' is of shape ",
                  render(tensor.shape()), ", not ", render(value.shape()));
+    nn::check_dtypes(name, tensor.dtype(), value.dtype());
     changes.emplace_back(tensor, value.cast(tensor.dtype()).to(tensor.device()).detach());
   }
   for (const auto& item : state) {
@@ -52,6 +53,35 @@ void load_state(const py::object& module, const py::dict& state, bool strict) {
                  "[load_state_dict] the module has no '", name, "'");
   }
   for (const auto& [tensor, value] : changes) tensor.assign(value);
+}
+
+/// nn.quantize(): calls `calibrate`, which runs the model, and makes the layers of C++ in all modules inside compute in
+/// integers.
+void quantize_all(const py::object& module, const py::function& calibrate, bool per_channel,
+                  std::optional<double> percentile, std::vector<std::string> exclude) {
+  std::vector<std::pair<std::string, nn::Module*>> modules;
+  std::unordered_set<const nn::Module*> seen;
+  for (const FoundModule& found : modules_in(module))
+    for (const auto& [name, inner] : py::cast<nn::Module&>(found.object).named_modules()) {
+      if (!seen.insert(inner).second) continue;
+      std::string full = found.prefix + name;
+      if (!full.empty() && full.back() == '.') full.pop_back();
+      modules.emplace_back(std::move(full), inner);
+    }
+  nn::quantize_layers(modules, [&] { calibrate(); }, {per_channel, percentile, std::move(exclude)});
+}
+
+/// Makes those layers quantised of which `state` has the tensors.
+void restore_quantized(nn::Module& module, const py::dict& state) {
+  for (const auto& [name, inner] : module.named_modules()) {
+    auto* const layer = dynamic_cast<nn::QuantizableLayer*>(inner);
+    const std::string prefix = name.empty() ? name : name + ".";
+    if (layer == nullptr || !state.contains((prefix + "input_scale").c_str())) continue;
+    nn::NamedTensors own;
+    for (const char* const part : {"weight", "bias", "output_scale", "input_scale", "input_zero_point"})
+      own.emplace_back(part, py::cast<Tensor>(py::object(state[(prefix + part).c_str()])));
+    layer->set_quantized(own);
+  }
 }
 
 void train_all(const py::object& module, bool on) {
@@ -157,6 +187,8 @@ inner module. The name of a part is its path: net.l[0] has the name 'l.0', and n
       .def(
           "_native_state", [](const nn::Module& l) { return dict_of(l.state_dict()); },
           "The tensors of the C++ part of the module, by name.")
+      .def("_restore_quantized", &restore_quantized, py::arg("state"),
+           "Makes the layers of the C++ part quantised whose tensors `state` has, by name.")
       .def(
           "_set_native",
           [](nn::Module& l, const std::string& name, const std::optional<Tensor>& tensor) {
@@ -291,6 +323,8 @@ void check_made(py::handle module) {
 void bind_nn(py::module_& m) {
   py::module_ nn = m.def_submodule("_nn", "Modules and layers, with the names and initial values of PyTorch's.");
   bind_module_class(nn);
+  nn.def("_quantize", &quantize_all, py::arg("model"), py::arg("calibrate"), py::arg("per_channel"),
+         py::arg("percentile"), py::arg("exclude"));
   bind_no_initial_values(nn);
   py::module_ init = nn.def_submodule("init", "Functions that create tensors of random initial values.");
   bind_init(init);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <tuple>
 #include <utility>
 
 #include "strata/base/sort_few.h"
@@ -19,6 +20,7 @@ constexpr std::int64_t kWordBytes = 4;
 constexpr double kWorthWords = 8;             // fewest uses of an element that pay for making words in each run,
 constexpr double kWorthWordsFarAway = 16;     // where they leave the caches;
 constexpr double kWorthPairsFarAway = 10;     // of bf16, whose products without words take longer
+constexpr std::int64_t kMostCopies = 16;      // of a byte, in the words of windows
 constexpr std::int64_t kInCaches = 1 << 23;   // bytes that stay there
 constexpr std::int64_t kWorthDots = 32;       // shortest axis
 constexpr std::int64_t kSigns = -0x7f7f7f80;  // the highest bit of each byte of a word
@@ -100,8 +102,10 @@ class Operands {
       reason_ = detail::message("buffer ", slot, " is not multiplied by another one");
       return;
     }
-    weights_.emplace(kernel_, slot, target);
-    values_.emplace(kernel_, slot == slots[0] ? slots[1] : slots[0], target);
+    // Bytes that windows share have a word in each window. Words of bf16 would take as much memory as f32.
+    const std::int64_t copies = is_byte(found_.loads[0]->dtype) ? kMostCopies : 1;
+    weights_.emplace(kernel_, slot, target, copies);
+    values_.emplace(kernel_, slot == slots[0] ? slots[1] : slots[0], target, copies);
     for (const LoadDims* const dims : {&*weights_, &*values_}) {
       if (reason_.empty()) reason_ = dims->reason();
       if (reason_.empty()) check(*dims, KernelAxes(kernel_));
@@ -168,15 +172,26 @@ std::vector<MovingDim> dims_of_words(const LoadDims& of, std::size_t along) {
   return out;
 }
 
-/// The dimensions in the order of their strides, the longest first.
+/// The dimensions in the order of their strides, the longest first. Where windows overlap, the dimensions of the sum
+/// come before those of the result, as in a product of matrices: each group then merges to one axis.
 Axes memory_order(const LoadDims& of) {
-  const View view = std::get<BufferArg>(of.load().arg).st.simplify().views()[0];
+  const BufferArg& buffer = std::get<BufferArg>(of.load().arg);
+  const View view = buffer.st.simplify().views()[0];
   const auto step = [&](std::int64_t k) {
     return std::abs(view.strides()[of.dims()[static_cast<std::size_t>(k)].dim].value());
   };
   Axes out;
-  for (std::size_t k = 0; k < of.dims().size(); ++k) out.push_back(static_cast<std::int64_t>(k));
-  sort_few(out, [&](std::int64_t a, std::int64_t b) { return std::pair(-step(a), a) < std::pair(-step(b), b); });
+  std::int64_t elements = 1;
+  for (std::size_t k = 0; k < of.dims().size(); ++k) {
+    out.push_back(static_cast<std::int64_t>(k));
+    elements *= of.dims()[k].size;
+  }
+  const bool overlaps = elements > buffer.size.value();
+  const auto key = [&](std::int64_t k) {
+    const bool is_output = of.dims()[static_cast<std::size_t>(k)].axis < of.outputs();
+    return std::tuple(overlaps && is_output, -step(k), k);
+  };
+  sort_few(out, [&](std::int64_t a, std::int64_t b) { return key(a) < key(b); });
   return out;
 }
 

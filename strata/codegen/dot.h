@@ -49,8 +49,9 @@ DotKernels dot_products(const LazyOp& kernel, const Opt& opt, const Target& targ
 
 /// The reason why DOT cannot be applied to reduce axis `axis` with the sums of buffer `slot`; empty where it can. It
 /// can where the only reduction of the kernel is a SUM of products of an element of buffer `slot` and one of another
-/// buffer, in int32 and both of int8 or uint8, or in f32 and both of bf16, where PACK (pack.h) could pack both, and
-/// both move along all reduce axes longer than 1. Sums of f32 need a target that reassociates.
+/// buffer, in int32 and both of int8 or uint8, or in f32 and both of bf16, where PACK (pack.h) could pack both (of
+/// bytes also where windows read an element several times), and both move along all reduce axes longer than 1. Sums of
+/// f32 need a target that reassociates.
 std::string dot_refusal(const LazyOp& kernel, std::size_t axis, int slot, const Target& target);
 
 /// The DOT that pays, if the target has the op: along a long axis, where each element is used often, or is kept

@@ -6,9 +6,10 @@
 
 namespace strata {
 
-LoadDims::LoadDims(const LazyOp& kernel, int slot, const Target& target) : axes_(kernel), slot_(slot) {
+LoadDims::LoadDims(const LazyOp& kernel, int slot, const Target& target, std::int64_t most_copies)
+    : axes_(kernel), slot_(slot) {
   find_load(kernel);
-  if (reason_.empty()) find_dims(kernel, target);
+  if (reason_.empty()) find_dims(kernel, target, most_copies);
 }
 
 LazyOp LoadDims::load_op() const {
@@ -50,7 +51,7 @@ std::optional<std::vector<std::int64_t>> LoadDims::steps(const Lowered& plain) c
   return is_found ? std::optional(out) : std::nullopt;
 }
 
-void LoadDims::find_dims(const LazyOp& kernel, const Target& target) {
+void LoadDims::find_dims(const LazyOp& kernel, const Target& target, std::int64_t most_copies) {
   const ShapeTracker st = std::get<BufferArg>(load_->arg).st.simplify();
   if (st.views().size() != 1 || st.views()[0].mask()) return refuse("is not loaded by one View without a mask");
   Target as_written = target;  // one loop for each axis
@@ -80,7 +81,8 @@ void LoadDims::find_dims(const LazyOp& kernel, const Target& target) {
     if (!try_mul(elements, size.value(), elements)) return refuse("has more than 2^63 elements");
   }
   const Int& all = std::get<BufferArg>(load_->arg).size;
-  if (!all.is_number() || elements > all.value()) return refuse("has elements that are read at several indices");
+  if (!all.is_number() || (elements - 1) / most_copies >= all.value())
+    return refuse("has elements that are read at several indices");
   sort_few(dims_, [](const MovingDim& a, const MovingDim& b) { return a.axis < b.axis; });
 }
 

@@ -22,7 +22,8 @@ struct MovingDim {
 /// The dimensions of the LOAD of a buffer and the axes that they follow, or the reason why there are none.
 class LoadDims {
  public:
-  LoadDims(const LazyOp& kernel, int slot, const Target& target);
+  /// @param most_copies how often the elements of the buffer are read at several indices at most, e.g. by windows
+  LoadDims(const LazyOp& kernel, int slot, const Target& target, std::int64_t most_copies = 1);
 
   /// Why the buffer has none, e.g. "buffer 2 has a symbolic size"; empty where it has.
   const std::string& reason() const { return reason_; }
@@ -43,7 +44,7 @@ class LoadDims {
   }
   void find_load(const LazyOp& kernel);
   std::optional<std::vector<std::int64_t>> steps(const Lowered& plain) const;
-  void find_dims(const LazyOp& kernel, const Target& target);
+  void find_dims(const LazyOp& kernel, const Target& target, std::int64_t most_copies);
 
   KernelAxes axes_;
   int slot_;

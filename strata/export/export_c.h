@@ -38,6 +38,11 @@ struct ExportOptions {
   /// "embed": weights are constants of the file. "pointer": they are a blob, NAME.bin, whose address model_run() takes.
   /// "file": the blob has a head, by which model_run() refuses that of another model.
   std::string weights = "embed";
+  /// "f32": weights are stored as they are. "f16": tensors of f32 from outside with 1024 elements or more are stored as
+  /// f16, rounded to nearest, ties to even, and widened where kernels load them: results are those of the same function
+  /// with weights that were rounded before, bit by bit where `deterministic`. A weight stays f32 that f16 cannot hold
+  /// (an element is not finite, or beyond 65504; all are below 2^-14), and so do weights that a loop (scan()) reads.
+  std::string weight_dtype = "f32";
   /// Whether comments name the lines of the user's sources.
   bool lines = true;
   /// Whether the bits of results are those of the flag DETERMINISTIC, for compilers that fuse no products and sums.
@@ -89,7 +94,8 @@ std::string report_svg(const ExportedModel& model);
 
 /// The most recently used capture of `function` as C, under the name `name`.
 /// @throws Error (budget) where it needs more than max_ram or max_flash, with the largest parts; (domain) for a name
-/// that is none in C, an unknown target or choice of weights, a function that is not
+/// that is none in C, an unknown target, choice of weights or dtype of weights, a self test where a rounded weight
+/// changes, a function that is not
 ///   captured, or what cannot be exported, by the operation or kernel: see docs/shipping.md; (undefined) for values
 ///   that are fed by a function of the program's
 ExportedModel exported_c(Jit& function, const std::string& name, const ExportOptions& options = {});

@@ -288,6 +288,8 @@ KernelCost RoutineWriter::cost(const CompiledKernel& kernel) {
   return out;
 }
 
+bool RoutineWriter::is_loop(const CompiledKernel& kernel) { return plan_of(kernel) != nullptr; }
+
 const Routine& RoutineWriter::of(const CompiledKernel& kernel, const std::vector<SlotFacts>& facts) {
   if (plan_of(kernel) == nullptr) return this->kernel(kernel.kernel().ast, facts);
   std::vector<LoopTask> tasks{{&kernel, facts}};

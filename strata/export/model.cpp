@@ -6,6 +6,7 @@
 
 #include "strata/base/check.h"
 #include "strata/export/c_text.h"
+#include "strata/export/narrow.h"
 #include "strata/export/stack.h"
 
 namespace strata::exporting {
@@ -47,6 +48,11 @@ Model::Model(Captured captured, std::string of_name, const ExportOptions& of_opt
                "\" is no name of a model: letters, digits and single underscores, and no word of C");
   STRATA_CHECK(options.weights == "embed" || is_pointer(), domain,
                "[export] weights are \"embed\", \"file\" or \"pointer\", not \"", options.weights, "\"");
+  STRATA_CHECK(
+      options.weight_dtype != "int8", domain,
+      "[export] weights as \"int8\" need scales: nn::quantize() makes them, and the file has its int8 weights");
+  STRATA_CHECK(options.weight_dtype == "f32" || options.weight_dtype == "f16", domain,
+               "[export] weights are stored as \"f32\" or \"f16\", not \"", options.weight_dtype, "\"");
   if (captured.keeps_values && !captured.values.empty()) {
     const auto& [v, value] = captured.values[0];
     throw Error(ErrorKind::domain,
@@ -69,6 +75,7 @@ Model::Model(Captured captured, std::string of_name, const ExportOptions& of_opt
   place_fed(captured);
   place_outputs(captured);
   place_constants(captured);
+  if (options.weight_dtype == "f16") narrow_constants(captured);
   plan_calls(captured);
   plan_arena(captured);
 }
@@ -344,6 +351,29 @@ void Model::place_constants(const Captured& captured) {
     if (!captured.program.places[place].is_written && !address_.contains(place)) constant_.emplace(place, 0);
 }
 
+/// Finds the constants that are stored as f16: those that kernels alone read, all as f32, and that f16 can hold.
+void Model::narrow_constants(const Captured& captured) {
+  std::set<std::size_t> others;
+  for (const RecordedProgram::Launch& l : captured.program.launches)
+    for (std::size_t slot = 0; slot < l.places.size(); ++slot)
+      if (const DType dtype = l.kernel->kernel().buffers[slot].dtype;
+          !dtype.is_none() && (RoutineWriter::is_loop(*l.kernel) || dtype != dtypes::float32))
+        others.insert(l.places[slot]);
+  for (const auto& [place, c] : constant_) {
+    if (others.contains(place)) continue;
+    const RecordedProgram::Place& from = captured.program.places[place];
+    const auto count = static_cast<std::size_t>(from.bytes) / sizeof(float);
+    const std::span<const float> elements(static_cast<const float*>(from.memory), count);
+    std::optional<std::vector<std::uint16_t>> bits = halves_of(elements);
+    if (!bits) continue;
+    for (std::size_t k = 0; options.selftest && k < count; ++k)
+      STRATA_CHECK(Scalar::from_bits(dtypes::float16, (*bits)[k]).as_double() == static_cast<double>(elements[k]),
+                   domain, "[export] ", function, " has the weight ", elements[k],
+                   ", which f16 rounds: its self test would compare with results of other weights. Round them before");
+    halves_.emplace(place, std::move(*bits));
+  }
+}
+
 std::string Model::variable(const RecordedProgram::Launch& launch, const Variable& v) const {
   const bool is_own = std::find(launch.own.begin(), launch.own.end(), v.name()) != launch.own.end();
   for (const ModelSize& s : sizes)
@@ -365,7 +395,13 @@ void Model::plan_calls(const Captured& captured) {
     for (std::size_t slot = 0; slot < facts.size(); ++slot) {
       const RecordedProgram::Place& place = program.places[l.places[slot]];
       if (!constant_.contains(l.places[slot])) continue;
-      facts[slot] = {true, Known{static_cast<const std::byte*>(place.memory), place.bytes}};
+      const auto bits = halves_.find(l.places[slot]);
+      if (bits == halves_.end()) {
+        facts[slot] = {true, Known{static_cast<const std::byte*>(place.memory), place.bytes}};
+        continue;
+      }
+      const auto narrow = std::as_bytes(std::span(bits->second));
+      facts[slot] = {true, Known{narrow.data(), static_cast<std::int64_t>(narrow.size())}, true};
     }
     const Routine& r = writer.of(*l.kernel, facts);
     std::map<std::size_t, std::size_t> packed;  // constants by slot
@@ -381,7 +417,8 @@ void Model::plan_calls(const Captured& captured) {
       const std::size_t place = l.places.at(slot);
       if (!constant_.contains(place)) return place_mark(place);
       const Known& all = *facts[slot].known;
-      return constant(writer.constants().add(l.kernel->kernel().buffers[slot].dtype, all.data, all.bytes));
+      const DType dtype = facts[slot].is_narrow ? dtypes::float16 : l.kernel->kernel().buffers[slot].dtype;
+      return constant(writer.constants().add(dtype, all.data, all.bytes));
     };
     texts.variable = [&](const Variable& v) { return variable(l, v); };
     texts.constant = [&](std::size_t c) { return constant(c); };

@@ -86,6 +86,7 @@ class Model {
   void place_coming(const RecordedProgram::Fed& f);
   void place_outputs(const Captured& captured);
   void place_constants(const Captured& captured);
+  void narrow_constants(const Captured& captured);
   void plan_calls(const Captured& captured);
   void plan_arena(const Captured& captured);
   std::map<std::string, std::string> plan_blocks(std::span<const MemoryLife> lives, std::span<const std::string> keys,
@@ -100,8 +101,9 @@ class Model {
   std::string bytes_of(const RecordedProgram& program, std::size_t place) const;
 
   std::vector<std::string> names_;
-  std::map<std::size_t, std::string> address_;             // by place; those of the arena are "@place@"
-  std::map<std::size_t, std::size_t> constant_;            // by place
+  std::map<std::size_t, std::string> address_;                // by place; those of the arena are "@place@"
+  std::map<std::size_t, std::size_t> constant_;               // by place
+  std::map<std::size_t, std::vector<std::uint16_t>> halves_;  // by place: constants that are stored as f16
   std::vector<std::pair<std::size_t, std::string>> last_;  // places that the last statements read, and these statements
   std::string advance_;
   std::vector<std::int64_t> work_;  // bytes, by launch

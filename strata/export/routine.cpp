@@ -7,6 +7,7 @@
 #include "strata/base/sort_few.h"
 #include "strata/codegen/variables.h"
 #include "strata/export/c_text.h"
+#include "strata/export/narrow.h"
 #include "strata/export/stack.h"
 #include "strata/render/cstyle.h"
 #include "strata/schedule/contraction.h"
@@ -275,16 +276,16 @@ std::map<std::size_t, std::string> RoutineWriter::place_slots(const Kernel& kern
 }
 
 const Routine& RoutineWriter::kernel(const LazyOp& ast, const std::vector<SlotFacts>& facts) {
-  std::vector<bool> fixed;
-  for (const SlotFacts& f : facts) fixed.push_back(f.is_fixed);
+  std::vector<bool> fixed, narrow;
+  for (const SlotFacts& f : facts) fixed.push_back(f.is_fixed), narrow.push_back(f.is_narrow);
   for (const Made& m : made_)
-    if (m.ast == ast && m.fixed == fixed) return *m.routine;
+    if (m.ast == ast && m.fixed == fixed && m.narrow == narrow) return *m.routine;
   std::vector<int> kept;
   if (reductions_of(ast) >= ReductionKind::plain)
     for (std::size_t slot = 0; slot < fixed.size(); ++slot)
       if (fixed[slot]) kept.push_back(static_cast<int>(slot));
   bool is_plain = false;
-  const std::shared_ptr<const Kernel> kernel = compiled(ast, kept, is_plain);
+  const std::shared_ptr<const Kernel> kernel = compiled(widening(ast, narrow), kept, is_plain);
   auto routine = std::make_unique<Routine>();
   routine->name = message(prefix_, "_r", made_.size());
   routine->title = title_of(*kernel);
@@ -315,7 +316,7 @@ const Routine& RoutineWriter::kernel(const LazyOp& ast, const std::vector<SlotFa
   else
     finish(*routine, body);
   if (!is_main_alone) routine->stack += frame_of_caller(routine->parameters(), parameters, structs);
-  made_.push_back({ast, fixed, std::move(routine)});
+  made_.push_back({ast, fixed, narrow, std::move(routine)});
   return *made_.back().routine;
 }
 

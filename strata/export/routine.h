@@ -27,6 +27,7 @@ struct Known {
 struct SlotFacts {
   bool is_fixed = false;  ///< the elements are the same at each call: of a loop, in all steps
   std::optional<Known> known = {};
+  bool is_narrow = false;  ///< the elements are bits of f16, which the kernel takes for f32 (narrow.h)
 };
 
 /// A kernel that runs first and whose results serve all calls.
@@ -83,6 +84,8 @@ class RoutineWriter {
   std::string packing(const Packing& packing, const CallTexts& texts, Routine& routine);
   /// The work of a run of a kernel or a loop, with each variable at its upper bound.
   static KernelCost cost(const CompiledKernel& kernel);
+  /// Whether the kernel is a loop.
+  static bool is_loop(const CompiledKernel& kernel);
   /// The elements that a packing writes, by its `writes`; nothing where they depend on what is not known.
   std::optional<std::vector<std::size_t>> known(const Packing& packing, const std::vector<SlotFacts>& facts,
                                                 std::vector<std::optional<Known>>& packed);
@@ -129,7 +132,7 @@ class RoutineWriter {
   std::map<const Kernel*, std::unique_ptr<Unit>> units_;
   struct Made {
     LazyOp ast;
-    std::vector<bool> fixed;
+    std::vector<bool> fixed, narrow;
     std::unique_ptr<Routine> routine;
   };
   std::vector<Made> made_;

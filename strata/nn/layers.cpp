@@ -27,23 +27,39 @@ Ints weight_shape(std::int64_t in, std::int64_t out, const std::vector<std::int6
 
 Linear::Linear(std::int64_t in, std::int64_t out, bool has_bias) : weight(within({out, in}, static_cast<double>(in))) {
   if (has_bias) bias = within({out}, static_cast<double>(in));
-  add_member("weight", weight);
-  add_member("bias", bias, {out});
+  add_members(weight, bias);
 }
 Tensor Linear::operator()(const Tensor& x, At at) const {
   const OriginScope scope("Linear", at);
-  return linear(x, weight, bias);
+  observe(x);
+  if (!is_quantized()) return linear(x, weight, bias);
+  const Tensor sums = linear(quantized_input(x).cast(dtypes::int32), weight.cast(dtypes::int32), {});
+  return rescaled(sums, sums.ndim() - 1);
 }
 
 Conv::Conv(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel, ConvOptions o, bool has_bias)
     : weight(kaiming_uniform(weight_shape(in, out, kernel, o.groups), std::sqrt(5.0))), options(std::move(o)) {
   if (has_bias) bias = within({out}, fans(weight.shape()).first);
-  add_member("weight", weight);
-  add_member("bias", bias, {out});
+  add_members(weight, bias);
 }
 Tensor Conv::operator()(const Tensor& x, At at) const {
   const OriginScope scope("Conv", at);
-  return conv_nd(x, weight, bias, options);
+  observe(x);
+  if (!is_quantized()) return conv_nd(x, weight, bias, options);
+  // Padding comes first: 0 becomes the zero point.
+  const std::size_t axes = weight.shape().size() - 2;
+  const std::vector<std::int64_t> dilation = options.dilation.of("Conv", "dilation", axes, 1);
+  std::vector<std::int64_t> reach;
+  for (std::size_t k = 0; k < axes; ++k) reach.push_back(dilation[k] * (weight.shape()[k + 2].value() - 1));
+  Padding around(x.shape().size(), {0, 0});
+  STRATA_CHECK(around.size() > axes, shape, "[Conv] x of shape ", render(x.shape()), " has no axis of channels");
+  const ConvPadding::Sides sides = options.padding.of("Conv", reach, options.stride.of("Conv", "stride", axes, 1));
+  for (std::size_t k = 0; k < axes; ++k) around[around.size() - axes + k] = {sides[k].first, sides[k].second};
+  ConvOptions inside = options;
+  inside.padding = 0;
+  const Tensor sums =
+      conv_nd(quantized_input(x.pad(around)).cast(dtypes::int32), weight.cast(dtypes::int32), {}, inside);
+  return rescaled(sums, sums.ndim() - 1 - static_cast<std::int64_t>(axes));
 }
 
 Embedding::Embedding(std::int64_t count, std::int64_t features)

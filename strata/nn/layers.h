@@ -17,13 +17,15 @@
 #include <tuple>
 
 #include "strata/nn/module.h"
+#include "strata/nn/quantize.h"
 #include "strata/nn/recurrent.h"
 #include "strata/tensor/functional.h"
 
 namespace strata::nn {
 
-/// x @ weight.T + bias: (..., in) to (..., out). Weight and bias begin uniform in +-1/sqrt(in).
-class Linear : public Module {
+/// x @ weight.T + bias: (..., in) to (..., out). Weight and bias begin uniform in +-1/sqrt(in). After quantize() in
+/// integers (quantize.h).
+class Linear : public QuantizableLayer {
  public:
   Linear(std::int64_t in, std::int64_t out, bool has_bias = true);
   Tensor operator()(const Tensor& x, At at = At::current()) const;
@@ -33,8 +35,9 @@ class Linear : public Module {
 
 /// Convolution over kernel.size() spatial axes, as conv_nd(): (batch, in, sizes...) to (batch, out, sizes...). The
 /// weight begins as kaiming_uniform(shape, sqrt(5)), the bias uniform in +-1/sqrt(in / groups * product(kernel)). The
-/// constructor throws Error (domain) unless options.groups divides `in` and `out`.
-class Conv : public Module {
+/// constructor throws Error (domain) unless options.groups divides `in` and `out`. After quantize() in integers
+/// (quantize.h).
+class Conv : public QuantizableLayer {
  public:
   Conv(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel, ConvOptions options = {},
        bool bias = true);

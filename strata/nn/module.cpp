@@ -90,6 +90,21 @@ void Module::add_member(const std::string& name, std::optional<Tensor>& paramete
                       .dtype = parameter ? parameter->dtype() : dtypes::float32});
 }
 
+void Module::add_buffer_member(const std::string& name, std::optional<Tensor>& buffer, Ints shape, DType dtype) {
+  check_name(name);
+  entries_.push_back({.name = name, .optional = &buffer, .shape = std::move(shape), .dtype = dtype});
+}
+void Module::replace_by_buffer(std::string_view name, Tensor tensor) {
+  const auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name; });
+  STRATA_ASSERT(entry != entries_.end() && (entry->member != nullptr || entry->optional != nullptr), "no member ",
+                name);
+  entry->is_parameter = false;
+  if (entry->member != nullptr)
+    *entry->member = as_buffer(std::move(tensor));
+  else
+    *entry->optional = as_buffer(std::move(tensor));
+}
+
 /// Finds a tensor's entry, also by "inner.name" in an inner module. A name with dots may also be a name of this module
 /// (add_list()).
 const Module::Entry* Module::find(std::string_view name) const {
@@ -165,6 +180,11 @@ NamedTensors::const_iterator place_of_name(const NamedTensors& state, std::strin
 }
 }  // namespace
 
+void check_dtypes(std::string_view name, DType mine, DType given) {
+  STRATA_CHECK(!mine.is_int() || !given.is_float(), domain, "[load_state_dict] ", name, " is of ", mine.name(),
+               ", but the given tensor is of ", given.name(), ", whose numbers would lose what is behind the point");
+}
+
 void check_state(const NamedTensors& mine, const NamedTensors& given) {
   for (const auto& [name, tensor] : given)
     STRATA_CHECK(is_batch_count(name) || place_of_name(mine, name) != mine.end(), domain,
@@ -178,6 +198,7 @@ void check_state(const NamedTensors& mine, const NamedTensors& given) {
     if (it == given.end()) continue;  // given under another of its names
     STRATA_CHECK(it->second.shape() == tensor.shape(), shape, "[load_state_dict] ", name, " has shape ",
                  render(tensor.shape()), ", but the given tensor has shape ", render(it->second.shape()));
+    check_dtypes(name, tensor.dtype(), it->second.dtype());
   }
 }
 
@@ -191,6 +212,16 @@ void Module::load_state_dict(const NamedTensors& state) const {
   for (const auto& [name, tensor] : mine)
     if (const auto given = place_of_name(state, name); given != state.end())
       tensor.assign(given->second.to(tensor.device()).cast(tensor.dtype()));
+}
+
+std::vector<std::pair<std::string, Module*>> Module::named_modules() {
+  std::vector<std::pair<std::string, Module*>> out{{"", this}};
+  std::unordered_set<const Module*> seen{this};
+  for (std::size_t k = 0; k < out.size(); ++k)
+    for (const Entry& e : out[k].second->entries_)
+      if (e.module != nullptr && seen.insert(e.module).second)
+        out.emplace_back(detail::message(out[k].first, out[k].first.empty() ? "" : ".", e.name), e.module);
+  return out;
 }
 
 void Module::train(bool on) {

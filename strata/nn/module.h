@@ -45,10 +45,13 @@ inline bool is_batch_count(std::string_view name) {
 /// Pairs of name and tensor, in the order in which the module registered them.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
+/// Checks that values of dtype `given` can be loaded into the tensor `name` of dtype `mine`: floats into integers, e.g.
+/// the weights of a quantised layer, cannot. @throws Error (domain)
+void check_dtypes(std::string_view name, DType mine, DType given);
 /// Checks that `given` can be loaded into `mine`. Every tensor of `mine` needs a value of its shape; a tensor with
 /// several names (a shared weight) needs a value under one of them. Names that `mine` lacks are refused, except those
 /// of is_batch_count().
-/// @throws Error (domain) naming the missing or unknown name, (shape) if shapes differ
+/// @throws Error (domain) naming the missing or unknown name, or as check_dtypes(), (shape) if shapes differ
 void check_state(const NamedTensors& mine, const NamedTensors& given);
 /// The tensor of that name. @pre `state` has the name
 const Tensor& tensor_named(const NamedTensors& state, std::string_view name);
@@ -82,6 +85,10 @@ class Module {
   /// @throws as check_state(); the module is then unchanged
   void load_state_dict(const NamedTensors& state) const;
 
+  /// This module, under the name "", and all inner ones, by name, e.g. "hidden" or "attention.query". A module with
+  /// several names occurs once, under its first name.
+  std::vector<std::pair<std::string, Module*>> named_modules();
+
   /// Switches this module and all inner ones to training or to evaluation. In training Dropout drops elements and
   /// BatchNorm uses the statistics of the batch. A new module is in training.
   void train(bool on = true);
@@ -91,6 +98,9 @@ class Module {
   void zero_grad() const;
 
  protected:
+  /// @throws Error (domain) if the module has the name
+  void check_name(const std::string& name) const;
+
   // All of these throw Error (domain) if the module already has the name. A tensor that they register is realized; a
   // parameter requires gradients from then on.
 
@@ -112,6 +122,11 @@ class Module {
   /// Registers a member that may be absent, e.g. a bias. `shape` is its required shape. @throws Error (shape) if a
   /// tensor has another one
   void add_member(const std::string& name, std::optional<Tensor>& parameter, Ints shape);
+  /// Registers a buffer that may be absent, and is at first.
+  void add_buffer_member(const std::string& name, std::optional<Tensor>& buffer, Ints shape, DType dtype);
+  /// Makes `tensor` the member of that name, and the member a buffer from then on, whatever shape and dtype it had.
+  /// @pre a member of that name is registered
+  void replace_by_buffer(std::string_view name, Tensor tensor);
 
  private:
   /// A registered name. Exactly one of `module`, `member`, `optional` and `value` is set.
@@ -127,7 +142,6 @@ class Module {
 
     const Tensor* tensor() const;  // null for a module and for an absent `optional`
   };
-  void check_name(const std::string& name) const;
   const Entry* find(std::string_view name) const;
   void collect(const std::string& prefix, bool with_buffers, NamedTensors& out) const;
 

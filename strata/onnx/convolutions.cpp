@@ -59,9 +59,7 @@ Results quantized_convolution(const Call& call) {
   const Tensor scale = call.x(1).reshape({}) *
                        (weight_scale.numel() == Int(1) ? weight_scale.reshape({}) : weight_scale.reshape(per_channel));
   const Tensor zero = call.x(7).reshape({});
-  const DType dtype = zero.dtype();
-  const Tensor y = (sums.cast(dtypes::float32) * (scale / call.x(6).reshape({}))).round() + zero.cast(dtypes::float32);
-  return {y.clip(Operand(lowest(dtype)), Operand(highest(dtype))).cast(dtype)};
+  return {(sums.cast(dtypes::float32) * (scale / call.x(6).reshape({}))).quantize(1, zero, zero.dtype())};
 }
 
 Results transposed_convolution(const Call& call) {

@@ -32,13 +32,6 @@ Tensor beside_blocks(const Call& call, const Tensor& value, const Tensor& x, std
   return value.unsqueeze(axis + 1).expand(repeated).reshape(joined).narrow(axis, 0, size);
 }
 
-/// Rounded to the nearest integer, ties to even, plus the zero point, limited to its dtype.
-Tensor quantized(const Tensor& x, const Tensor& zero) {
-  const DType dtype = zero.dtype();
-  const Tensor y = x.round() + zero.cast(dtypes::float32);
-  return y.clip(Operand(lowest(dtype)), Operand(highest(dtype))).cast(dtype);
-}
-
 std::int64_t axis_of(const Call& call) { return call.opset() >= 13 ? call.integer("axis") : 1; }
 
 /// A zero point of rows or columns of a matrix, or of all.
@@ -57,22 +50,20 @@ Tensor integer_product(const Call& call, std::size_t a_at, std::size_t a_zero, s
 }  // namespace
 
 Results quantize_linear(const Call& call) {
-  const Tensor x = call.x(0).cast(dtypes::float32);
+  const Tensor x = call.x(0);
   const std::int64_t axis = axis_of(call);
-  const Tensor steps = x / beside_blocks(call, call.x(1).cast(dtypes::float32), x, axis);
-  if (call.has(2)) return {quantized(steps, beside_blocks(call, call.x(2), x, axis))};
+  const Tensor scale = beside_blocks(call, call.x(1), x, axis);
+  if (call.has(2)) return {x.quantize(scale, beside_blocks(call, call.x(2), x, axis), call.x(2).dtype())};
   const std::int64_t type = call.opset() >= 21 ? call.integer("output_dtype") : 0;
-  return {quantized(steps, call.full({}, 0, type == 0 ? dtypes::uint8 : dtype_of_element(type, "the result")))};
+  return {x.quantize(scale, 0, type == 0 ? dtypes::uint8 : dtype_of_element(type, "the result"))};
 }
 
 Results dequantize_linear(const Call& call) {
   const Tensor x = call.x(0);
   const std::int64_t axis = axis_of(call);
-  Tensor steps = x.cast(dtypes::int32);
-  if (call.has(2)) steps = steps - beside_blocks(call, call.x(2), x, axis).cast(dtypes::int32);
-  const Tensor scale = call.x(1);
-  return {
-      (steps.cast(dtypes::float32) * beside_blocks(call, scale, x, axis).cast(dtypes::float32)).cast(scale.dtype())};
+  const Tensor scale = beside_blocks(call, call.x(1), x, axis);
+  if (!call.has(2)) return {x.dequantize(scale)};
+  return {x.dequantize(scale, beside_blocks(call, call.x(2), x, axis))};
 }
 
 Results dynamic_quantize_linear(const Call& call) {
@@ -80,7 +71,7 @@ Results dynamic_quantize_linear(const Call& call) {
   const Tensor low = x.min().minimum(0), high = x.max().maximum(0);
   const Tensor scale = (high - low) / 255;
   const Tensor zero = (-low / scale).clip(Operand(0), Operand(255)).round().cast(dtypes::uint8);
-  return {quantized(x / scale, zero), scale, zero};
+  return {x.quantize(scale, zero, dtypes::uint8), scale, zero};
 }
 
 Results product_of_integers(const Call& call) { return {integer_product(call, 0, 2, 1, 3)}; }
@@ -88,7 +79,8 @@ Results product_of_integers(const Call& call) { return {integer_product(call, 0,
 Results quantized_product(const Call& call) {
   const Tensor sums = integer_product(call, 0, 2, 3, 5);
   const Tensor scale = beside_matrix(call.x(1), true) * beside_matrix(call.x(4), false) / call.x(6).reshape({});
-  return {quantized(sums.cast(dtypes::float32) * scale, call.x(7).reshape({}))};
+  const Tensor zero = call.x(7).reshape({});
+  return {(sums.cast(dtypes::float32) * scale).quantize(1, zero, zero.dtype())};
 }
 
 }  // namespace strata::onnx

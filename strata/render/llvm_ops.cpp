@@ -364,9 +364,31 @@ std::string LlvmOps::int_to_bf16(std::string_view name, DType from, DType to, co
 std::string LlvmOps::float_to_int(std::string_view name, DType from, DType to, const std::string& v) {
   if (is_narrow(from))
     return float_to_int(name, with_lanes(dtypes::float32, from), to, widen(sub_name(name, "f32"), from, v));
+  if (to.is_vector() && to.scalar().bits() < 32) return float_to_small_int(name, from, to, v);
   const std::string_view function = to.is_signed_int() ? "llvm.fptosi.sat." : "llvm.fptoui.sat.";
   return text_.call(name, llvm_type(to), detail::message(function, llvm_suffix(to), ".", llvm_suffix(from)),
                     {{llvm_type(from), v}});
+}
+
+/// LLVM 19 makes one conversion a lane of the saturating intrinsic, but one instruction of `fptosi` to i32, whose
+/// operands are therefore limited first. Both bounds are exact in f32.
+std::string LlvmOps::float_to_small_int(std::string_view name, DType from, DType to, const std::string& v) {
+  const DType whole = with_lanes(dtypes::int32, to), flag = with_lanes(dtypes::boolean, to);
+  const std::string type = llvm_type(from);
+  const auto constant = [&](double value) { return llvm_constant(from, Scalar::of(from.scalar(), value)); };
+  const auto replaced = [&](std::string_view part, const std::string& where, const std::string& x, double by) {
+    return text_.define(sub_name(name, part), "select ", llvm_type(flag), " ", where, ", ", type, " ", constant(by),
+                        ", ", type, " ", x);
+  };
+  const auto is = [&](std::string_view part, std::string_view order, const std::string& x, const std::string& y) {
+    return text_.define(sub_name(name, part), "fcmp ", order, " ", type, " ", x, ", ", y);
+  };
+  const double low = lowest(to.scalar()), high = highest(to.scalar());
+  const std::string number = replaced("number", is("nan", "uno", v, v), v, 0);
+  const std::string above = replaced("above", is("below", "olt", number, constant(low)), number, low);
+  const std::string inside = replaced("inside", is("beyond", "ogt", above, constant(high)), above, high);
+  const std::string bits = text_.define(sub_name(name, "i32"), "fptosi ", type, " ", inside, " to ", llvm_type(whole));
+  return text_.define(name, "trunc ", llvm_type(whole), " ", bits, " to ", llvm_type(to));
 }
 
 std::string LlvmOps::float_to_float(std::string_view name, DType from, DType to, const std::string& v) {

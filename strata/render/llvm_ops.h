@@ -51,6 +51,7 @@ class LlvmOps {
   std::string int_to_float(std::string_view name, DType from, DType to, const std::string& v);
   std::string int_to_bf16(std::string_view name, DType from, DType to, const std::string& v);
   std::string float_to_int(std::string_view name, DType from, DType to, const std::string& v);
+  std::string float_to_small_int(std::string_view name, DType from, DType to, const std::string& v);
   std::string float_to_float(std::string_view name, DType from, DType to, const std::string& v);
 
   LlvmText& text_;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "strata/codegen/heuristic.h"
 #include "strata/codegen/kernel.h"
 #include "strata/graph/absorb.h"
@@ -125,6 +127,46 @@ TEST(Dot, Refusals) {
               std::string::npos)
         << wrong;
   EXPECT_NE(complaint([&] { parse_opts("DOT 2"); }).find("a number is missing"), std::string::npos);
+}
+
+/// A convolution of bytes: `channels` to `out` of kernel x kernel, with steps, on images of height x width.
+LazyOp windows_of_bytes(std::int64_t channels, std::int64_t kernel, std::int64_t step, std::int64_t height,
+                        std::int64_t width, std::int64_t out = 3) {
+  const std::int64_t rows = (height - kernel) / step + 1, columns = (width - kernel) / step + 1;
+  const View seen = View::create(Ints{rows, columns, channels, kernel, kernel},
+                                 Ints{step * width, step, height * width, width, 1}, 0);
+  const Ints shape = {out, rows, columns, channels, kernel, kernel};
+  const LazyOp x = LazyOp::load(1, dtypes::uint8, ShapeTracker({seen}), channels * height * width);
+  const LazyOp w = LazyOp::load(2, dtypes::int8, ShapeTracker::from_shape({out, channels, kernel, kernel}));
+  const LazyOp product = x.reshape({1, rows, columns, channels, kernel, kernel}).expand(shape).cast(dtypes::int32) *
+                         w.reshape({out, 1, 1, channels, kernel, kernel}).expand(shape).cast(dtypes::int32);
+  const LazyOp sum = LazyOp::reduce(Ops::SUM, product, {3, 4, 5}).reshape({out, rows, columns});
+  return absorb_movement(LazyOp::sink({LazyOp::store(0, ShapeTracker::from_shape(sum.shape()), sum)}));
+}
+
+// Each window of bytes has words of its own; in memory, the axes of the sum come before those of the result.
+TEST(Dot, WindowsOfBytesMeanTheSame) {
+  std::mt19937_64 random(6);
+  for (const auto& [channels, size, step, height, width] :
+       std::vector<std::array<std::int64_t, 5>>{{5, 3, 1, 8, 6}, {4, 2, 1, 5, 9}, {33, 3, 2, 9, 8}, {6, 1, 1, 4, 4}}) {
+    const LazyOp kernel = windows_of_bytes(channels, size, step, height, width);
+    const std::size_t along = KernelAxes(kernel).outputs();  // the channels
+    for (const int slot : {1, 2}) {
+      ASSERT_EQ(dot_refusal(kernel, along, slot, Target()), "") << channels << ", " << slot;
+      const oracle::Buffers before = random_memory(kernel, random);
+      const oracle::Buffers after = run_all(dot_products(kernel, dot(along, slot), Target()), before);
+      oracle::Buffers expected = before;
+      interpret(kernel, oracle::memory_of(expected), {});
+      for (std::int64_t k = 0; k < expected[0].size(); ++k) ASSERT_EQ(after[0][k], expected[0][k]) << k;
+    }
+  }
+  const LazyOp large = windows_of_bytes(4, 6, 1, 40, 40);
+  EXPECT_NE(dot_refusal(large, KernelAxes(large).outputs(), 1, Target()).find("read at several indices"),
+            std::string::npos);  // 16 times is the most
+  const std::array<int, 1> kept = {2};
+  EXPECT_FALSE(worthwhile_dot(windows_of_bytes(64, 3, 1, 30, 30), with_dots(), kept));  // 3 uses of a word
+  const LazyOp paying = windows_of_bytes(64, 3, 1, 30, 30, 16);
+  EXPECT_EQ(worthwhile_dot(paying, with_dots(), kept), dot(KernelAxes(paying).outputs(), 1));
 }
 
 TEST(Dot, RandomProductsMeanTheSame) {

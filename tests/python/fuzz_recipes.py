@@ -79,6 +79,27 @@ def order(w):
     return w.tensor(w.pick(*FLOATS), w.shape(), "positive"), {"n": w.pick("0", "1", "2"), "p": w.pick("1")}
 
 
+# --- quantised numbers ---
+
+
+def quantized(w, x):
+    axis = w.pick(None, w.random.randrange(2))
+    shape = (w.size(1), w.size(1))
+    scale = w.pick("0.37", "2") if axis is None else w.leaf("float32", (shape[axis],), "positive")
+    return w.tensor(x, shape), {"scale": scale, "zero_point": w.pick("0", "3"), "dtype": w.pick("'int8'", "'uint8'", "'int16'"), "axis": axis if axis is None else str(axis)}
+
+
+@recipe("quantize")
+def quantize(w):
+    return quantized(w, w.dtype)
+
+
+@recipe("dequantize")
+def dequantize(w):
+    of, given = quantized(w, w.pick("int8", "uint8", "int16", "int32"))
+    return of, {name: text for name, text in given.items() if name != "dtype"}
+
+
 # --- indices ---
 
 

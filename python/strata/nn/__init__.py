@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable, ClassVar, Iterable, Iterator, List, Mapping, Sequence, Tuple, Type, Union
+from typing import Any, Callable, ClassVar, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from .. import _strata
 from .._strata import load as _load_file
@@ -38,6 +38,7 @@ from .._strata._nn import (
     MultiheadAttention as MultiheadAttention,
     RMSNorm as RMSNorm,
     TransformerBlock as TransformerBlock,
+    _quantize,
     init as init,
 )
 from . import _pickled
@@ -54,6 +55,32 @@ def load(module: Module, path: Any) -> None:
 def Parameter(data: Any, requires_grad: bool = True) -> _strata.Tensor:
     """A tensor with the values of `data` that requires gradients. It is detached: gradients do not pass on to `data`."""
     return _strata.Tensor(data, requires_grad=requires_grad)
+
+
+def quantize(model: Module, calibration_inputs: Any, per_channel: bool = True, percentile: Optional[float] = None,
+             exclude: Sequence[str] = ()) -> Module:
+    """Quantisation after training: makes the Linear and Conv layers of a model compute in integers, and returns the model.
+
+    The model is called with each of `calibration_inputs`, a list (a tuple in the list has the arguments of one call) or one
+    Tensor. Each layer observes the range of its inputs and then holds int8 weights and an int32 bias in place of its floats; its
+    inputs become uint8 and its sums int32. A layer takes and gives float32 as before. `per_channel`: each output channel of a
+    weight has a scale of its own. `percentile`, e.g. 99.9: the range of inputs leaves out what lies beyond. `exclude`: names of
+    layers, or of modules with all layers inside, that stay floats. The model changes in place (copy.deepcopy() keeps the old one),
+    its quantised layers have no parameters any more, and a captured jit function keeps the floats.
+
+    Raises DomainError if there are no inputs, the model is in training, a layer is quantised already, no input reached a layer,
+    or its inputs or weights are not finite; the model is unchanged then. The arithmetic is defined in strata/nn/quantize.h.
+    """
+    inputs = [calibration_inputs] if isinstance(calibration_inputs, _strata.Tensor) else list(calibration_inputs)
+    if not inputs:
+        raise _strata.DomainError("[quantize] no calibration inputs are given")
+
+    def calibrate() -> None:
+        for given in inputs:
+            model(*given) if isinstance(given, tuple) else model(given)
+
+    _quantize(model, calibrate, per_channel, percentile, list(exclude))
+    return model
 
 
 def _refuse_unknown(function: str, given: Mapping[str, Any], known: Sequence[str]) -> None:

@@ -33,6 +33,7 @@ def _reduced(self: Any) -> tuple[Any, ...]:
 def _restored(self: Any, state: tuple[Any, ...]) -> None:
     training, own, attributes = state
     self.train(training)  # before the attributes: modules in them have their own
+    self._restore_quantized(own)
     for name in self._native_state():
         self._set_native(name, own.pop(name, None))
     for name, tensor in own.items():  # a bias that the constructor was told to leave out
