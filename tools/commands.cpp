@@ -114,7 +114,7 @@ constexpr Example kernel_examples[] = {
 constexpr Option run_options[] = {
     {"--input",  "[NAME=]FILE", "",                       true,  "an input, from an npy file: by name, or the next one in order"},
     {"--random", "",            "",                       false, "make the inputs that are not given: random floats (always the same), ones for others"},
-    {"--size",   "NAME=N",      "",                       true,  "a symbolic size of inputs (for --random, default 1), or NAME=MIN..MAX: kernels for all sizes in the range"},
+    {"--size",   "NAME=N",      "",                       true,  "a symbolic size (default 1), or MIN..MAX for kernels of all these sizes"},
     {"--output", "[NAME=]FILE", "",                       true,  "write an output to an npy file: by name, or the next one in order"},
     {"--device", "NAME",        "LLVM|CLANG|OPENCL|INTERP", false, "the device that computes (default: the flag DEVICE, or the first usable device)"},
     {"--json",   "",            "",                       false, "print one JSON object"},
@@ -128,7 +128,7 @@ constexpr Example run_examples[] = {
 
 constexpr Option export_options[] = {
     {"--output",   "PATH",        "",                       false, "or -o: write PATH.h, PATH.c and more; all names in C begin with the name of the file"},
-    {"--size",     "NAME=N",      "",                       true,  "a symbolic size of inputs (default 1), or NAME=MIN..MAX: an argument of the C function"},
+    {"--size",     "NAME=N",      "",                       true,  "a symbolic size (default 1), or MIN..MAX: an argument of the C function"},
     {"--constant", "NAME=FILE",   "",                       true,  "an input with these elements in all calls, from an npy file: e.g. a shape"},
     {"--target",   "TARGET",      "plain|generic|avx2|avx512|neon|wasm|rvv", false, "what the kernels are written with: ISO C, or vectors of 16 (default), 32 or 64 bytes"},
     {"--weights",  "PLACE",       "embed|file|pointer",     false, "weights are in the C file (default), or in PATH.bin (file: with a checked head)"},
@@ -152,7 +152,7 @@ constexpr Example export_examples[] = {
 };
 
 constexpr Option inspect_options[] = {
-    {"--size",   "NAME=N", "",                         true,  "a symbolic size of inputs, for the shapes of nodes (default 1), or NAME=MIN..MAX"},
+    {"--size",   "NAME=N", "",                         true,  "a symbolic size (default 1), or MIN..MAX: shapes of nodes have its name"},
     {"--device", "NAME",   "LLVM|CLANG|OPENCL|INTERP", false, "the device for what has to be computed"},
     {"--json",   "",       "",                         false, "print one JSON object"},
     {"--color",  "WHEN",   "always|never|auto",        false, "colours: always, never, or auto: on a terminal that shows them"},
