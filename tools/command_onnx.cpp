@@ -28,27 +28,55 @@ std::pair<std::string, std::string> named_text(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-/// The values of all options --size NAME=N.
-std::map<std::string, std::int64_t> read_sizes(const Invocation& invocation) {
-  std::map<std::string, std::int64_t> out;
+using Bounds = std::map<std::string, std::pair<std::int64_t, std::int64_t>>;
+
+/// The bounds of all options --size NAME=N and NAME=MIN..MAX.
+Bounds read_sizes(const Invocation& invocation) {
+  Bounds out;
   for (const std::string& text : invocation.values("--size")) {
-    const auto [name, number] = named_text(text);
-    if (name.empty()) throw UsageError("--size " + text + ": expected NAME=N", &invocation.command());
-    if (number.find("..") != std::string::npos)
-      throw UsageError(
-          detail::message("--size ", text, ": a model is loaded for one size, so ", name, " needs a number"),
-          &invocation.command());
-    const std::int64_t size = parse_integer(number, "--size " + text, invocation.command());
-    if (size < 0) throw UsageError("--size " + text + ": at least 0", &invocation.command());
-    out[name] = size;
+    const std::string where = "--size " + text;
+    const auto [name, range] = named_text(text);
+    if (name.empty()) throw UsageError(where + ": expected NAME=N or NAME=MIN..MAX", &invocation.command());
+    const std::size_t dots = range.find("..");
+    const std::int64_t low = parse_integer(range.substr(0, dots), where, invocation.command());
+    const std::int64_t high =
+        dots == std::string::npos ? low : parse_integer(range.substr(dots + 2), where, invocation.command());
+    if (low < 1) throw UsageError(where + ": a size is at least 1", &invocation.command());
+    if (high < low)
+      throw UsageError(detail::message(where, ": the range is empty, ", low, " is more than ", high),
+                       &invocation.command());
+    if (!out.emplace(name, std::pair(low, high)).second)
+      throw UsageError(where + ": " + name + " is given twice", &invocation.command());
   }
   return out;
 }
 
 onnx::LoadOptions load_options(const Invocation& invocation) {
-  onnx::LoadOptions options;
+  onnx::LoadOptions options{.bounds = read_sizes(invocation)};
   if (const auto device = invocation.value("--device")) options.device = &Device::get(*device);
   return options;
+}
+
+/// The options --size that would give each range one number, of an example.
+std::string fixed_sizes(const Bounds& bounds) {
+  std::string out;
+  for (const auto& [name, range] : bounds)
+    if (range.first < range.second)
+      out += detail::message(out.empty() ? "" : " ", "--size ", name, "=", onnx::example_size(range));
+  return out;
+}
+
+/// @throws Error as capture(); where the call needs numbers, also with the options that give them
+onnx::Capture captured(const Invocation& invocation, const onnx::Model& model, const onnx::NamedValues& inputs,
+                       const onnx::NamedValues& constants) {
+  const std::string fixed = fixed_sizes(read_sizes(invocation));
+  try {
+    return onnx::capture(model, inputs, constants);
+  } catch (const Error& e) {
+    if (fixed.empty()) throw;
+    throw Error(e.kind(),
+                detail::message(e.what(), "\n  The call fails for a range of sizes; one size is written by ", fixed));
+  }
 }
 
 bool has_name(const onnx::NamedValues& values, const std::string& name) {
@@ -70,7 +98,7 @@ onnx::NamedValues read_inputs(const Invocation& invocation, const onnx::Model& m
   }
   if (!completes) return out;
   Generator generator(0);
-  for (auto& [name, example] : model.example_inputs(read_sizes(invocation))) {
+  for (auto& [name, example] : model.example_inputs()) {
     if (has_name(out, name)) continue;
     const Tensor& like = example.tensor();
     out.emplace_back(name, like.dtype().is_float() ? randn_like(like, generator) : like);
@@ -148,11 +176,10 @@ NodeLine line_of(const onnx::Node& node, const std::vector<onnx::Datum>& outputs
 }
 
 /// The nodes of a call on example inputs. A node whose shape depends on values stops the walk, with the reason.
-std::vector<NodeLine> walked(const onnx::Model& model, const std::map<std::string, std::int64_t>& sizes,
-                             std::string& stopped) {
+std::vector<NodeLine> walked(const onnx::Model& model, std::string& stopped) {
   std::vector<NodeLine> out;
   try {
-    model.run(model.example_inputs(sizes), [&](const onnx::Node& node, const std::vector<onnx::Datum>& outputs) {
+    model.run(model.example_inputs(), [&](const onnx::Node& node, const std::vector<onnx::Datum>& outputs) {
       out.push_back(line_of(node, outputs));
     });
   } catch (const Error& e) {
@@ -194,7 +221,7 @@ Inspected inspected(const Invocation& invocation) {
       out.parameters += count;
       out.parameter_bytes += static_cast<std::uint64_t>(count) * tensor.itemsize();
     }
-    out.nodes = walked(model, read_sizes(invocation), out.stopped);
+    out.nodes = walked(model, out.stopped);
   } catch (const Error& e) {
     out.refusal = e.what();
     out.nodes = std::move(stated);
@@ -355,7 +382,7 @@ int command_export(const Invocation& invocation, Console& console) {
   onnx::NamedValues inputs = read_inputs(invocation, *model, true);
   for (const auto& [name, value] : constants)
     std::erase_if(inputs, [&, &n = name](const auto& input) { return input.first == n; });
-  const onnx::Capture call = onnx::capture(*model, inputs, constants);
+  const onnx::Capture call = captured(invocation, *model, inputs, constants);
   STRATA_CHECK(call.decisive.empty(), domain, "[export] elements of the input \"", call.decisive[0],
                "\" decide a size or a branch: they are needed before the export, by --constant ", call.decisive[0],
                "=FILE");

@@ -114,7 +114,7 @@ constexpr Example kernel_examples[] = {
 constexpr Option run_options[] = {
     {"--input",  "[NAME=]FILE", "",                       true,  "an input, from an npy file: by name, or the next one in order"},
     {"--random", "",            "",                       false, "make the inputs that are not given: random floats (always the same), ones for others"},
-    {"--size",   "NAME=N",      "",                       true,  "a symbolic size of inputs that --random makes (default 1)"},
+    {"--size",   "NAME=N",      "",                       true,  "a symbolic size (default 1), or MIN..MAX for kernels of all these sizes"},
     {"--output", "[NAME=]FILE", "",                       true,  "write an output to an npy file: by name, or the next one in order"},
     {"--device", "NAME",        "LLVM|CLANG|OPENCL|INTERP", false, "the device that computes (default: the flag DEVICE, or the first usable device)"},
     {"--json",   "",            "",                       false, "print one JSON object"},
@@ -128,7 +128,7 @@ constexpr Example run_examples[] = {
 
 constexpr Option export_options[] = {
     {"--output",   "PATH",        "",                       false, "or -o: write PATH.h, PATH.c and more; all names in C begin with the name of the file"},
-    {"--size",     "NAME=N",      "",                       true,  "a symbolic size of inputs (default 1)"},
+    {"--size",     "NAME=N",      "",                       true,  "a symbolic size (default 1), or MIN..MAX: an argument of the C function"},
     {"--constant", "NAME=FILE",   "",                       true,  "an input with these elements in all calls, from an npy file: e.g. a shape"},
     {"--target",   "TARGET",      "plain|generic|avx2|avx512|neon|wasm|rvv", false, "what the kernels are written with: ISO C, or vectors of 16 (default), 32 or 64 bytes"},
     {"--weights",  "PLACE",       "embed|file|pointer",     false, "weights are in the C file (default), or in PATH.bin (file: with a checked head)"},
@@ -148,11 +148,12 @@ constexpr Option export_options[] = {
 constexpr Example export_examples[] = {
     {"strata export model.onnx --output out/model", "files       out/model.h  (3.2 KiB)"},
     {"strata export model.onnx -o out/model --size batch=4 --selftest", "cc -O2 out/model.c out/model_test.c && ./a.out"},
+    {"strata export model.onnx -o out/model --size batch=1..64", "int64_t batch is an argument, which has bounds: MODEL_BATCH_MIN and MODEL_BATCH_MAX"},
     {"strata export model.onnx -o out/model --target avx2 --weights pointer", "the weights are in out/model.bin"},
 };
 
 constexpr Option inspect_options[] = {
-    {"--size",   "NAME=N", "",                         true,  "a symbolic size of inputs, for the shapes of nodes (default 1)"},
+    {"--size",   "NAME=N", "",                         true,  "a symbolic size (default 1), or MIN..MAX: shapes of nodes have its name"},
     {"--device", "NAME",   "LLVM|CLANG|OPENCL|INTERP", false, "the device for what has to be computed"},
     {"--json",   "",       "",                         false, "print one JSON object"},
     {"--color",  "WHEN",   "always|never|auto",        false, "colours: always, never, or auto: on a terminal that shows them"},
@@ -321,8 +322,9 @@ constexpr Command command_table[] = {
      inspect_options, inspect_examples, command_inspect},
     {"export", "MODEL", 1, 1, "FILE", "write an ONNX model as one C file with a header",
      "The C file needs no library and allocates nothing: docs/shipping.md of the source has the contract. The\n"
-     "model is written for one size of each input, and runs twice before. An input whose elements decide a size\n"
-     "or a branch has to be a --constant.",
+     "model is written for one size of each input, or for all sizes of a range, and runs twice before. An input\n"
+     "whose elements decide a size or a branch has to be a --constant. A size outside of its range makes the C\n"
+     "function return NAME_SIZE_OUT_OF_BOUNDS.",
      "the model cannot be exported, or a file cannot be written",
      export_options, export_examples, command_export},
     {"viz", "[COMMAND WORD... | FILE]", 0, any, "FILE|expr|view|layout|kernel", "show expressions, Views, layouts, kernels and traces in a browser",

@@ -438,7 +438,9 @@ void Model::plan_calls(const Captured& captured) {
   }
   for (const auto& [place, statement] : last_) body += statement;
   body += advance_;
-  stack_bytes += frame_of_caller(8, called, 32 + 8 * static_cast<std::int64_t>(blocks.size()));
+  const bool ends_in_call = work_.size() == 1 && last_.empty() && advance_.empty();
+  const std::int64_t arrays = (has_threads ? 16 : 0) + (sizes.empty() ? 0 : 8 * (std::ssize(blocks) + 2));
+  stack_bytes += frame_of_caller(ends_in_call ? 0 : 8, called, arrays);
 }
 
 std::string Model::bytes_of(const RecordedProgram& program, std::size_t place) const {

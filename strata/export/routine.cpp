@@ -146,7 +146,7 @@ const RoutineWriter::Unit& RoutineWriter::unit(const std::shared_ptr<const Kerne
   out.is_shared =
       kernel->parallel && kernel->scratch.empty() && std::any_of(out.variables.begin(), out.variables.end(), is_range);
   const std::size_t parameters = out.globals.size() + out.variables.size();
-  out.stack = frame_of(values_of(kernel->uops, std::max(16, target_.vector_bytes)));
+  out.stack = frame_of(values_of(kernel->uops, std::max(16, target_.vector_bytes)), !parts.helpers.empty());
   if (out.is_shared) {
     write_part(out);
     out.stack += frame_of_share() + frame_of_part(parameters);

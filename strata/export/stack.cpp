@@ -74,7 +74,7 @@ KernelValues values_of(const UOpGraph& graph, std::int64_t register_bytes) {
       last[from] = std::max(last[from], use);
     }
   }
-  std::vector<std::int64_t> integers(n + 1), values(n + 1);
+  std::vector<std::int64_t> integers(n + 1), values(n + 1), wide(n + 1);
   for (std::size_t k = 0; k < n; ++k) {
     const UOp u = list[k];
     if (u.op() == UOps::DEFINE_LOCAL)
@@ -87,14 +87,16 @@ KernelValues values_of(const UOpGraph& graph, std::int64_t register_bytes) {
       ++integers[begin], --integers[last[k] + (last[k] == begin ? 1 : 0)];
     } else {
       const auto size = static_cast<std::int64_t>(u.dtype().itemsize());
-      const std::int64_t registers = (size + register_bytes - 1) / register_bytes;
-      if (registers > 1) out.wide_bytes += size;
-      values[begin] += registers, values[last[k] + (last[k] == begin ? 1 : 0)] -= registers;
+      const bool is_wide = size > register_bytes;
+      const std::int64_t amount = is_wide ? size : 1;
+      std::vector<std::int64_t>& of = is_wide ? wide : values;
+      of[begin] += amount, of[last[k] + (last[k] == begin ? 1 : 0)] -= amount;
     }
   }
-  std::int64_t now_integers = 0, now_values = 0;
+  std::int64_t now_integers = 0, now_values = 0, now_wide = 0;
   for (std::size_t k = 0; k <= n; ++k) {
-    now_integers += integers[k], now_values += values[k];
+    now_integers += integers[k], now_values += values[k], now_wide += wide[k];
+    out.wide_bytes = std::max(out.wide_bytes, now_wide);
     out.integers = std::max(out.integers, now_integers);
     out.values = std::max(out.values, now_values);
   }
@@ -110,21 +112,28 @@ std::int64_t above(std::int64_t n, std::int64_t limit) { return std::max<std::in
 // them, and 16 for other values. gcc keeps more values than the list has: addresses of accesses, and what it moves out
 // of loops; vectors that are wider than a register lie in memory. tests/python/test_export_report.py compares the sum
 // with what gcc states.
-std::int64_t frame_of(const KernelValues& v) {
-  constexpr std::int64_t address = 8, saved = 6, helpers = 48;
+std::int64_t frame_of(const KernelValues& v, bool has_helpers) {
+  constexpr std::int64_t address = 8, saved = 6, temporaries = 16, helpers = 32;
   const std::int64_t saves = std::min(saved, above(v.integers + v.accesses / 4, 5));
   const std::int64_t spills = v.register_bytes * (above(v.values, 12) + std::min<std::int64_t>(v.emulated, 12)) +
                               8 * above(v.integers, 14) + 2 * above(v.accesses, 32);
-  return address + helpers + 8 * saves + spills + v.array_bytes + v.wide_bytes;
+  // Vectors wider than 16 bytes make the compiler align the frame, where it has any.
+  const bool is_aligned = v.register_bytes > 16 && spills + v.array_bytes + v.wide_bytes > 0;
+  return address + temporaries + (has_helpers ? helpers : 0) + 8 * saves + spills +
+         (is_aligned ? v.register_bytes + 8 : 0) + v.array_bytes + v.wide_bytes;
 }
 
 std::int64_t frame_of_share() { return 40; }
-std::int64_t frame_of_part(std::size_t given) { return 24 + 8 * above(static_cast<std::int64_t>(given), 6); }
+/// Where all arguments are in registers, the call is a jump.
+std::int64_t frame_of_part(std::size_t given) {
+  return given <= 6 ? 8 : 24 + 8 * above(static_cast<std::int64_t>(given), 6);
+}
 
+/// Parameters beyond the sixth are in the memory of the caller's caller.
 std::int64_t frame_of_caller(std::size_t kept, std::size_t given, std::int64_t arrays) {
   constexpr std::int64_t saved = 6;  // registers that a call leaves
-  const std::int64_t spilled = above(static_cast<std::int64_t>(kept), saved);
-  return 64 + 8 * (spilled + above(static_cast<std::int64_t>(given), 6)) + arrays;
+  return 16 + 8 * (std::min(static_cast<std::int64_t>(kept), saved) + above(static_cast<std::int64_t>(given), 6)) +
+         arrays;
 }
 
 }  // namespace strata::exporting

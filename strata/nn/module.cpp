@@ -256,7 +256,12 @@ Tensor from_array(const HostArray& array) {
 HostArray to_array(const Tensor& tensor) {
   const std::optional<Index> sizes = numbers(tensor.shape());
   STRATA_CHECK(sizes.has_value(), shape, "[to_array] the shape ", render(tensor.shape()), " is symbolic");
-  return {tensor.dtype(), {sizes->begin(), sizes->end()}, tensor.buffer().toCPU()};
+  const Buffer all = tensor.buffer().toCPU();
+  // The memory of a tensor that had symbolic sizes is that of the largest ones.
+  const std::int64_t count = product(tensor.shape()).value();
+  return {tensor.dtype(),
+          {sizes->begin(), sizes->end()},
+          all.size() == count ? all : Buffer::fromCPU(all.data(), count, tensor.dtype())};
 }
 
 }  // namespace strata::nn

@@ -15,6 +15,21 @@ void check_tensor(const char* what, const std::string& name, const Datum& value)
                ": a captured call has tensors alone");
 }
 
+/// `x` with bound sizes, cut by one position along their axes, or with one more of zeros where the size is the smallest
+/// one: a second value of each size, without which a capture would be for one.
+Tensor of_other_sizes(const Tensor& x, const Tensor& bound) {
+  if (bound.shape() == x.shape()) return x;
+  Padding more;
+  Mask kept;
+  for (std::int64_t k = 0; k < x.ndim(); ++k) {
+    const Int &size = x.size(k), &variable = bound.size(k);
+    const bool is_bound = !variable.is_number(), is_least = is_bound && size == Int(variable.vmin());
+    kept.push_back({0, is_bound && !is_least ? size - 1 : size});
+    more.push_back({0, is_least ? 1 : 0});
+  }
+  return x.shrink(kept).pad(more).realize();
+}
+
 }  // namespace
 
 Capture capture(const Model& model, const NamedValues& inputs, const NamedValues& constants) {
@@ -43,7 +58,18 @@ Capture capture(const Model& model, const NamedValues& inputs, const NamedValues
   };
   for (const Port& port : model.outputs()) out.outputs.push_back(port.name);
   out.function = std::make_unique<Jit>(call, 8, model.definition().graphs[0].name);
-  (*out.function)(out.arguments);
+  NamedValues given, others;
+  for (std::size_t k = 0; k < out.inputs.size(); ++k) given.emplace_back(out.inputs[k], out.arguments[k]);
+  const NamedValues bound = model.bound(given);
+  for (std::size_t k = 0; k < bound.size(); ++k)
+    others.emplace_back(out.inputs[k], of_other_sizes(out.arguments[k], bound[k].second.tensor()));
+  others = model.bound(others);
+  std::vector<Tensor> first;
+  for (std::size_t k = 0; k < bound.size(); ++k) {
+    first.push_back(others[k].second.tensor());
+    out.arguments[k] = bound[k].second.tensor();
+  }
+  (*out.function)(first);
   (*out.function)(out.arguments);
   for (const std::size_t k : out.function->captured().read_by_host) out.decisive.push_back(out.inputs[k]);
   return out;

@@ -25,8 +25,9 @@ struct Capture {
   std::vector<std::string> decisive;
 };
 
-/// The model for the shapes of `inputs`, captured. The model is not copied: it lives as long as the capture.
-/// @param constants inputs with elements that are the same in all calls
+/// The model for the shapes of `inputs`, captured; sizes that LoadOptions::bounds names are arguments of the captured
+/// function, which serves all sizes within the bounds. The model is not copied: it lives as long as the capture.
+/// @param constants inputs with elements that are the same in all calls; their sizes stay
 /// @throws Error (domain) for an input or output that is no tensor, by its name, and for an input that is a constant,
 ///   too; as Model::operator()
 Capture capture(const Model& model, const NamedValues& inputs, const NamedValues& constants = {});

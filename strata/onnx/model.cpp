@@ -49,7 +49,8 @@ std::vector<int> gradient_slots(const Definition& model) {
 }
 
 /// Checks a given value against the type of its port. `bound` has the sizes that symbols stand for.
-void check_input(const Port& port, const Datum& given, bool checks_sizes, std::map<std::string, std::int64_t>& bound) {
+void check_input(const Port& port, const Datum& given, const LoadOptions& options,
+                 std::map<std::string, std::int64_t>& bound) {
   const auto refuse = [&](ErrorKind kind, const std::string& why) {
     throw Error(kind,
                 "[onnx] the input \"" + port.name + "\" is " + port.type_text() + ", not " + given.type_text() + why);
@@ -59,12 +60,21 @@ void check_input(const Port& port, const Datum& given, bool checks_sizes, std::m
   if (port.kind == Port::Kind::tensor && (!given.is_tensor() || given.tensor().dtype() != port.dtype))
     refuse(ErrorKind::domain, "");
   const bool has_sizes = port.kind == Port::Kind::tensor || port.kind == Port::Kind::texts;
-  if (!has_sizes || !port.has_shape || !checks_sizes) return;
+  if (!has_sizes || !port.has_shape) return;
   Sizes sizes;
   if (given.is_tensor())
     for (const Int& size : given.tensor().shape()) sizes.push_back(present(size));
   else
     sizes = given.shape();
+  for (std::size_t k = 0; k < std::min(sizes.size(), port.symbols.size()); ++k) {
+    const auto found = options.bounds.find(port.symbols[k]);
+    if (found == options.bounds.end()) continue;
+    const auto [low, high] = found->second;
+    STRATA_CHECK(low <= sizes[k] && sizes[k] <= high, shape, "[onnx] the input \"", port.name, "\" is ",
+                 port.type_text(), ", and ", port.symbols[k], " is ", sizes[k], ", outside of its bounds ", low,
+                 " and ", high);
+  }
+  if (!options.checks_sizes) return;
   if (sizes.size() != port.sizes.size()) refuse(ErrorKind::shape, "");
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     if (port.sizes[k] >= 0 && port.sizes[k] != sizes[k]) refuse(ErrorKind::shape, "");
@@ -139,6 +149,10 @@ Model::Model(Definition definition, LoadOptions options)
 
 Model::~Model() = default;
 
+std::int64_t example_size(const std::pair<std::int64_t, std::int64_t>& bounds) {
+  return std::clamp<std::int64_t>(4, bounds.first, bounds.second);
+}
+
 const std::vector<Port>& Model::outputs() const { return definition_->graphs[0].outputs; }
 
 void Model::bind(const NamedValues& given, std::vector<Datum>& values) const {
@@ -155,7 +169,7 @@ void Model::bind(const NamedValues& given, std::vector<Datum>& values) const {
       STRATA_CHECK(has_value, domain, "[onnx] the input \"", port.name, "\" (", port.type_text(), ") is missing");
       continue;
     }
-    check_input(port, *found->second, options_.checks_sizes, bound);
+    check_input(port, *found->second, options_, bound);
     const Datum& value = *found->second;
     const bool is_foreign = value.is_tensor() && value.tensor().device().name() != "INTERP";
     values[static_cast<std::size_t>(graph.input_slots[k])] =
@@ -179,12 +193,7 @@ Tensor Model::bound(const Tensor& x, const Port& port) const {
   for (std::size_t k = 0; k < port.symbols.size() && k < shape.size(); ++k) {
     const auto found = variables_.find(port.symbols[k]);
     if (found == variables_.end() || !shape[k].is_number()) continue;
-    const std::int64_t size = shape[k].value();
-    const Variable& variable = found->second;
-    STRATA_CHECK(variable.vmin() <= size && size <= variable.vmax(), shape, "[onnx] the input \"", port.name, "\" is ",
-                 port.type_text(), ", and ", port.symbols[k], " is ", size, ", outside of its bounds ", variable.vmin(),
-                 " and ", variable.vmax());
-    shape[k] = variable.bind(size);
+    shape[k] = found->second.bind(shape[k].value());
     is_bound = true;
   }
   if (!is_bound) return x;
@@ -201,7 +210,7 @@ NamedValues Model::bound(const NamedValues& given) const {
   for (const auto& [name, value] : given) {
     const Port* const at = port(name);
     STRATA_CHECK(at != nullptr, domain, "[onnx] the model has no input \"", name, "\"");
-    check_input(*at, value, options_.checks_sizes, sizes);
+    check_input(*at, value, options_, sizes);
     const bool has_sizes = value.is_tensor() && at->has_shape && std::ssize(at->symbols) == value.tensor().ndim();
     out.emplace_back(name, has_sizes ? Datum(bound(value.tensor(), *at)) : value);
   }
@@ -260,8 +269,12 @@ NamedValues Model::example_inputs(const std::map<std::string, std::int64_t>& giv
                  "\" is ", port.type_text(), ": an example of it cannot be made");
     Sizes sizes = port.sizes;
     for (std::size_t k = 0; k < sizes.size(); ++k) {
+      if (sizes[k] >= 0) continue;
       const auto symbol = given.find(port.symbols[k]);
-      if (sizes[k] < 0) sizes[k] = symbol == given.end() ? 1 : symbol->second;
+      const auto bounds = options_.bounds.find(port.symbols[k]);
+      sizes[k] = symbol != given.end()             ? symbol->second
+                 : bounds != options_.bounds.end() ? example_size(bounds->second)
+                                                   : 1;
     }
     out.emplace_back(port.name,
                      TensorAccess::of(Tensor::full(to_shape(sizes), 1, port.dtype).node(), *options_.device));

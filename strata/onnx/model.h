@@ -33,13 +33,17 @@ struct LoadOptions {
   const Device* device = nullptr;
   /// Whether inputs must have the sizes that the file states; false: any sizes that the operators take.
   bool checks_sizes = true;
-  /// The smallest and the largest value of symbolic sizes, by their names. Kernels are compiled once for all sizes
-  /// within the bounds; memory is that of the largest ones. Other symbols are numbers in each call.
+  /// The smallest and the largest value of symbolic sizes, by their names; equal for one size alone. Kernels are
+  /// compiled once for all sizes within the bounds; memory is that of the largest ones. Other symbols are numbers in
+  /// each call.
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds = {};
   /// Limits of a call: an Error (budget) names the node that exceeds one of them.
   std::int64_t most_elements = std::int64_t{1} << 33;  ///< elements of one value
   std::int64_t most_steps = 10'000'000;                ///< nodes that run, those of loops counted each time
 };
+
+/// The size of examples whose size has these bounds: 4, or the bound that is next to 4.
+std::int64_t example_size(const std::pair<std::int64_t, std::int64_t>& bounds);
 
 /// A model: a function of named values, with parameters.
 class Model : public nn::Module {
@@ -61,8 +65,8 @@ class Model : public nn::Module {
   /// The outputs for these inputs, in the order of outputs(). A model in evaluation, as load() returns it, records no
   /// gradients; after train() they go to the parameters. With bounds a model in evaluation computes the outputs in the
   /// call; in training, and in a function that jit() captures, the sizes of inputs are as they are given.
-  /// @throws Error (domain) for a missing or unknown input, or one of another type; (shape) for one of another shape;
-  ///   and what the operators throw, with the node's name
+  /// @throws Error (domain) for a missing or unknown input, or one of another type; (shape) for one of another shape,
+  ///   or of a size outside of its bounds; and what the operators throw, with the node's name
   NamedValues operator()(const NamedValues& given) const { return run(given, {}); }
   /// The inputs with bound variables (Variable::bind) for the sizes that LoadOptions::bounds names. A call does this by
   /// itself, and gives the outputs numbers for sizes again; a function that jit() captures takes tensors of bound
@@ -75,7 +79,7 @@ class Model : public nn::Module {
   /// The same; `observe` is called after each node with its outputs, of which most are not computed then.
   NamedValues run(const NamedValues& given, const Observer& observe) const;
   /// Tensors on device() with the type and shape of each input, filled with ones. `sizes` has the values of symbols;
-  /// other sizes that are not numbers are 1.
+  /// other symbols with bounds are their example_size(), and other sizes that are not numbers are 1.
   /// @throws Error (undefined) if an input is not a tensor of known rank
   NamedValues example_inputs(const std::map<std::string, std::int64_t>& sizes = {}) const;
 

@@ -157,7 +157,7 @@ Value filtered(const Value& x, const Value& b, const Value& a, std::int64_t axis
   Value term = wide(coefficient(b, 0)) * x;
   for (std::int64_t k = 1; k < b.size(0).value(); ++k) term = term + wide(coefficient(b, k)) * shifted(x, axis, k);
   std::vector<LazyOp> factors;
-  for (std::int64_t k = 1; k < a.size(0).value(); ++k) factors.push_back((-wide(coefficient(a, k))).node());
+  for (std::int64_t k = 1; k < a.size(0).value(); ++k) factors.push_back(wide(-Value(coefficient(a, k))).node());
   return factors.empty() ? term : Value(LazyOp::recurrence(factors, term.node(), axis));
 }
 

@@ -9,77 +9,12 @@
 #include "strata/base/walk.h"
 #include "strata/graph/rebuild.h"
 #include "strata/ir/ops.h"
+#include "strata/tensor/stream_chain.h"
+#include "strata/tensor/stream_scans.h"
 
 namespace strata::stream {
 
 namespace {
-
-std::int64_t floor_of(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-
-std::int64_t number_at(const Ints& shape, std::size_t k) {
-  STRATA_CHECK(shape[k].is_number(), domain, "[streaming] a size is ", shape[k].render(), ": sizes have to be numbers");
-  return shape[k].value();
-}
-
-std::string place_name(const LazyOp& n) {
-  const std::string at = n.origin().text();
-  return at.empty() ? std::string(row(n.op()).name) : at;
-}
-
-/// The axis whose size differs; nothing where all sizes are equal.
-/// @throws Error (domain) where several differ, or the rank
-std::optional<std::size_t> growing_axis(const LazyOp& at, const Ints& a, const Ints& b) {
-  STRATA_CHECK(a.size() == b.size(), domain, "[streaming] ", place_name(at),
-               " has a shape that depends on the length of x: ", render(a), " and ", render(b));
-  std::optional<std::size_t> out;
-  for (std::size_t k = 0; k < a.size(); ++k) {
-    if (a[k] == b[k]) continue;
-    STRATA_CHECK(!out, domain, "[streaming] ", place_name(at), " of shape ", render(a), " has positions along axes ",
-                 *out, " and ", k, ": along one axis they can be streamed");
-    out = k;
-  }
-  return out;
-}
-
-ShapeTracker moved_by(ShapeTracker st, const LazyNode& n) {
-  switch (n.op) {
-    case Ops::RESHAPE: return std::move(st).reshape(std::get<Ints>(n.arg));
-    case Ops::EXPAND: return std::move(st).expand(std::get<Ints>(n.arg));
-    case Ops::PERMUTE: return std::move(st).permute(std::get<Axes>(n.arg));
-    case Ops::SHRINK: return std::move(st).shrink(std::get<Mask>(n.arg));
-    case Ops::PAD: return std::move(st).pad(std::get<Padding>(n.arg));
-    default: return std::move(st).stride(std::get<Ints>(n.arg));
-  }
-}
-
-/// The movement ops above a base, the top one first.
-struct Chain {
-  std::vector<LazyOp> moves;
-  LazyOp base;
-};
-Chain chain_below(const LazyOp& top, bool through_pads) {
-  Chain out{{}, top};
-  while (true) {
-    const Ops op = out.base.op();
-    if (is_movement(op) && (through_pads || op != Ops::PAD))
-      out.moves.push_back(out.base);
-    else if (!is_annotation(op) && op != Ops::NOOP)
-      return out;
-    out.base = LazyOp(out.base.src(0));
-  }
-}
-
-ShapeTracker tracker_of(const Chain& chain, ShapeTracker st) {
-  for (std::size_t k = chain.moves.size(); k-- > 0;) st = moved_by(std::move(st), *chain.moves[k].node());
-  return st.simplify();
-}
-
-const View& single_view(const LazyOp& at, const ShapeTracker& st) {
-  STRATA_CHECK(st.views().size() == 1 && !st.views()[0].mask(), domain, "[streaming] ", place_name(at),
-               " reads its operand by no single View: ", st.render(), st.views().size() > 1 ? "; " : "",
-               st.views().size() > 1 ? st.why_not_merged() : std::string());
-  return st.views()[0];
-}
 
 class Planner {
  public:
@@ -96,21 +31,20 @@ class Planner {
     std::vector<std::pair<LazyOp, LazyOp>> open = {{result, longer}};
     while (!open.empty()) {
       const auto [a, b] = open.back();
-      const Chain below = chain_below(a, false), below_b = chain_below(b, false);
-      if (!depends(a) || number_of_.contains(below.base.node())) {
+      const Chain below_a = below(a), below_b = below(b);
+      if (!depends(a) || number_of_.contains(below_a.base.node())) {
         open.pop_back();
         continue;
       }
-      check_alike(below.base, below_b.base);
+      check_alike(below_a.base, below_b.base);
       const std::size_t before = open.size();
-      for (std::size_t k = 0; k < below.base.src().size(); ++k) {
-        const LazyOp& s = below.base.src(k);
-        if (depends(s) && !number_of_.contains(chain_below(s, false).base.node()))
-          open.emplace_back(s, below_b.base.src(k));
+      for (std::size_t k = 0; k < below_a.base.src().size(); ++k) {
+        const LazyOp& s = below_a.base.src(k);
+        if (depends(s) && !number_of_.contains(below(s).base.node())) open.emplace_back(s, below_b.base.src(k));
       }
       if (open.size() > before) continue;
       open.pop_back();
-      add(below.base, below_b.base);
+      add(below_a.base, below_b.base);
     }
     const auto axis = growing_axis(result, result.shape(), longer.shape());
     check_axis(result, axis);
@@ -159,11 +93,18 @@ class Planner {
     plan_.places.push_back(std::move(place));
   }
 
+  Chain below(const LazyOp& top) const { return chain_below(top, false, loops_); }
+
   void add(const LazyOp& a, const LazyOp& b) {
+    if (a.op() == Ops::ASSOCIATIVE_SCAN && a.arg() == b.arg()) {
+      const auto axis = growing_axis(a, a.shape(), b.shape());
+      check_axis(a, axis);
+      if (std::get<AxisArg>(a.arg()).axis == static_cast<std::int64_t>(*axis)) return add_scan(a, b, *axis);
+    }
     Place out{Place::Kind::node, a, a.shape(), 0, 0, {}, place_name(a), 0, 0};
     Ints longer = b.shape();
     if (a.op() == Ops::SCAN)
-      add_loop(out, longer, a, b);
+      add_loop(out, longer, a, a, b);
     else if (a.op() == Ops::CONCAT)
       add_parts(out, longer, a, b);
     else
@@ -175,7 +116,7 @@ class Planner {
   void add_node(Place& out, const LazyOp& a, const LazyOp& b) {
     const Ops op = a.op();
     STRATA_CHECK(is_elementwise(op) || is_reduce(op) || op == Ops::FORMULA || op == Ops::CONTIGUOUS || op == Ops::PAD ||
-                     op == Ops::GATHER,
+                     op == Ops::GATHER || op == Ops::ASSOCIATIVE_SCAN,
                  domain, "[streaming] ", place_name(a), " is not followed: its operation is ", row(op).name);
     if (is_reduce(op)) {
       const auto before = growing_axis(a, a.src(0).shape(), b.src(0).shape());
@@ -215,26 +156,51 @@ class Planner {
     if (read.base != kFixed) read.offset.rest -= count * plan_.places[read.base].each();
   }
 
-  void add_loop(Place& out, Ints& longer, const LazyOp& a, const LazyOp& b) {
+  /// Running totals along the positions: a loop whose states go on from block to block is read in their place.
+  void add_scan(const LazyOp& a, const LazyOp& b, std::size_t axis) {
+    std::vector<std::optional<LazyOp>> each;
+    for (std::size_t k = 0; k < a.src().size(); ++k) each.push_back(same_at_all(a, b, k, axis));
+    const LazyOp loop = loop_of_scan(a, each), loop_b = loop_of_scan(b, each);
+    const LazyOp base = below(loop).base;
+    Place out{Place::Kind::loop, base, base.shape(), 0, 0, {}, place_name(a), 0, 0};
+    Ints longer;
+    add_loop(out, longer, a, base, below(loop_b).base);
+    loops_.emplace(a.node(), loop), loops_.emplace(b.node(), loop_b);
+    number_of_.emplace(base.node(), plan_.places.size());
+    add_place(std::move(out), longer);
+  }
+
+  /// The elements of operand `k` of a scan at each position, where they are the same at all.
+  std::optional<LazyOp> same_at_all(const LazyOp& a, const LazyOp& b, std::size_t k, std::size_t axis) {
+    if (depends(a.src(k))) return std::nullopt;
+    const Read read = read_of(a, a.src(k), b.src(k), axis);
+    if (read.masked > 0) return std::nullopt;
+    Ints shape = a.shape();
+    shape.erase_at(axis);
+    return read.fixed->reshape(shape);
+  }
+
+  /// @param at what messages name
+  void add_loop(Place& out, Ints& longer, const LazyOp& at, const LazyOp& a, const LazyOp& b) {
     const auto &x = std::get<StepArg>(a.arg()), &y = std::get<StepArg>(b.arg());
     const StepGraph &step = *x.step, &other = *y.step;
-    STRATA_CHECK(!step.is_reversed, domain, "[streaming] ", place_name(a),
+    STRATA_CHECK(!step.is_reversed, domain, "[streaming] ", place_name(at),
                  " is a loop from the last position to the first: position 0 of it reads position ",
                  step.count.vmax() - 1, " of its operand");
     STRATA_CHECK(
         !step.has_last_source() && step.count.is_number() && other.count.is_number() && !(step.count == other.count),
-        domain, "[streaming] ", place_name(a), " is a loop, and not one of a step for each position");
-    check_steps(a, step, other);
+        domain, "[streaming] ", place_name(at), " is a loop, and not one of a step for each position");
+    check_steps(at, step, other);
     const Bundle bundle = bundle_of(step, a.dtype(), x.of_saved);
     out.kind = Place::Kind::loop;
     out.shape = {step.count, bundle.row}, longer = {other.count, bundle.row};
     for (std::size_t k = 0; k < a.src().size(); ++k) {
       const bool is_sequence = k >= step.states && k < step.states + step.sequences;
-      STRATA_CHECK(is_sequence || (!depends(a.src(k)) && a.src(k) == b.src(k)), domain, "[streaming] ", place_name(a),
+      STRATA_CHECK(is_sequence || (!depends(a.src(k)) && a.src(k) == b.src(k)), domain, "[streaming] ", place_name(at),
                    k < step.states ? " begins with a state" : " reads a value in each step",
                    " that depends on x or on its length");
       if (is_sequence)
-        out.reads.push_back(read_of(a, a.src(k), b.src(k), 0));
+        out.reads.push_back(read_of(at, a.src(k), b.src(k), 0));
       else
         out.reads.push_back({kFixed, a.src(k), a.src(k).shape(), 0, false, {}, {}, 1, 0, 0});
     }
@@ -327,7 +293,7 @@ class Planner {
     out.count = number_at(a.shape(), axis), out.longer_count = number_at(b.shape(), axis);
     STRATA_CHECK(*grown == axis, domain, "[streaming] ", place_name(at), " has its positions along axis ", axis,
                  " and those of an operand along axis ", *grown);
-    const Chain chain = chain_below(a, false), longer = chain_below(b, false);
+    const Chain chain = below(a), longer = below(b);
     out.base = number_of_.at(chain.base.node());
     const ShapeTracker st = tracker_of(chain, ShapeTracker::from_shape(chain.base.shape())),
                        st_longer = tracker_of(longer, ShapeTracker::from_shape(longer.base.shape()));
@@ -421,7 +387,7 @@ class Planner {
       out.fixed = a;
       return;
     }
-    const Chain chain = chain_below(a, true), longer = chain_below(b, true);
+    const Chain chain = chain_below(a, true, loops_), longer = chain_below(b, true, loops_);
     const auto *const c = std::get_if<ConstArg>(&chain.base.arg()), *const d =
                                                                         std::get_if<ConstArg>(&longer.base.arg());
     const bool is_constant = c != nullptr && d != nullptr;
@@ -458,6 +424,8 @@ class Planner {
       STRATA_CHECK((is_constant || v.strides()[out.axis] == Int(0)) && valid.begin == valid_longer.begin, domain,
                    "[streaming] ", place_name(at), " reads other elements of a tensor of shape ",
                    render(chain.base.shape()), " at each position");
+      STRATA_CHECK(is_constant || (v.strides() == w.strides() && v.offset() == w.offset()), domain, "[streaming] ",
+                   place_name(at), " reads elements that depend on the length of x");
       out.masked = valid.begin.value();
       if (!(valid.end == a.shape()[out.axis])) endings_.push_back({plan_.places.size(), valid.end.value()});
       out.fixed = positions(out.masked, out.masked + 1);
@@ -480,6 +448,7 @@ class Planner {
   std::unordered_map<const LazyNode*, std::size_t> number_of_;
   std::unordered_map<const LazyNode*, bool> depends_;
   std::vector<Ending> endings_;
+  Replacements loops_;
 };
 
 }  // namespace

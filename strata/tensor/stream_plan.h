@@ -4,7 +4,8 @@
 // A function is traced twice, at the length of the example and at twice that length. Both graphs are walked in lock
 // step. The axis of positions of a value is the one whose size differs. The movement ops between two values are one
 // View; an address of that View is a linear function of the length, so that the two traces give each step of the View
-// as `each * length + rest`: with that the View of any number of positions is known.
+// as `each * length + rest`: with that the View of any number of positions is known. An ASSOCIATIVE_SCAN along the
+// positions is read as a loop (stream_scans.h).
 #pragma once
 
 #include <cstdint>

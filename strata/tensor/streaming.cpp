@@ -242,6 +242,13 @@ class Stream::State {
       case Ops::FORMULA: return operands[0].formula(*std::get<FormulaArg>(arg).formula);
       case Ops::CONTIGUOUS: return operands[0].contiguous();
       case Ops::GATHER: return LazyOp::gather(operands[0], operands[1]);
+      case Ops::ASSOCIATIVE_SCAN: {  // along another axis
+        const auto [by, along] = std::get<AxisArg>(arg);
+        if (by == Ops::MULACC)
+          return LazyOp::recurrence(std::span(operands).first(operands.size() - 1), operands.back(), along);
+        return operands.size() == 2 ? LazyOp::scan_behind(by, operands[0], operands[1], along)
+                                    : LazyOp::scan(by, operands[0], along);
+      }
       default: return is_reduce(op) ? LazyOp::reduce(op, operands[0], std::get<Axes>(arg)) : LazyOp::alu(op, operands);
     }
   }

@@ -6,16 +6,19 @@
 //   for (...) play(stream(block));      // blocks of any size; the outputs, joined, are those of the whole signal
 //
 // A value that looks back keeps a ring of the positions that will be read again, no position more; a loop (scan())
-// keeps its state. Each position of each value is computed once. Where f puts zeros or other padding in front of a
-// value, the stream begins with that padding at that value. A delay keeps what it delays: the results come as many at a
-// time as f gives them for x of the example's length and of twice that; for others one may come early behind a stride.
-// A result that depends on later positions of x than have come by the end of x is refused: padding behind the end,
-// means over all positions, loops from the end.
+// keeps its state. A running total or a recurrence along the positions (cumsum(), cummax(), lfilter(), sosfilt()) is
+// such a loop: its state is the total, the last results, or what the order of sums of floats (ir/scan_order.h) needs of
+// the elements in front, eight values. Each position of each value is computed once. Where f puts zeros or other
+// padding in front of a value, the stream begins with that padding at that value. A delay keeps what it delays: the
+// results come as many at a time as f gives them for x of the example's length and of twice that; for others one may
+// come early behind a stride. A result that depends on later positions of x than have come by the end of x is refused:
+// padding behind the end, means over all positions, loops from the end.
 //
 // What is followed: elementwise functions, movement (padding, windows, strides, slices, transposes), reductions over
 // other axes than that of the positions, matrix products, convolutions, pooling, joining along other axes, gather()
-// from constant tables, scan() along the positions. Other operations are refused by name. To put something in front of
-// a signal use pad(): cat() with a short front selects by the number of the position, which is refused.
+// from constant tables, scan(), running totals and recurrences along the positions and along other axes. Other
+// operations are refused by name. To put something in front of a signal use pad(): cat() with a short front selects by
+// the number of the position, which is refused.
 #pragma once
 
 #include <cstdint>

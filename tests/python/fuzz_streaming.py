@@ -82,6 +82,40 @@ class Layers:
     def front(self):
         return lambda x: x.pad([(0, 0), (0, 0), (3, 0)], value=1.5)
 
+    def total(self):
+        by = self.pick("cumsum", "cumprod", "maximum", "minimum", "integers")
+        if by == "integers":
+            return lambda x: (x * 9).clip(-99, 99).int().cumsum(2).float() * 0.01
+        if by == "cumprod":
+            return lambda x: (x.tanh() * 0.1 + 1).cumprod(2)
+        if by == "cumsum":
+            return lambda x: x.cumsum(2) * 0.1
+        return lambda x: (x.cummax(2) if by == "maximum" else x.cummin(2))[0]
+
+    def filtered(self):
+        order, poles = self.pick(1, 2, 3, 5), self.rng.uniform(-0.9, 0.9, 5)
+        b, a = self.weights(self.pick(1, 2, 3)), Tensor(np.poly(poles[:order]).astype("f4"))
+        return lambda x: x.lfilter(b, a, 2)
+
+    def biquads(self):
+        sections = np.concatenate([self.rng.normal(size=(2, 3)), [[1, -0.9, 0.5], [2, 0.3, -0.8]]], 1)
+        sections = Tensor(sections.astype("f4"))
+        return lambda x: x.sosfilt(sections, 2)
+
+    def recurrence(self):
+        a = self.weights(self.channels, 1) * 0.3
+        return self.pick(lambda x: x.linear_recurrence(a, 2), lambda x: x.linear_recurrence(x.sigmoid() * 0.9, 2),
+                         lambda x: x.linear_recurrence(0.75, 2))
+
+    def across(self):
+        return self.pick(lambda x: x.cumsum(1), lambda x: x.linear_recurrence(0.5, 1))
+
+    def reversed(self):
+        """Refused, with a witness; seldom, since it ends the function."""
+        if self.rng.random() < 0.9:
+            return self.total()
+        return self.pick(lambda x: x.flip(2).cumsum(2).flip(2), lambda x: x.flip(2).linear_recurrence(0.5, 2).flip(2))
+
     def mixed(self):
         m, self.channels = self.weights(self.channels, 3), 3
         return lambda x: (x.transpose(1, 2) @ m).transpose(1, 2)

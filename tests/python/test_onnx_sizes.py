@@ -1,7 +1,10 @@
 """Models whose symbolic sizes have bounds: for each size the outputs are those without bounds, and kernels are compiled once."""
+import re
+
 import numpy as np
 import pytest
 
+import exported
 import strata
 from onnx_writer import Graph, node, port, write
 
@@ -126,6 +129,34 @@ def test_one_capture_serves_all_sizes(tmp_path, name):
         same([y.numpy() for y in numbers(*[strata.Tensor(x) for x in inputs.values()])], outputs_of(plain, inputs))
 
 
+@exported.NEEDS_COMPILERS
+@pytest.mark.parametrize("name", ["gemm and softmax", "a convolution with a batch", "reshaped with arithmetic"])
+def test_one_c_file_serves_all_sizes(tmp_path, name):
+    bounds, graph, shapes = CASES[name]
+    bounded = strata.onnx.load(write(tmp_path / "m.onnx", graph, 13 if "arithmetic" in name else 17), sizes=bounds)
+    with strata.flags(DETERMINISTIC=True):
+        fast = strata.jit(lambda x: list(out.values()) if isinstance(out := bounded(x), dict) else [out])
+        for n, t in [(4, 3), (2, 2)]:
+            fast(*bounded.bound(values_of(shapes, {"n": n, "t": t})))
+        fast.export_c(tmp_path / "net")
+        net = exported.Library(tmp_path / "net", sizes=len(bounds))
+        order = re.findall(r"^    int64_t (\w+),$", net.header, re.MULTILINE)
+        assert sorted(order) == sorted(bounds)
+        for symbol, (low, high) in bounds.items():
+            assert (net.macro(f"{symbol.upper()}_MIN"), net.macro(f"{symbol.upper()}_MAX")) == (low, high)
+        for n, t in [(1, 6), (9, 1), (5, 4)]:
+            sizes = {"n": n, "t": t}
+            inputs = values_of(shapes, sizes)
+            want = outputs_of(bounded, inputs)
+            got = [np.zeros_like(y) for y in want]
+            assert net(*inputs.values(), *got, *[sizes[s] for s in order]) == 0
+            for a, b in zip(got, want):
+                assert a.tobytes() == b.tobytes(), sizes
+            for wrong in (0, 10):
+                status = net(*inputs.values(), *got, *[wrong if s == "n" else sizes[s] for s in order])
+                assert "bounds" in net.text(status)
+
+
 def test_sizes_out_of_bounds_and_bounds_of_nothing_are_refused(tmp_path):
     path = write(tmp_path / "m.onnx", Graph([node("Relu", "x", "y")], [X], [port("y")]))
     model = strata.onnx.load(path, sizes={"n": (2, 4)})
@@ -135,7 +166,11 @@ def test_sizes_out_of_bounds_and_bounds_of_nothing_are_refused(tmp_path):
         strata.onnx.load(path, sizes={"m": (1, 2)})
     with pytest.raises(strata.DomainError, match='the bounds of "n" are 3 and 2'):
         strata.onnx.load(path, sizes={"n": (3, 2)})
-    assert strata.onnx.load(path, sizes={"n": (5, 5)})(floats(5, 3)).shape == (5, 3)
+    fixed = strata.onnx.load(path, sizes={"n": (5, 5)})
+    assert fixed(floats(5, 3)).shape == (5, 3)
+    for model in (fixed, fixed.train()):
+        with pytest.raises(strata.ShapeError, match="and n is 4, outside of its bounds 5 and 5"):
+            model(floats(4, 3))
 
 
 @pytest.mark.parametrize("graph, message", [

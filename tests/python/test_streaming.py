@@ -115,6 +115,15 @@ def _joined_front(x):
     return strata.conv1d(strata.cat([_FRONT] * 20 + [x], 2), _weights(2, 4, 3))
 
 
+# Two resonances, and a filter of the order 5 (its poles are inside of the unit circle).
+_SECTIONS = strata.Tensor(np.array([[0.2, 0.3, 0.1, 1, -1.2, 0.61], [1, -0.4, 0.3, 2, 1.1, 0.9]], "f4"))
+_FRONT_TAPS, _BACK_TAPS = strata.Tensor(np.array([0.1, 0.2, -0.3], "f4")), strata.Tensor(np.poly([0.9, -0.5, 0.3, 0.7j, -0.7j]).real.astype("f4"))
+
+
+def _biquads(x):
+    return x.sosfilt(_SECTIONS, 2)
+
+
 # name: the function, and the positions of its rings (the most, in the order of computation; 0: the state of a loop)
 NETWORKS = {
     "dilation 1": (_stack([1]), [2]),
@@ -138,6 +147,20 @@ NETWORKS = {
     "causal in 2d": (_causal_2d, [2]),
     "constant front": (_joined_front, [2]),
     "delay": (lambda x: x.pad([(0, 0), (0, 0), (11, 0)])[:, :, :x.shape[2]] * 0.5 + x, [11]),
+    "running sum": (lambda x: x.cumsum(2), [0] * 8),
+    "running product": (lambda x: (1 + x * 0.1).cumprod(2), [0] * 8),
+    "running product of doubles": (lambda x: (1 + x.double() * 0.1).cumprod(2).float(), [0] * 8),
+    "running maximum": (lambda x: x.cummax(2)[0] - x.cummin(2)[0], [0, 0]),
+    "running sum of integers": (lambda x: (x * 9).int().cumsum(2), [0]),
+    "running sum of halves": (lambda x: x.half().cumsum(2), [0] * 8),
+    "log of running sums": (lambda x: x.logcumsumexp(2), [0, 1, 1, 0]),
+    "biquads": (_biquads, [2, 1, 0, 0, 2, 1, 0, 0]),
+    "filter of order 5": (lambda x: x.lfilter(_FRONT_TAPS, _BACK_TAPS, 2), [2, 1, 0, 0, 0, 0, 0]),
+    "recurrence of a number": (lambda x: x.linear_recurrence(0.875, 2), [0]),
+    "recurrence by channels": (lambda x: x.linear_recurrence(_weights(4, 1), 2), [0]),
+    "recurrence by the signal": (lambda x: x.linear_recurrence(x.sigmoid(), 2), [0]),
+    "scans and delays": (lambda x: _causal(_biquads(_causal(x, 4, 3, 2).tanh()), 2, 3, stride=2).cumsum(2), None),
+    "scans of other axes": (lambda x: (x.cumsum(1) + _causal(x, 4, 2).linear_recurrence(0.5, 1)).flip(1).cumprod(1), [1]),
     "padded by a value": (lambda x: strata.conv1d(x.pad([(0, 0), (0, 0), (4, 0)], value=1.5).exp(), _weights(2, 4, 5)), [4]),
 }
 
@@ -162,7 +185,7 @@ def test_blocks_give_the_whole(name, mode):
     with strata.flags(DETERMINISTIC=mode == "deterministic"):
         whole = f(x).numpy()
         stream = strata.streaming(f, 2, x)
-        assert [r.most for r in stream.rings] == kept, stream.describe()
+        assert kept is None or [r.most for r in stream.rings] == kept, stream.describe()
         rng = random.Random(SEED)
         mixed = []
         while sum(mixed) < LENGTH:
@@ -221,7 +244,7 @@ def test_fronts_delays_and_strides(name, f, rings, size):
 
 @pytest.mark.parametrize("device, seed", [("LLVM", 7), ("INTERP", 8)])
 def test_random_functions(device, seed):
-    count, refused, failed = fuzz_streaming.fuzz(30, seed, device)
+    count, refused, failed = fuzz_streaming.fuzz(20, seed, device)
     assert failed == 0 and refused.total() < count / 4
 
 
@@ -230,6 +253,40 @@ def test_the_fuzzer_sees_what_is_wrong(monkeypatch, capsys):
     monkeypatch.setattr(strata, "streaming", lambda f, axis, x: real(lambda y: f(y) + 0.5, axis, x))
     assert fuzz_streaming.main(["--count", "5", "--seed", "7"]) == 1
     assert "--seed 7 --only 0 --device LLVM: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("f, length", [(lambda x: x.cumsum(2), 3000), (lambda x: (x.double() * 1e-3 + 1).cumprod(2), 1500)])
+def test_running_totals_of_many_groups(f, length):
+    """Groups of 16, runs of 64 groups: blocks that end anywhere in them."""
+    x = _signal(1, 2, length)
+    with strata.flags(DETERMINISTIC=True):
+        whole = f(x).numpy()
+        stream = strata.streaming(f, 2, x[:, :, :24])
+        for size in (1000, 1024, 333):
+            stream.reset()
+            assert _run(stream, x, _blocks(length, size)).tobytes() == whole.tobytes(), size
+
+
+def test_running_totals_of_blocks_of_the_order():
+    """Blocks of 64 runs, 65,536 elements."""
+    x = _signal(1, 1, 140_000)
+    with strata.flags(DETERMINISTIC=True):
+        stream = strata.streaming(lambda x: x.cumsum(2), 2, x[:, :, :24])
+        assert _run(stream, x, _blocks(140_000, 50_000)).tobytes() == x.cumsum(2).numpy().tobytes()
+
+
+def test_scans_of_what_is_not_finite():
+    x = np.random.default_rng(3).standard_normal((1, 1, 64)).astype("f4")
+    x[0, 0, ::9] = -0.0
+    for special in (np.inf, -np.inf, np.nan, 1e38):
+        x[0, 0, 30] = special
+        for f in (lambda x: x.linear_recurrence(0.0, 2), lambda x: x.linear_recurrence(1.0, 2), lambda x: x.linear_recurrence(-0.5, 2),
+                  lambda x: x.cumsum(2), lambda x: x.cumprod(2), lambda x: x.cummax(2)[0]):
+            with strata.flags(DETERMINISTIC=True):
+                stream = strata.streaming(f, 2, strata.Tensor(x[:, :, :16].copy()))
+                for size in (1, 13):
+                    stream.reset()
+                    np.testing.assert_array_equal(_run(stream, strata.Tensor(x), _blocks(64, size)), f(strata.Tensor(x)).numpy())
 
 
 def test_longer_than_the_example():
@@ -252,7 +309,12 @@ REFUSED = {
     "softmax": (lambda x: x.softmax(2), r"reduces the whole axis of positions"),
     "flip": (lambda x: x.flip(2), r"reads the positions backwards: position 0 of it reads position 15 of x"),
     "first": (lambda x: x + x[:, :, :1], r"has no axis of positions|again and again"),
-    "cumsum": (lambda x: x.cumsum(2), r"cumsum, written at .* is not followed: its operation is ASSOCIATIVE_SCAN"),
+    "cumsum from the end": (lambda x: x.flip(2).cumsum(2).flip(2),
+                            r"cumsum, written at .* reads the positions backwards: position 0 of it reads position 15 of x"),
+    "filter from the end": (lambda x: x.flip(2).sosfilt(_SECTIONS, 2), r"reads the positions backwards: position 0 of it reads position 15 of x"),
+    "total": (lambda x: x / x.cumsum(2)[:, :, -1:], r"again and again|no axis of positions|wait for the end of x"),
+    "table by length": (lambda x: x + _weights(4, 48)[:, x.shape[2]:x.shape[2] + 1], r"depend on the length of x"),
+    "places of extremes": (lambda x: x.cummax(2)[1], r"IOTA|depends on the length of x|other elements"),
     "backwards": (lambda x: _BOTH_WAYS()(x.transpose(1, 2))[0],
                   r"from the last position to the first: position 0 of it reads position 15"),
     "last state": (lambda x: _GRU(3).gru(x.transpose(1, 2))[1], r"no axis of positions|behind its last step"),
@@ -321,11 +383,19 @@ def test_captured():
                 odd(x[:, :, :5].contiguous())
 
 
+def _effect(gru):
+    return lambda x: _causal(gru(_causal(x, 4, 5, 2).tanh()), 1, 3) + x
+
+
+EFFECTS = {"a convolution and a GRU": lambda: _effect(_Gru(6)), "biquads": lambda: _biquads,
+           "a running sum": lambda: lambda x: x.cumsum(2)}
+
+
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not here")
-def test_exported_effect(tmp_path):
-    """An effect of a convolution and a GRU as C: a program that takes block by block, against the whole in the process."""
-    gru = _Gru(6)
-    effect = lambda x: _causal(gru(_causal(x, 4, 5, 2).tanh()), 1, 3) + x  # noqa: E731
+@pytest.mark.parametrize("name", EFFECTS)
+def test_exported_effect(tmp_path, name):
+    """An effect as C: a program that takes block by block, against the whole in the process."""
+    effect = EFFECTS[name]()
     x = _signal(1, 1, 256)
     with strata.flags(DETERMINISTIC=True):
         whole = effect(x).numpy()
