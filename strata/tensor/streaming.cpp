@@ -240,6 +240,10 @@ class Stream::State {
       case Ops::FORMULA: return operands[0].formula(*std::get<FormulaArg>(arg).formula);
       case Ops::CONTIGUOUS: return operands[0].contiguous();
       case Ops::GATHER: return LazyOp::gather(operands[0], operands[1]);
+      case Ops::ORDER: {
+        const auto& order = std::get<OrderArg>(arg);
+        return LazyOp::order(operands[0], order, p.node.shape()[static_cast<std::size_t>(order.axis)]);
+      }
       default: return is_reduce(op) ? LazyOp::reduce(op, operands[0], std::get<Axes>(arg)) : LazyOp::alu(op, operands);
     }
   }
