@@ -5,6 +5,6 @@
 
 namespace strata::host_kernels {
 
-extern const std::string_view rows, limits, keys, network, values, places;
+extern const std::string_view rows, limits, keys, tile, network, values, places;
 
 }  // namespace strata::host_kernels

@@ -127,14 +127,14 @@ std::vector<OrderPart> order_parts(const OrderPlan& plan) {
   const auto add = [&](std::string_view name, std::string_view text, int width) {
     out.push_back({detail::message(name, "_", width), for_width(text, width)});
   };
+  const bool has_values = !plan.arg.of_places, has_network = has_values || bits <= 32;
   add("keys", host_kernels::keys, bits);
-  if (!plan.arg.of_places) {
-    add("network", host_kernels::network, bits);
+  if (has_network) add("tile", host_kernels::tile, bits);
+  if (has_network) add("network", host_kernels::network, has_values ? bits : 64);
+  if (has_values)
     add("values", host_kernels::values, bits);
-  } else {
-    if (bits <= 32) add("network", host_kernels::network, 64);
+  else
     add("places", host_kernels::places, bits);
-  }
   return out;
 }
 

@@ -86,7 +86,7 @@ def test_rows_of_all_sizes(dtype):
 @pytest.mark.parametrize("device", ["INTERP", "CLANG", "LLVM"])
 def test_axes_and_views(device):
     random = np.random.default_rng(2)
-    for k in range(24):
+    for k in range(24 if device == "LLVM" else 12):
         dtype, kind = DTYPES[k % len(DTYPES)], KINDS[k % len(KINDS)]
         x = array(random, dtype, (3, 19, 17), kind)
         t = Tensor(x).to(device)
@@ -94,7 +94,7 @@ def test_axes_and_views(device):
                  (np.broadcast_to(x[:, :1], (3, 5, 17)), t[:, :1].expand(3, 5, 17)),
                  (np.pad(x, ((0, 0), (1, 2), (0, 0))), t.pad(((0, 0), (1, 2), (0, 0)))), (x.T, t.permute(2, 1, 0))]
         for j, (a, b) in enumerate(views):
-            if device == "INTERP" and (j + k) % 7 != 0:
+            if device != "LLVM" and (j + k) % 7 != 0:  # CLANG takes long to compile
                 continue
             check(a, b, (j + k) % 3 - 3, (j + k) % 2 == 1)
 
@@ -149,7 +149,7 @@ def test_symbolic_sizes():
     for size in (0, 1, 17, 200):
         x = Tensor(whole)[: n.bind(size)]
         order = places(whole[:size], 0)
-        same(x.argsort(0)[:size] if size else x.argsort(0), order)
+        same(x.argsort(0), order)
         same(x.sort(0).values, np.take_along_axis(whole[:size], order, 0))
 
 
@@ -181,9 +181,8 @@ def test_mode_unique_and_medians():
     for n, m in ((1, 1), (7, 3), (200, 5)):
         x = random.integers(0, 4, (n, m)).astype("i4")
         values, inverse, counts = np.unique(x, axis=0, return_inverse=True, return_counts=True)
-        got = Tensor(x).unique(0)
-        assert got.values.tolist() == values.tolist() and got.counts.tolist() == counts.tolist()
-        assert got.inverse.tolist() == inverse.ravel().tolist()
+        got = Tensor(x).unique(return_inverse=True, return_counts=True, axis=0)
+        assert [t.tolist() for t in got] == [values.tolist(), inverse.ravel().tolist(), counts.tolist()]
         value, index = Tensor(x).mode(0)
         for c in range(m):
             found, often = np.unique(x[:, c], return_counts=True)
@@ -230,7 +229,7 @@ def test_exports_of_symbolic_sizes(tmp_path):
     model = exported.Library(tmp_path / "symbolic", sizes=1)
     for size in (1, 17, 299):
         values, indices = np.zeros((size, 7), "f4"), np.zeros((1, 7), "i8")
-        assert model(np.ascontiguousarray(whole[:size]), size, values, indices) == 0
+        assert model(np.ascontiguousarray(whole[:size]), values, indices, size) == 0
         order = places(whole[:size], 0)
         assert values.tobytes() == np.take_along_axis(whole[:size], order, 0).tobytes()
         assert indices.tolist() == places(whole[:size], 0, True)[:1].tolist()

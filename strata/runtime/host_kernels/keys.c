@@ -21,10 +21,6 @@ static KEY NAME(key)(UKEY bits, const struct NAME(form) *f) {
   const KEY whole = (UKEY)(u & (UKEY)f->nan) > f->infinity ? f->nan : plain;
   return (KEY)(whole ^ f->flip);
 }
-static UKEY NAME(element)(KEY key, const struct NAME(form) *f) {
-  const KEY k = (KEY)(key ^ f->flip);
-  return (UKEY)(k ^ f->sign ^ (k < 0 ? f->fold : (KEY)0));
-}
 static const UKEY *NAME(row)(const struct strata_order *rows, int64_t r) {
   return (const UKEY *)rows->from + r / rows->inner * rows->outer_step + r % rows->inner * rows->inner_step;
 }
@@ -37,36 +33,6 @@ static void NAME(keys)(KEY *RESTRICT to, const UKEY *RESTRICT from, int64_t step
     for (k = 0; k < count; ++k) { to[k] = NAME(key)(from[k], &f); }
   } else {
     for (k = 0; k < count; ++k) { to[k] = NAME(key)(from[k * step], &f); }
-  }
-}
-/* The keys of 16 rows from row `first` on, of which `there` exist, side by side: key k of row l at to[16*k + l]. */
-static void NAME(keys_of_16)(KEY *RESTRICT to, const struct strata_order *rows, int64_t first, int there,
-                             const struct NAME(form) *form) {
-  const struct NAME(form) f = *form;
-  const int64_t step = rows->step, size = rows->size;
-  const UKEY *row[16];
-  KEY block[256];
-  int64_t j, k;
-  int l, is_across = rows->inner_step == 1 && there == 16;
-  for (l = 0; l < 16; ++l) {
-    row[l] = NAME(row)(rows, first + (l < there ? l : 0));
-    is_across = is_across && row[l] == row[0] + l;
-  }
-  if (is_across) {
-    for (k = 0; k < size; ++k) {
-      const UKEY *const from = row[0] + k * step;
-      for (l = 0; l < 16; ++l) { to[16 * k + l] = NAME(key)(from[l], &f); }
-    }
-    return;
-  }
-  for (j = 0; j + 16 <= size; j += 16) {
-    for (l = 0; l < 16; ++l) { NAME(keys)(block + 16 * l, row[l] + j * step, step, 16, &f); }
-    for (k = 0; k < 16; ++k) {
-      for (l = 0; l < 16; ++l) { to[16 * (j + k) + l] = block[16 * l + k]; }
-    }
-  }
-  for (; j < size; ++j) {
-    for (l = 0; l < 16; ++l) { to[16 * j + l] = NAME(key)(row[l][j * step], &f); }
   }
 }
 /* Counts how often each digit of `bits` bits has each value, from the lowest digit on. */

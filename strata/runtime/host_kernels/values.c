@@ -1,5 +1,10 @@
 /* The sorted elements of rows. Equal elements keep their order: -0 and 0, and NaNs of any bits. */
 
+/* The element that has a key. */
+static UKEY NAME(element)(KEY key, const struct NAME(form) *f) {
+  const KEY k = (KEY)(key ^ f->flip);
+  return (UKEY)(k ^ f->sign ^ (k < 0 ? f->fold : (KEY)0));
+}
 /* Stores 16 rows side by side, of which `there` exist. */
 static void NAME(store_16)(const struct strata_order *rows, int64_t first, int there, const KEY *RESTRICT at,
                            const struct NAME(form) *form) {
