@@ -25,11 +25,11 @@ RANDOM = np.random.default_rng(1)
 # A name, and the operation along the last axis in Strata, PyTorch and NumPy.
 OPERATIONS = [
     ("sort", lambda x: x.sort(-1).values, lambda x: x.sort(-1)[0], lambda x: np.sort(x, -1)),
-    ("argsort", lambda x: x.argsort(-1), lambda x: x.argsort(-1, stable=True), lambda x: np.argsort(x, -1, kind="stable")),
+    ("argsort", lambda x: x.argsort(-1), lambda x: x.argsort(dim=-1, stable=True), lambda x: np.argsort(x, -1, kind="stable")),
     ("topk 10", lambda x: x.topk(10).indices, lambda x: x.topk(10)[1], lambda x: np.argpartition(x, x.shape[-1] - 10, -1)),
     ("median", lambda x: x.median(-1).values, lambda x: x.median(-1)[0],
      lambda x: np.partition(x, (x.shape[-1] - 1) // 2, -1)),
-    ("unique", lambda x: x.unique().values, lambda x: x.unique(), np.unique),
+    ("unique", lambda x: x.unique(), lambda x: x.unique(), np.unique),
 ]
 
 

@@ -103,10 +103,10 @@ static int64_t NAME(keep_few)(KEY *RESTRICT a, uint32_t *RESTRICT i, int64_t siz
   for (j = 0; j < width; ++j) { bound = before[j] >= (UKEY)count && least[j] < bound ? least[j] : bound; }
   for (k = 0; k < size; k += 16) {
     const int64_t end = size - k < 16 ? size : k + 16;
-    int is_there = 0;
+    UKEY are_there = 0;
     if (end == k + 16) {
-      for (l = 0; l < 16; ++l) { is_there |= a[k + l] <= bound; }
-      if (!is_there) { continue; }
+      for (l = 0; l < 16; ++l) { are_there |= (UKEY)(a[k + l] <= bound); }
+      if (are_there == 0) { continue; }
     }
     if (kept + 16 > room) { return 0; }
     for (l = k; l < end; ++l) {
@@ -147,7 +147,7 @@ static void NAME(row_of_places)(const struct strata_order *rows, int64_t r, cons
   } else if (size <= 24) {
     for (k = 0; k < size && is_first; ++k) { i[k] = (uint32_t)k; }
     NAME(insert_places)(a, i, size);
-  } else if (BITS <= 16 || size < 2048) {
+  } else if (BITS <= 16 || size < 2048 || size > 300000) {
     sorted = NAME(radix_places)(a, b, i, j, counts, size, is_first, 8);
   } else {
     sorted = NAME(radix_places)(a, b, i, j, counts, size, is_first, 11);

@@ -80,15 +80,21 @@ static void NAME(restore)(const struct strata_order *rows, int64_t r) {
   const int64_t step = rows->step, size = rows->size, inner = rows->inner;
   const UKEY sign = (UKEY)((UKEY)1 << (BITS - 1)), magnitude = (UKEY)(sign - 1), infinity = (UKEY)rows->infinity;
   int64_t nans = 0, zeros = 0, below = 0, k, zero, nan;
+  UKEY are_odd = 0; /* whether there is a NaN or -0 */
+  if (step == 1) {
+    for (k = 0; k < size; ++k) { are_odd |= (UKEY)((UKEY)(from[k] & magnitude) > infinity || from[k] == sign); }
+  } else {
+    for (k = 0; k < size; ++k) {
+      are_odd |= (UKEY)((UKEY)(from[k * step] & magnitude) > infinity || from[k * step] == sign);
+    }
+  }
+  if (are_odd == 0) { return; }
   for (k = 0; k < size; ++k) {
     const UKEY u = from[k * step], m = (UKEY)(u & magnitude);
     nans += m > infinity;
-    zeros += u == sign;
+    zeros += m == 0;
     below += u > sign && m <= infinity;
   }
-  if (nans == 0 && zeros == 0) { return; }
-  zeros = 0;
-  for (k = 0; k < size; ++k) { zeros += (UKEY)(from[k * step] & magnitude) == 0; }
   nan = rows->is_descending ? 0 : size - nans;
   zero = rows->is_descending ? size - below - zeros : below;
   for (k = 0; k < size; ++k) {
@@ -108,7 +114,7 @@ static void NAME(row_of_values)(const struct strata_order *rows, int64_t r, cons
   NAME(keys)(a, NAME(row)(rows, r), rows->step, size, form);
   if (size <= 24) {
     NAME(insert_values)(a, size);
-  } else if (BITS <= 16 || size < 2048) {
+  } else if (BITS <= 16 || size < 2048 || size > 300000) {
     sorted = NAME(radix_values)(a, b, counts, size, 8);
   } else {
     sorted = NAME(radix_values)(a, b, counts, size, 11);
