@@ -24,6 +24,9 @@ struct LazyArgToObject {
   py::object operator()(DType dtype) const { return object_of_dtype(dtype); }
   py::object operator()(const Ints& sizes) const { return py::cast(sizes); }
   py::object operator()(const Axes& axes) const { return py::cast(axes); }
+  py::object operator()(const OrderArg& order) const {
+    return py::make_tuple(order.of_places ? "places" : "values", order.is_descending, order.axis, order.first);
+  }
   py::object operator()(const AxisArg& scan) const { return py::make_tuple(object_of_op(scan.op), scan.axis); }
   py::object operator()(const Padding& padding) const { return py::cast(padding); }
   py::object operator()(const Mask& mask) const { return py::cast(pairs_of_mask(mask)); }

@@ -52,9 +52,17 @@ std::vector<Variable> variables_of(const UOpGraph& list, const std::vector<Varia
   return out;
 }
 
+std::string name_of_order(const LazyNode& order) {
+  std::string out = std::get<OrderArg>(order.arg).of_places ? "places" : "sort";
+  for (const Int& size : order.src[0].shape())
+    if (!(size == Int(1))) out += size.is_number() ? detail::message("_", size.value()) : "_n";
+  return out;
+}
+
 }  // namespace
 
 std::string kernel_name(const LazyOp& ast) {
+  if (const LazyNode* const order = ordered_by(ast)) return name_of_order(*order);
   const bool has_parts = ast.src().size() > 1 && has_contiguous(ast);
   const KernelAxes axes(has_parts ? LazyOp::sink({ast.src(0)}) : ast);  // stores in blocks may have any shapes
   std::string out = axes.groups().empty() ? "E" : "r";
@@ -453,6 +461,7 @@ class Blocks {
 
 Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std::vector<Opt>> opts,
                       KernelRecord* record, std::span<const int> kept) {
+  if (ordered_by(ast) != nullptr) return order_kernel(ast, target);
   Kernel out{kernel_name(ast), ast, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   out.contract = target.contract;
   Passes passes(out);

@@ -11,6 +11,7 @@
 #include "strata/codegen/bounds.h"
 #include "strata/codegen/cycles.h"
 #include "strata/codegen/lower.h"
+#include "strata/codegen/order.h"
 
 namespace strata {
 
@@ -44,6 +45,8 @@ struct Kernel {
   /// are_normal() (dot.h) holds for the least elements of the two temporaries `least`.
   std::shared_ptr<const Kernel> of_normals{};
   std::vector<int> least{};  ///< their slots; empty without of_normals
+  /// Of a kernel of the host (order.h): what its functions do. The kernel has no UOps then; null for all others.
+  std::shared_ptr<const OrderPlan> order{};
   Cycles cycles{};  ///< predicted_cycles() of `uops`, without the kernels that run first; 0 for launched instances
 };
 

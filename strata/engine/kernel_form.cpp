@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "strata/codegen/stream_opts.h"
+#include "strata/graph/order_rows.h"
 #include "strata/graph/rebuild.h"
 
 namespace strata {
@@ -138,6 +139,7 @@ Contraction contraction_of(const Device& device) {
 }
 
 std::optional<KernelForm> form_of(const LazyOp& kernel, const Values& values, Contraction contraction) {
+  if (ordered_by(kernel) != nullptr) return std::nullopt;  // no code is compiled for it
   std::vector<const LazyNode*> numbers;
   std::unordered_set<const LazyNode*> fixed;
   const std::vector<const LazyNode*> nodes = postorder(kernel);

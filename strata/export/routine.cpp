@@ -10,6 +10,7 @@
 #include "strata/export/narrow.h"
 #include "strata/export/stack.h"
 #include "strata/render/cstyle.h"
+#include "strata/runtime/order_program.h"
 #include "strata/schedule/contraction.h"
 
 namespace strata::exporting {
@@ -275,7 +276,57 @@ std::map<std::size_t, std::string> RoutineWriter::place_slots(const Kernel& kern
   return out;
 }
 
+/// The routine of a kernel of the host, and the functions that it calls.
+const Routine& RoutineWriter::order(const LazyOp& ast) {
+  for (const Made& m : made_)
+    if (m.ast == ast) return *m.routine;
+  const Kernel kernel = order_kernel(ast, target_);
+  const OrderPlan& plan = *kernel.order;
+  for (OrderPart& part : order_parts(plan))
+    if (seen_.insert("order: " + part.name).second) functions_.push_back(std::move(part.text));
+  auto routine = std::make_unique<Routine>();
+  routine->name = message(prefix_, "_r", made_.size());
+  routine->title = title_of(kernel);
+  routine->buffers = kernel.buffers;
+  routine->slots = {{0, kernel.buffers[0].dtype, true}, {1, kernel.buffers[1].dtype, false}};
+  for (const Variable& v : kernel.variables)
+    if (!is_range_bound(v.name()) && !v.bound_value()) routine->variables.push_back(v);
+  routine->work = aligned(order_work_bytes(plan));
+  const auto number = [](const Int& n) {
+    return c_size(
+        n, [](const Variable& v) { return v.bound_value() ? message(*v.bound_value()) : variable_name(v.name()); });
+  };
+  std::string body = "  struct strata_order rows;\n";
+  const auto set = [&](std::string_view field, const std::string& value) {
+    body += message("  rows.", field, " = ", value, ";\n");
+  };
+  const OrderRows& rows = plan.rows;
+  set("from", rows.offset == Int(0) ? "d1" : message("d1 + ", number(rows.offset)));
+  set("to", "d0");
+  set("work", "work");
+  set("outer_step", number(rows.outer_step));
+  set("inner_step", number(rows.inner_step));
+  set("step", number(rows.step));
+  set("inner", number(rows.inner));
+  set("rows", number(rows.outer * rows.inner));
+  set("size", number(plan.size));
+  set("first", number(plan.arg.first));
+  set("count", number(plan.count));
+  set("infinity", message(infinity_of(plan.dtype), "u"));
+  set("is_unsigned", plan.dtype.is_unsigned() || plan.dtype.is_bool() ? "1" : "0");
+  set("is_descending", plan.arg.is_descending ? "1" : "0");
+  body += message("  if (rows.rows > 0 && rows.count > 0) { ", order_function(plan), "(&rows, 0, ",
+                  number(plan.groups()), "); }\n");
+  constexpr std::int64_t kTile = 256, kVectors = 8192;  // bytes of spilled vectors, about
+  routine->stack =
+      frame_of_caller(routine->parameters(), 3, kTile * static_cast<std::int64_t>(plan.dtype.itemsize()) + kVectors);
+  finish(*routine, body);
+  made_.push_back({ast, {}, std::move(routine)});
+  return *made_.back().routine;
+}
+
 const Routine& RoutineWriter::kernel(const LazyOp& ast, const std::vector<SlotFacts>& facts) {
+  if (ordered_by(ast) != nullptr) return order(ast);
   std::vector<bool> fixed, narrow;
   for (const SlotFacts& f : facts) fixed.push_back(f.is_fixed), narrow.push_back(f.is_narrow);
   for (const Made& m : made_)

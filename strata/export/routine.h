@@ -118,6 +118,7 @@ class RoutineWriter {
                                                                   bool is_plain, Routine& routine);
   static std::map<std::size_t, std::string> place_slots(const Kernel& kernel, const std::set<std::size_t>& used,
                                                         Routine& routine);
+  const Routine& order(const LazyOp& ast);
   void finish(Routine& routine, const std::string& body);
 
   struct LoopTask;

@@ -36,7 +36,7 @@ LazyOp LazyOp::empty(DType dtype, const Ints& shape, bool is_placeholder) {
 }
 
 LazyOp LazyOp::contiguous() const {
-  constexpr std::array materialized = {Ops::CONTIGUOUS, Ops::EMPTY, Ops::FROM, Ops::CONCAT, Ops::SCAN};
+  constexpr std::array materialized = {Ops::CONTIGUOUS, Ops::EMPTY, Ops::FROM, Ops::CONCAT, Ops::SCAN, Ops::ORDER};
   // NOTE: a SCATTER of constants is a node of its kernel, too, which must not become memory.
   const bool is_there = std::find(materialized.begin(), materialized.end(), op()) != materialized.end() ||
                         (op() == Ops::SCATTER && !node()->is_closed);

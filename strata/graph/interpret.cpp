@@ -320,6 +320,7 @@ class Run {
                     [&](std::int64_t address, const Index&) { return Scalar::of(n.dtype, address); });
       case Ops::GATHER: return gathered(n);
       case Ops::SCATTER: return scattered(n);
+      case Ops::ORDER: return ordered(n);
       default:
         throw Error(ErrorKind::domain, detail::message("[interpret] ", spec_name(n.op), " is not part of a kernel"));
     }
@@ -436,6 +437,40 @@ class Run {
       const auto to = static_cast<std::size_t>(flat(place, out.shape));
       const std::array operands{out.at(to), values.at(k)};
       out.put(to, op == Ops::NOOP ? operands[1] : evaluate(combining_op(op), operands));
+    }
+    return out;
+  }
+  /// Whether `a` comes in front of `b` in ascending order.
+  static bool is_less(const Scalar& a, const Scalar& b) {
+    if (a.is_nan() || b.is_nan()) return !a.is_nan() && b.is_nan();
+    const std::array operands{a, b};
+    return evaluate(Ops::CMPLT, operands).as_int() != 0;
+  }
+  Elements ordered(const LazyNode& n) {
+    const auto& arg = std::get<OrderArg>(n.arg);
+    const Elements& x = done_.at(n.src[0].node());
+    Elements out(n.dtype, numbers_of(n.shape));
+    if (out.size() == 0) return out;
+    const auto axis = static_cast<std::size_t>(arg.axis);
+    const std::int64_t size = x.shape[axis], inner = contiguous_box(x.shape).stride[axis];
+    const std::int64_t first = number(arg.first), count = out.shape[axis];
+    std::vector<std::int64_t> places(static_cast<std::size_t>(size));
+    for (std::int64_t row = 0; row < static_cast<std::int64_t>(x.size()) / size; ++row) {
+      const std::int64_t outer = row / inner, in = row % inner;
+      const auto at = [&](std::int64_t k) { return x.at(static_cast<std::size_t>((outer * size + k) * inner + in)); };
+      for (std::int64_t k = 0; k < size; ++k) places[static_cast<std::size_t>(k)] = k;
+      std::sort(places.begin(), places.end(), [&](std::int64_t a, std::int64_t b) {
+        step();
+        const Scalar left = at(a), right = at(b);
+        const bool is_before = arg.is_descending ? is_less(right, left) : is_less(left, right);
+        const bool is_behind = arg.is_descending ? is_less(left, right) : is_less(right, left);
+        return is_before || (!is_behind && a < b);
+      });
+      for (std::int64_t k = 0; k < count; ++k) {
+        const std::int64_t place = places[static_cast<std::size_t>(first + k)];
+        out.put(static_cast<std::size_t>((outer * count + k) * inner + in),
+                arg.of_places ? Scalar::of(n.dtype, place) : at(place));
+      }
     }
     return out;
   }

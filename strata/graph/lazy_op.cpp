@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 #include <unordered_map>
@@ -67,6 +68,10 @@ struct HashArg {
   }
   std::uint64_t operator()(const AxisArg& a) const {
     return mix(static_cast<std::uint64_t>(a.op), static_cast<std::uint64_t>(a.axis));
+  }
+  std::uint64_t operator()(const OrderArg& a) const {
+    return mix(mix(static_cast<std::uint64_t>(a.axis), (a.of_places ? 1 : 0) + (a.is_descending ? 2 : 0)),
+               hash_of(a.first));
   }
   std::uint64_t operator()(const FormulaArg& a) const { return reinterpret_cast<std::uintptr_t>(a.formula); }
   std::uint64_t operator()(const StepArg& a) const {
@@ -356,6 +361,23 @@ LazyOp LazyOp::scatter(Ops op, const LazyOp& target, const LazyOp& index, const 
   return make(Ops::SCATTER, std::array{target, index, values}, AxisArg{op, axis}, target.dtype(), target.shape());
 }
 
+// --- order ---
+
+LazyOp LazyOp::order(const LazyOp& x, const OrderArg& arg, const Int& count) {
+  check_along("order", Ops::NOOP, x, arg.axis);
+  Ints shape = x.shape();
+  Int& size = shape[static_cast<std::size_t>(arg.axis)];
+  const bool is_whole = arg.first == Int(0) && count == size;
+  const bool is_within = is_whole || (known(is_at_most(0, arg.first)) && known(is_at_most(0, count)) &&
+                                      known(is_at_most(arg.first + count, size)));
+  STRATA_CHECK(is_within, shape, "[order] the ranks from ", arg.first.render(), " to ", (arg.first + count).render(),
+               " are not all of axis ", arg.axis, " of shape ", render(x.shape()));
+  size = count;
+  // A kernel reads memory: constants are stored first.
+  const LazyOp source = x.node()->is_closed ? x.contiguous() : x.detached();
+  return make(Ops::ORDER, {&source, 1}, arg, arg.of_places ? dtypes::int64 : x.dtype(), std::move(shape));
+}
+
 // --- movement ---
 
 LazyOp LazyOp::moved(Ops op, LazyArg arg, Ints to) const {
@@ -458,6 +480,11 @@ KernelCost cost_of(const LazyOp& kernel) {
     if (is_elementwise(n->op) && !converts) out.operations += count(n->shape) * each;
     if (is_reduce(n->op)) out.operations += count(n->src[0].shape());
     if (n->op == Ops::SCATTER) out.operations += count(n->src[2].shape());
+    if (n->op == Ops::ORDER) {
+      const Ints& all = n->src[0].shape();
+      const Int& row = all[static_cast<std::size_t>(std::get<OrderArg>(n->arg).axis)];
+      out.operations += count(all) * std::log2(static_cast<double>(std::max<std::int64_t>(row.vmax(), 2)));
+    }
     if (is_scan(n->op))
       out.operations += count(n->shape) *
                         (std::get<AxisArg>(n->arg).op == Ops::MULACC ? 2 * static_cast<double>(n->src.size() - 1) : 1);
@@ -512,6 +539,10 @@ struct TextOfArg {
     return detail::message("(", out, ")");
   }
   std::string operator()(const AxisArg& a) const { return detail::message("(", spec_name(a.op), ", ", a.axis, ")"); }
+  std::string operator()(const OrderArg& a) const {
+    return detail::message("(", a.of_places ? "places" : "values", ", ", a.axis, a.is_descending ? ", descending" : "",
+                           a.first == Int(0) ? "" : detail::message(", from ", a.first.render()), ")");
+  }
   std::string operator()(const FormulaArg& a) const { return detail::message(a.formula->nodes, " ops"); }
   std::string operator()(const IdentityArg& a) const { return detail::message("#", a.id); }
   std::string operator()(const StepArg& a) const { return detail::message(a.step->count.render(), " steps"); }

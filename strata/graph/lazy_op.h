@@ -51,6 +51,14 @@ struct AxisArg {
   std::int64_t axis = 0;
   bool operator==(const AxisArg&) const = default;
 };
+/// The argument of ORDER: what of sorted rows the node has. The number of ranks is the size of the node's axis.
+struct OrderArg {
+  bool of_places = false;  ///< the places of the elements in the row, i64; else the elements
+  bool is_descending = false;
+  std::int64_t axis = 0;
+  Int first = 0;  ///< the first rank
+  bool operator==(const OrderArg&) const = default;
+};
 class LazyOp;
 /// An elementwise function of one operand, which is one node (FORMULA) in graphs of tensors.
 struct Formula {
@@ -85,10 +93,10 @@ struct IdentityArg {
 /// The argument of a node, by op. LOAD and STORE: BufferArg. CONST: ConstArg. IOTA: ShapeTracker. CAST and BITCAST:
 /// DType. RESHAPE and EXPAND: the new shape. STRIDE: the steps. PERMUTE and reductions: Axes; CONCAT: the axis, or
 /// nothing where the parts are one behind the other. PAD: Padding. SHRINK: Mask. EMPTY, REQUIRES_GRAD and CUSTOM_GRAD:
-/// IdentityArg. IN_RANGE: IndexRange. ASSOCIATIVE_SCAN and SCATTER: AxisArg. FORMULA: FormulaArg. SCAN: StepArg.
-/// Others: nothing.
+/// IdentityArg. IN_RANGE: IndexRange. ASSOCIATIVE_SCAN and SCATTER: AxisArg. ORDER: OrderArg. FORMULA: FormulaArg.
+/// SCAN: StepArg. Others: nothing.
 using LazyArg = std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes, Padding, Mask,
-                             IdentityArg, IndexRange, AxisArg, FormulaArg, StepArg>;
+                             IdentityArg, IndexRange, AxisArg, FormulaArg, StepArg, OrderArg>;
 
 struct LazyNode;
 
@@ -185,6 +193,13 @@ class LazyOp {
   ///   `axis` in target is a number; (domain) for an index that is not of integers, other values than of target's
   ///   dtype, an op that is no reduction and not NOOP, and for sums and products of 16-bit floats: cast to f32
   static LazyOp scatter(Ops op, const LazyOp& target, const LazyOp& index, const LazyOp& values, std::int64_t axis);
+
+  // --- order ---
+  /// The elements of `x` of the ranks [arg.first, arg.first + count) along arg.axis, or their places: of {3, 1, 2} the
+  /// elements {1, 2, 3} at {1, 2, 0}. Equal elements have the order of their places, in either direction. -0 equals
+  /// 0, and NaN is the largest. Materialized; blocks gradients.
+  /// @throws Error (shape) for an axis out of range, and for ranks that are not all within the axis
+  static LazyOp order(const LazyOp& x, const OrderArg& arg, const Int& count);
 
   // --- movement: meaning and Errors as the functions of View with these names. A movement without effect returns the
   // operand ---

@@ -73,14 +73,10 @@ LazyOp LazyOp::loop(const std::shared_ptr<const StepGraph>& step, Sources source
   return make(Ops::SCAN, sources, StepArg{step, of_saved}, dtype, {bundle_of(*step, dtype, of_saved).size});
 }
 
-namespace {
-
-/// Whether the schedule gives the node memory of its own.
 bool has_memory(const LazyNode& n) {
-  return n.op == Ops::EMPTY || n.op == Ops::SCAN || n.op == Ops::CONTIGUOUS || n.op == Ops::CONCAT || is_realized(n);
+  return n.op == Ops::EMPTY || n.op == Ops::SCAN || n.op == Ops::CONTIGUOUS || n.op == Ops::CONCAT ||
+         n.op == Ops::ORDER || is_realized(n);
 }
-
-}  // namespace
 
 LoopSource loop_source(const LazyOp& source, bool is_sequence) {
   const Int elements = product(source.shape());

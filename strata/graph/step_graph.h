@@ -95,6 +95,9 @@ LoopSource loop_source(const LazyOp& source, bool is_sequence);
 /// loop_source() of source `k` of a SCAN.
 LoopSource loop_source(const LazyNode& scan, std::size_t k);
 
+/// Whether the schedule gives the node memory of its own, or the node has memory.
+bool has_memory(const LazyNode& n);
+
 /// A placeholder: the value of a formal input, which exists while the loop runs. Floats are tracked.
 LazyOp placeholder(DType dtype, const Ints& shape);
 /// Whether the node is memory that only a running loop sets.

@@ -64,6 +64,11 @@ class Unbinding {
       }
       case Ops::SINK: return LazyOp::sink(sources);
       case Ops::GATHER: return LazyOp::gather(sources[0], sources[1]);
+      case Ops::ORDER: {
+        OrderArg arg = std::get<OrderArg>(n.arg());
+        arg.first = plain(arg.first);
+        return LazyOp::order(sources[0], arg, plain(n.shape()[static_cast<std::size_t>(arg.axis)]));
+      }
       case Ops::CONTIGUOUS: return sources[0].contiguous();
       case Ops::CAST: return sources[0].cast(n.dtype());
       case Ops::BITCAST: return sources[0].bitcast(n.dtype());

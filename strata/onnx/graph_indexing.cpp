@@ -182,12 +182,36 @@ std::optional<Plan> cumulative_plan(GraphWriter& w, const LazyOp& n) {
               }};
 }
 
+/// The first elements of sorted rows, or their places: those in front of the wanted ranks are cut off.
+std::optional<Plan> order_plan(GraphWriter& w, const LazyOp& n) {
+  const OrderArg& arg = std::get<OrderArg>(n.arg());
+  const Int& count = n.shape()[static_cast<std::size_t>(arg.axis)];
+  if (!count.is_number() || !arg.first.is_number()) return std::nullopt;
+  const DType dtype = n.src(0).dtype(), by = taken_dtype(dtype, kFloats | kSignedInts | kUnsignedInts);
+  const Ints &shape = n.src(0).shape(), &result = n.shape();
+  Ints some = result;
+  some[static_cast<std::size_t>(arg.axis)] = arg.first + count;
+  return Plan{{n.src(0)}, [=, &w](std::span<const Written> in) {
+                const std::vector<Written> inputs = {w.cast(w.full(in[0], shape), by),
+                                                     w.integers({arg.first.value() + count.value()})};
+                const std::vector<Written> all = w.add_several(
+                    "TopK", inputs,
+                    {integer_attribute("axis", arg.axis), integer_attribute("largest", arg.is_descending ? 1 : 0),
+                     integer_attribute("sorted", 1)},
+                    {{by, some}, {dtypes::int64, some}});
+                const Written wanted = arg.of_places ? all[1] : w.cast(all[0], dtype);
+                if (arg.first == Int(0)) return wanted;
+                return w.sliced(wanted, {arg.first}, {arg.first + count}, {arg.axis}, {1}, result);
+              }};
+}
+
 }  // namespace
 
 std::optional<Plan> indexing_plan(GraphWriter& w, const LazyOp& n) {
   if (n.op() == Ops::GATHER) return gather_plan(w, n);
   if (n.op() == Ops::SCATTER) return scatter_plan(w, n);
   if (n.op() == Ops::ASSOCIATIVE_SCAN) return cumulative_plan(w, n);
+  if (n.op() == Ops::ORDER) return order_plan(w, n);
   return std::nullopt;
 }
 

@@ -1,7 +1,6 @@
-// Operations that ONNX has and that are several nodes in a graph of tensors: Relu, Softmax, Concat, TopK. Nodes are
+// Operations that ONNX has and that are several nodes in a graph of tensors: Relu, Softmax, Concat. Nodes are
 // hash-consed, so that a guess is checked by making the operation again: it is the same node, or the guess was wrong.
 #include <algorithm>
-#include <unordered_set>
 
 #include "strata/base/check.h"
 #include "strata/onnx/graph_writer.h"
@@ -94,61 +93,6 @@ std::optional<Plan> join_of(GraphWriter& w, const LazyOp& n) {
   return concat_of(w, parts, axis, n.shape());
 }
 
-constexpr std::size_t kMostCandidates = 128;  // tensors that may be the rows of a sort
-constexpr std::size_t kMostWalked = 4096;
-
-/// The tensors below `n` that may be the rows of a sort that chose `n`.
-std::vector<LazyOp> sorted_candidates(const LazyOp& n) {
-  std::vector<LazyOp> out;
-  std::unordered_set<const LazyNode*> seen;
-  std::vector<LazyOp> open = {n};
-  const std::size_t rank = n.shape().size();
-  while (!open.empty() && seen.size() < kMostWalked && out.size() < kMostCandidates) {
-    const LazyOp at = open.back();
-    open.pop_back();
-    if (!seen.insert(at.node()).second) continue;
-    bool fits = !(at == n) && at.shape().size() == rank && !at.node()->is_closed;
-    for (std::size_t d = 0; fits && d + 1 < rank; ++d) fits = at.shape()[d] == n.shape()[d];
-    fits = fits && at.shape().back().is_number() && at.shape().back().value() >= n.shape().back().value();
-    if (fits && !at.dtype().is_bool()) out.push_back(at);
-    if (!is_realized(*at.node()))
-      for (const LazyOp& s : needed(*at.node())) open.push_back(s);
-  }
-  // Keys of floats are integers that sort in the same way: the floats come first.
-  std::partition(out.begin(), out.end(), [](const LazyOp& x) { return x.dtype().is_float(); });
-  return out;
-}
-
-/// The indices that sort rows, or those of their first elements.
-std::optional<Plan> sort_of(GraphWriter& w, const LazyOp& n) {
-  constexpr DTypes kTaken = kFloats | kSignedInts | kUnsignedInts;
-  const std::size_t rank = n.shape().size();
-  if (n.dtype() != dtypes::int64 || rank == 0 || !n.shape().back().is_number() || n.shape().back().value() < 1)
-    return std::nullopt;
-  const bool is_short = n.op() == Ops::RESHAPE && n.src(0).op() == Ops::SUM && n.src(0).src(0).op() == Ops::WHERE;
-  const bool is_long = n.op() == Ops::AND || n.op() == Ops::GATHER ||
-                       (n.op() == Ops::RESHAPE && n.src(0).op() == Ops::GATHER) || n.op() == Ops::SHRINK;
-  if (!is_short && !is_long) return std::nullopt;
-  const std::int64_t k = n.shape().back().value();
-  for (const LazyOp& x : sorted_candidates(n)) {
-    for (const bool is_largest : {false, true}) {
-      const Value places = Value(x).topk(k, static_cast<std::int64_t>(rank) - 1, is_largest).second;
-      if (!(plain(places.node()) == n)) continue;
-      const Ints shape = x.shape(), result = n.shape();
-      const DType dtype = x.dtype(), by = taken_dtype(dtype, kTaken);
-      return Plan{{x}, [=, &w](std::span<const Written> in) {
-                    const std::vector<Written> inputs = {w.cast(w.full(in[0], shape), by), w.integers({k})};
-                    return w.add_several(
-                        "TopK", inputs,
-                        {integer_attribute("axis", static_cast<std::int64_t>(rank) - 1),
-                         integer_attribute("largest", is_largest ? 1 : 0), integer_attribute("sorted", 1)},
-                        {{by, result}, {dtypes::int64, result}})[1];
-                  }};
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<Plan> pattern_plan(GraphWriter& w, const LazyOp& n) {
@@ -157,8 +101,7 @@ std::optional<Plan> pattern_plan(GraphWriter& w, const LazyOp& n) {
   const ops::FormulaScope scope;
   if (std::optional<Plan> p = relu_of(w, n)) return p;
   if (std::optional<Plan> p = softmax_of(w, n)) return p;
-  if (std::optional<Plan> p = join_of(w, n)) return p;
-  return sort_of(w, n);
+  return join_of(w, n);
 }
 
 }  // namespace strata::onnx

@@ -66,6 +66,11 @@ MaybeRange of_node(const LazyOp& n, const std::vector<MaybeRange>& src) {
       if (!st.contiguous()) return std::nullopt;
       return Range{0, std::max<std::int64_t>(st.size().vmax() - 1, 0)};
     }
+    case Ops::ORDER: {
+      const auto& arg = std::get<OrderArg>(n.arg());
+      if (!arg.of_places) return src[0];
+      return Range{0, std::max<std::int64_t>(n.src(0).shape()[static_cast<std::size_t>(arg.axis)].vmax() - 1, 0)};
+    }
     case Ops::PAD: return joined(src[0], Range{0, 0});
     case Ops::IN_RANGE: {
       const IndexRange& r = std::get<IndexRange>(n.arg());

@@ -126,6 +126,12 @@ LazyOp Batching::made(const LazyOp& n) {
       const AxisArg& arg = std::get<AxisArg>(n.arg());
       return LazyOp::scatter(arg.op, all[0], all[1], all[2], arg.axis + 1);
     }
+    case Ops::ORDER: {
+      OrderArg arg = std::get<OrderArg>(n.arg());
+      const Int& count = n.shape()[static_cast<std::size_t>(arg.axis)];
+      ++arg.axis;
+      return LazyOp::order(all[0], arg, count);
+    }
     case Ops::ASSOCIATIVE_SCAN: {
       const AxisArg& arg = std::get<AxisArg>(n.arg());
       if (arg.op != Ops::MULACC) return LazyOp::scan(arg.op, all[0], arg.axis + 1);

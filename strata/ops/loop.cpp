@@ -89,7 +89,7 @@ std::shared_ptr<const StepGradient> gradient_of(const StepGraph& step) {
 
 /// Ops whose results the gradient keeps; others are computed again.
 bool is_expensive(Ops op) {
-  return is_reduce(op) || is_scan(op) || op == Ops::SCAN || op == Ops::SCATTER || op == Ops::CONCAT;
+  return is_reduce(op) || is_scan(op) || op == Ops::SCAN || op == Ops::SCATTER || op == Ops::ORDER || op == Ops::CONCAT;
 }
 
 /// Gives `step` its gradient, and results for the values that the gradient needs: states, and, unless the step is

@@ -98,19 +98,19 @@ Value Value::nanmedian() const {
   return flatten().nanmedian(0).first;
 }
 
-/// Each element counts the elements equal to it; of the most frequent values the least is taken, at its last index.
+/// In sorted rows equal elements are runs. The first of the longest runs has the least of the most frequent values, and
+/// its end the last place. A NaN is a run of its own, behind all others.
 std::pair<Value, Value> Value::mode(std::int64_t axis, bool keepdim) const {
   const std::int64_t a = axis_of(axis, ndim(), "mode");
   if (ndim() == 0) return {*this, full_like(0).cast(dtypes::int64)};
   STRATA_CHECK(!(size(a) == Int(0)), shape, "[mode] of nothing: shape ", render(shape()));
-  const Value x = with_last(detach(), a), keys = x.dtype().is_bool() ? x.cast(dtypes::int32) : x;
-  const Value counts = keys.unsqueeze(-1).eq(keys.unsqueeze(-2)).sum(-1);
-  const Value is_most = counts.eq(counts.max(-1, true));
-  const Number greatest(identity_of(Ops::REDUCE_MIN, keys.dtype()));
-  const Value least = is_most.where(keys, greatest).min(-1, true);
-  const Value is_it = is_most & keys.eq(least);
-  const Value last = is_it.where(counting(x.size(-1)), 0).max(-1, true);
-  const Value place = last.movedim({-1}, {a}), value = gather(a, place);
+  const Value x = with_last(detach(), a);
+  const auto [sorted, places] = x.sort(-1);
+  const Value rank = counting(x.size(-1));
+  const Value begins = rank.eq(0) | sorted.ne(sorted.roll({1}, {-1}));
+  const Value length = rank - begins.where(rank, 0).cummax(-1).first;
+  const Value end = length.argmax(-1, true);
+  const Value place = picked(places.unsqueeze(-2), end).movedim({-1}, {a}), value = gather(a, place);
   if (keepdim) return {value, place};
   return {value.squeeze(a), place.squeeze(a)};
 }

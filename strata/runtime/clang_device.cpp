@@ -5,6 +5,7 @@
 #include "strata/runtime/clang_program.h"
 #include "strata/runtime/devices.h"
 #include "strata/runtime/host_compiler.h"
+#include "strata/runtime/order_program.h"
 
 namespace strata {
 
@@ -32,7 +33,9 @@ class ClangDevice final : public Device {
   }
   const Target& target() const override { return target_; }
   bool shares_loops() const override { return true; }
-  std::string source(const Kernel& kernel) const override { return kernel_to_c(kernel, kernel.name); }
+  std::string source(const Kernel& kernel) const override {
+    return kernel.order ? order_source(*kernel.order) : kernel_to_c(kernel, kernel.name);
+  }
   std::string assembly_of(std::string_view source, const SourceFacts& facts) const override {
     return HostCompiler::find()->assembly(source, options_for(facts.contract, target_));
   }

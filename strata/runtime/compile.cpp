@@ -6,6 +6,7 @@
 #include "strata/expr/rewrite_text.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/devices.h"
+#include "strata/runtime/order_program.h"
 #include "strata/runtime/trace_kernel.h"
 
 namespace strata {
@@ -74,7 +75,9 @@ CompiledKernel compile_programs(const std::shared_ptr<const Kernel>& kernel, con
   if (kernel->of_normals != nullptr)
     of_normals = std::make_shared<const CompiledKernel>(compile_programs(kernel->of_normals, device));
   say_compiled(*kernel, device);
-  return CompiledKernel(kernel, device.compile(*kernel), std::move(before), &device, std::move(of_normals));
+  const bool is_of_host = kernel->order != nullptr && runs_host_kernels(device);
+  return CompiledKernel(kernel, is_of_host ? order_program(*kernel) : device.compile(*kernel), std::move(before),
+                        &device, std::move(of_normals));
 }
 
 }  // namespace strata

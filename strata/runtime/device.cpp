@@ -25,6 +25,8 @@ std::atomic<Executor*>& chosen_executor() {
 }  // namespace
 
 std::string Device::assembly(const Kernel& kernel) const {
+  STRATA_CHECK(!kernel.order, undefined, "[assembly] ", kernel.name,
+               " is a kernel of the host: it was compiled with the library");
   const KernelCost cost = cost_of(kernel.ast);
   return assembly_of(source(kernel), {kernel.contract, cost.operations, cost.bytes});
 }

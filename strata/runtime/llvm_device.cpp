@@ -6,6 +6,7 @@
 #include "strata/runtime/devices.h"
 #include "strata/runtime/disk_cache.h"
 #include "strata/runtime/llvm_library.h"
+#include "strata/runtime/order_program.h"
 
 namespace strata {
 
@@ -49,7 +50,9 @@ class LlvmDevice final : public Device {
   }
   const Target& target() const override { return target_; }
   bool shares_loops() const override { return true; }
-  std::string source(const Kernel& kernel) const override { return kernel_to_llvm(kernel, kernel.name); }
+  std::string source(const Kernel& kernel) const override {
+    return kernel.order ? order_source(*kernel.order) : kernel_to_llvm(kernel, kernel.name);
+  }
   std::string assembly_of(std::string_view source, const SourceFacts& facts) const override {
     return library().assembly(source, options(facts));
   }

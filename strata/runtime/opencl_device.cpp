@@ -6,6 +6,7 @@
 #include "strata/render/kernel_source.h"
 #include "strata/runtime/devices.h"
 #include "strata/runtime/opencl_library.h"
+#include "strata/runtime/order_program.h"
 
 namespace strata {
 
@@ -92,7 +93,9 @@ class OpenClDevice final : public Device {
     }
   }
   const Target& target() const override { return target_; }
-  std::string source(const Kernel& kernel) const override { return kernel_to_opencl(kernel, kernel.name); }
+  std::string source(const Kernel& kernel) const override {
+    return kernel.order ? order_source(*kernel.order) : kernel_to_opencl(kernel, kernel.name);
+  }
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     const OpenClLibrary& library = OpenClLibrary::shared();
     check(kernel, library);

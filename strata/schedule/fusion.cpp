@@ -11,6 +11,7 @@
 #include "strata/base/interrupt.h"
 #include "strata/base/small_vec.h"
 #include "strata/base/walk.h"
+#include "strata/graph/order_rows.h"
 #include "strata/graph/step_graph.h"
 #include "strata/schedule/contraction.h"
 #include "strata/schedule/domain.h"
@@ -198,7 +199,7 @@ class Fusing {
 
   static bool is_forced(const LazyNode& n) {
     return n.op == Ops::CONTIGUOUS || n.op == Ops::FROM || n.op == Ops::CONCAT || n.op == Ops::SCATTER ||
-           n.op == Ops::SCAN;
+           n.op == Ops::SCAN || n.op == Ops::ORDER;
   }
 
   void place(const LazyNode& n) {
@@ -446,6 +447,7 @@ class Fusing {
         if (const LoopSource source = loop_source(n, k); !source.constant) add_use(source.memory, at, true);
       return;
     }
+    if (n.op == Ops::ORDER) return add_use(order_memory(n), at, true);
     if (n.op == Ops::CONCAT) {
       for (const LazyOp& part : n.src)
         if (info_.contains(part.node())) {

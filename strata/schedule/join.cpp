@@ -84,7 +84,7 @@ class Joining {
     if (!item.is_kernel() || item.outputs[0].op() == Ops::CONCAT) return false;
     const std::vector<const LazyNode*> nodes = postorder(item.ast);
     return std::none_of(nodes.begin(), nodes.end(), [](const LazyNode* n) {
-      return is_scan(n->op) || n->op == Ops::SCATTER || n->op == Ops::CONTIGUOUS;
+      return is_scan(n->op) || n->op == Ops::SCATTER || n->op == Ops::ORDER || n->op == Ops::CONTIGUOUS;
     });
   }
   void find_levels() {

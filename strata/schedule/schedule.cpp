@@ -1,8 +1,10 @@
 #include "strata/schedule/schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
+#include "strata/graph/order_rows.h"
 #include "strata/graph/step_graph.h"
 #include "strata/schedule/chain.h"
 #include "strata/schedule/kernel_of.h"
@@ -58,6 +60,8 @@ class Scheduling {
       made_.emplace_back();
     } else if (c.node.op() == Ops::SCAN) {
       add_loop(c);
+    } else if (c.node.op() == Ops::ORDER) {
+      add_order(c);
     } else if (c.node.op() == Ops::CONCAT) {
       const std::vector<View> places = places_of_parts(*c.node.node());
       for (std::size_t k = 0; k < places.size(); ++k) {
@@ -79,6 +83,25 @@ class Scheduling {
       if (const LoopSource source = loop_source(*c.node.node(), k); !source.constant) inputs.push_back(source.memory);
     items_.push_back({c.node, nodes, inputs, {}, c.why});
     made_.emplace_back();
+  }
+  /// The kernel of an ORDER reads its rows in the memory below the movement of the source, also where a node of that
+  /// movement has memory of its own.
+  void add_order(const Materialized& c) {
+    const LazyOp memory = order_memory(*c.node.node());
+    std::vector<const LazyNode*> moved;
+    for (const LazyOp* at = &c.node.src(0); !(*at == memory); at = &at->src(0))
+      if (is_movement(at->op())) moved.push_back(at->node());
+    ShapeTracker st = ShapeTracker::from_shape(memory.shape());
+    for (auto it = moved.rbegin(); it != moved.rend(); ++it) st = moved_as(**it, st);
+    const Ints& shape = c.node.shape();
+    const LazyOp rows = LazyOp::load(1, memory.dtype(), std::move(st), product(memory.shape()));
+    const std::array sources{rows};
+    const LazyOp sorted = c.node.with_sources(sources);
+    ScheduleItem item{c.node, {c.node}, {memory}, {}, c.why};
+    item.ast =
+        unbind(LazyOp::sink({LazyOp::store(0, ShapeTracker::from_shape(shape), sorted, product(shape))}), item.values);
+    items_.push_back(std::move(item));
+    made_.push_back({{whole(c.node, shape)}, shape});
   }
   void add(const Stored& own, const Ints& domain, const LazyNode* root, Boundary why) {
     std::vector<Stored> stored = {own};

@@ -116,7 +116,7 @@ class Planner {
   void add_node(Place& out, const LazyOp& a, const LazyOp& b) {
     const Ops op = a.op();
     STRATA_CHECK(is_elementwise(op) || is_reduce(op) || op == Ops::FORMULA || op == Ops::CONTIGUOUS || op == Ops::PAD ||
-                     op == Ops::GATHER || op == Ops::ASSOCIATIVE_SCAN,
+                     op == Ops::GATHER || op == Ops::ASSOCIATIVE_SCAN || op == Ops::ORDER,
                  domain, "[streaming] ", place_name(a), " is not followed: its operation is ", row(op).name);
     if (is_reduce(op)) {
       const auto before = growing_axis(a, a.src(0).shape(), b.src(0).shape());
@@ -126,6 +126,12 @@ class Planner {
                    "[streaming] ", place_name(a),
                    " reduces the whole axis of positions: position 0 of it reads position ",
                    number_at(a.src(0).shape(), *before) - 1, " of ", number_at(a.src(0).shape(), *before));
+    }
+    if (op == Ops::ORDER) {
+      const auto before = growing_axis(a, a.src(0).shape(), b.src(0).shape());
+      check_axis(a.src(0), before);
+      STRATA_CHECK(static_cast<std::int64_t>(*before) != std::get<OrderArg>(a.arg()).axis, domain, "[streaming] ",
+                   place_name(a), " sorts the axis of positions: position 0 of it may be any position");
     }
     if (op != Ops::PAD)
       STRATA_CHECK(a.arg() == b.arg(), domain, "[streaming] ", place_name(a), " differs where x is longer");

@@ -249,6 +249,10 @@ class Stream::State {
         return operands.size() == 2 ? LazyOp::scan_behind(by, operands[0], operands[1], along)
                                     : LazyOp::scan(by, operands[0], along);
       }
+      case Ops::ORDER: {
+        const auto& order = std::get<OrderArg>(arg);
+        return LazyOp::order(operands[0], order, p.node.shape()[static_cast<std::size_t>(order.axis)]);
+      }
       default: return is_reduce(op) ? LazyOp::reduce(op, operands[0], std::get<Axes>(arg)) : LazyOp::alu(op, operands);
     }
   }

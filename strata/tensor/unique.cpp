@@ -10,18 +10,26 @@ namespace {
 
 using front::Value, ops::number_of;
 
-/// (n): the permutation that sorts the rows of (n, m) lexicographically. Each row counts the rows in front of it (all
-/// pairs are compared).
+/// (n, m): the rank of each element in its column, where equal elements have one rank.
+Value ranks_of_columns(const Value& keys) {
+  const Value places = keys.argsort(0), sorted = keys.gather(0, places);
+  const Value row = ops::counting(keys.size(0)).unsqueeze(1);
+  const Value is_new = row.gt(0) & sorted.ne(sorted.roll({1}, {0}));
+  const Value ranks = is_new.cast(dtypes::int64).cumsum(0);
+  return ranks.scatter(0, places, ranks);
+}
+
+/// (n): the permutation that sorts the rows of (n, m) lexicographically. The ranks of two columns beside each other
+/// make a column of keys, until one column is left.
 Value order_of_rows(const Value& rows) {
-  const Value keys = ops::order_keys(rows, false);
-  const Value own = keys.unsqueeze(1), other = keys.unsqueeze(0);  // (n, n, m)
-  const Int& m = keys.size(1);
-  const Value column = ops::counting(m);
-  const Value first = own.ne(other).where(column, m.value()).min(-1, true);
-  const Value is_less = (other.lt(own) & column.eq(first)).any(-1), is_same = first.squeeze(-1).eq(m.value());
-  const Value place = ops::counting(keys.size(0));
-  const Value rank = (is_less | (is_same & place.lt(place.unsqueeze(1)))).sum(-1);
-  return place.scatter(0, rank, place);
+  Value keys = ops::order_keys(rows, false);
+  const std::int64_t n = keys.size(0).value();
+  if (n == 0 || keys.size(1) == Int(0)) return ops::counting(keys.size(0));
+  for (std::int64_t m = keys.size(1).value(); m > 1; m = (m + 1) / 2) {
+    const Value ranks = ranks_of_columns(keys).pad({{0, 0}, {0, m % 2}}).unflatten(1, {(m + 1) / 2, 2});
+    keys = ranks.select(2, 0).mul(n).add(ranks.select(2, 1)).contiguous();
+  }
+  return keys.squeeze(1).argsort(0);
 }
 
 /// Groups of equal neighbouring rows (n, m). `order`: the original position of each row, in each group in increasing

@@ -3,6 +3,7 @@
 // Nothing of the scheduler, of kernels or of Views takes part: movements are loops over indices. Sizes are numbers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -78,6 +79,7 @@ class GraphRanges {
       case Ops::SCATTER:
         return along_.scattered(n, numbers_of(n.shape), numbers_of(n.src[2].shape()), source(n),
                                 done_.at(n.src[1].node()), done_.at(n.src[2].node()));
+      case Ops::ORDER: return ordered(n);
       default: break;
     }
     if (is_reduce(n.op)) return reduction(n);
@@ -150,6 +152,27 @@ class GraphRanges {
     Ranges out;
     for (std::size_t k = 0; k < index.size(); ++k)
       out.push_back(gathered_range(std::span(source(n)).subspan(k * size, size), index[k], n.dtype));
+    return out;
+  }
+
+  /// Elements that are known, sorted by the oracle of kernels; of others anything.
+  Ranges ordered(const LazyNode& n) const {
+    const Ranges& x = source(n);
+    const std::int64_t count = product(numbers_of(n.shape)), size = static_cast<std::int64_t>(x.size());
+    const LazyOp& from = n.src[0];
+    if (count == 0 || !std::all_of(x.begin(), x.end(), [](const ValueRange& v) { return v.is_exact; }))
+      return Ranges(static_cast<std::size_t>(count), anything(n.dtype));
+    const std::size_t before = from.dtype().itemsize(), after = n.dtype.itemsize();
+    std::vector<std::byte> elements(x.size() * before), sorted(static_cast<std::size_t>(count) * after);
+    for (std::size_t k = 0; k < x.size(); ++k) store_scalar(x[k].exact, elements.data() + k * before);
+    const auto& arg = std::get<OrderArg>(n.arg);
+    const LazyOp rows = LazyOp::load(1, from.dtype(), ShapeTracker::from_shape(from.shape()));
+    const LazyOp wanted = LazyOp::order(rows, arg, n.shape[static_cast<std::size_t>(arg.axis)]);
+    interpret(LazyOp::sink({LazyOp::store(0, ShapeTracker::from_shape(n.shape), wanted)}),
+              std::vector<Memory>{{sorted.data(), count}, {elements.data(), size}}, {});
+    Ranges out;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k)
+      out.push_back(exactly(load_scalar(n.dtype, sorted.data() + k * after)));
     return out;
   }
 

@@ -1,0 +1,195 @@
+/* The places of the elements of ranks first to first + count - 1 in sorted rows. Equal elements are ranked by place. */
+
+/* Sorts keys with their places by digits of `bits` bits. With `is_first`, the place of key k is k. The memory of keys is
+   `a` and `b`, that of places `i` and `j`. Returns where the sorted places are: `i` or `j`. */
+static uint32_t *NAME(radix_places)(KEY *a, KEY *b, uint32_t *i, uint32_t *j, uint32_t *counts, int64_t size,
+                                           int is_first, int bits) {
+  const UKEY sign = (UKEY)((UKEY)1 << (BITS - 1));
+  const int digits = (BITS + bits - 1) / bits;
+  const uint32_t mask = ((uint32_t)1 << bits) - 1;
+  int64_t k;
+  int d;
+  NAME(count_digits)(a, counts, size, bits, digits);
+  for (d = 0; d < digits; ++d) {
+    uint32_t *const own = counts + ((uint32_t)d << bits), total = 0;
+    const UKEY some = (UKEY)((UKEY)a[0] ^ sign);
+    if (own[(uint32_t)(some >> (d * bits)) & mask] == (uint32_t)size) { continue; }
+    for (k = 0; k <= (int64_t)mask; ++k) {
+      const uint32_t count = own[k];
+      own[k] = total;
+      total += count;
+    }
+    for (k = 0; k < size; ++k) {
+      const KEY key = a[k];
+      const uint32_t at = own[(uint32_t)((UKEY)((UKEY)key ^ sign) >> (d * bits)) & mask]++;
+      b[at] = key;
+      j[at] = is_first ? (uint32_t)k : i[k];
+    }
+    is_first = 0;
+    {
+      KEY *const keys = a;
+      uint32_t *const places = i;
+      a = b;
+      b = keys;
+      i = j;
+      j = places;
+    }
+  }
+  for (k = 0; k < size && is_first; ++k) { i[k] = (uint32_t)k; }
+  return i;
+}
+
+static void NAME(insert_places)(KEY *at, uint32_t *places, int64_t size) {
+  int64_t j, k;
+  for (k = 1; k < size; ++k) {
+    const KEY key = at[k];
+    const uint32_t place = places[k];
+    for (j = k; j > 0 && key < at[j - 1]; --j) {
+      at[j] = at[j - 1];
+      places[j] = places[j - 1];
+    }
+    at[j] = key;
+    places[j] = place;
+  }
+}
+
+/* Keeps those of the keys whose digit is that of an element of a wanted rank, with their places, and returns how many
+   are kept; `first` becomes the rank among those. With `is_first`, the place of key k is k. */
+static int64_t NAME(narrow)(KEY *a, uint32_t *i, uint32_t *counts, int64_t size, int shift, int is_first,
+                            int64_t *first, int64_t count, int *is_one) {
+  const UKEY sign = (UKEY)((UKEY)1 << (BITS - 1));
+  const uint32_t mask = BITS == 8 ? 255 : 2047;
+  int64_t k, kept = 0, before = 0;
+  uint32_t low = 0, high;
+  for (k = 0; k <= (int64_t)mask; ++k) { counts[k] = 0; }
+  for (k = 0; k < size; ++k) { ++counts[(uint32_t)((UKEY)((UKEY)a[k] ^ sign) >> shift) & mask]; }
+  while (before + counts[low] <= *first) { before += counts[low++]; }
+  kept = before + counts[low];
+  for (high = low; kept < *first + count;) { kept += counts[++high]; }
+  *is_one = low == high;
+  *first -= before;
+  kept = 0;
+  for (k = 0; k < size; ++k) {
+    const KEY key = a[k];
+    const uint32_t digit = (uint32_t)((UKEY)((UKEY)key ^ sign) >> shift) & mask;
+    a[kept] = key;
+    i[kept] = is_first ? (uint32_t)k : i[k];
+    kept += digit >= low && digit <= high;
+  }
+  return kept;
+}
+
+/* Whether few elements of long rows are wanted, the first ones. */
+static int NAME(are_few)(const struct strata_order *rows) {
+  return rows->first == 0 && rows->count <= 64 && rows->size >= 512;
+}
+/* Keeps at most `room` of the keys, with their places: all that are among the first `count`, and some more. Of `width`
+   parts of the row, interleaved, `count` begin with a key that is no larger than `bound`, so as many keys are. Returns
+   how many are kept; 0: too many are no larger. */
+static int64_t NAME(keep_few)(KEY *RESTRICT a, uint32_t *RESTRICT i, int64_t size, int64_t count, int64_t room) {
+  const int64_t width = count <= 16 ? 32 : 128;
+  KEY least[128], bound = (KEY)(((UKEY)1 << (BITS - 1)) - 1);
+  UKEY before[128];
+  int64_t j, k, l, kept = 0;
+  for (l = 0; l < width; ++l) { least[l] = a[l]; }
+  for (k = width; k + width <= size; k += width) {
+    for (l = 0; l < width; ++l) { least[l] = a[k + l] < least[l] ? a[k + l] : least[l]; }
+  }
+  for (j = 0; j < width; ++j) { before[j] = 0; }
+  for (l = 0; l < width; ++l) {
+    const KEY key = least[l];
+    for (j = 0; j < width; ++j) { before[j] = (UKEY)(before[j] + (key <= least[j])); }
+  }
+  for (j = 0; j < width; ++j) { bound = before[j] >= (UKEY)count && least[j] < bound ? least[j] : bound; }
+  for (k = 0; k < size; k += 16) {
+    const int64_t end = size - k < 16 ? size : k + 16;
+    UKEY are_there = 0;
+    if (end == k + 16) {
+      for (l = 0; l < 16; ++l) { are_there |= (UKEY)(a[k + l] <= bound); }
+      if (are_there == 0) { continue; }
+    }
+    if (kept + 16 > room) { return 0; }
+    for (l = k; l < end; ++l) {
+      i[kept] = (uint32_t)l;
+      kept += a[l] <= bound;
+    }
+  }
+  for (k = 0; k < kept; ++k) { a[k] = a[i[k]]; }
+  return kept;
+}
+
+static void NAME(row_of_places)(const struct strata_order *rows, int64_t r, const struct NAME(form) *form) {
+  const int64_t inner = rows->inner, keys = (rows->size * (BITS / 8) + 127) / 64 * 64;
+  const int64_t places = (rows->size * 4 + 127) / 64 * 64;
+  KEY *const a = (KEY *)(void *)rows->work, *const b = (KEY *)(void *)(rows->work + keys);
+  uint32_t *const i = (uint32_t *)(void *)(rows->work + 2 * keys), *sorted = i;
+  uint32_t *const j = (uint32_t *)(void *)(rows->work + 2 * keys + places);
+  uint32_t *const counts = (uint32_t *)(void *)(rows->work + 2 * keys + 2 * places);
+  int64_t *const to = (int64_t *)rows->to + r / inner * rows->count * inner + r % inner;
+  int64_t k, size = rows->size, first = rows->first;
+  int is_first = 1, is_one = 1, shift = BITS;
+  NAME(keys)(a, NAME(row)(rows, r), rows->step, size, form);
+  if (NAME(are_few)(rows)) {
+    const int64_t kept = NAME(keep_few)(a, i, size, rows->count, 256);
+    if (kept > 0) {
+      NAME(insert_places)(a, i, kept);
+      for (k = 0; k < rows->count; ++k) { to[k * inner] = (int64_t)i[k]; }
+      return;
+    }
+  }
+  while (is_one && shift > 0 && size > 512 && rows->count < size / 2) {
+    shift = shift > 11 ? shift - 11 : 0;
+    size = NAME(narrow)(a, i, counts, size, BITS == 8 ? 0 : shift, is_first, &first, rows->count, &is_one);
+    is_first = 0;
+  }
+  if (is_one && shift == 0) {
+    /* All keys are equal: their places are in order. */
+  } else if (size <= 24) {
+    for (k = 0; k < size && is_first; ++k) { i[k] = (uint32_t)k; }
+    NAME(insert_places)(a, i, size);
+  } else if (BITS <= 16 || size < 2048 || size > 300000) {
+    sorted = NAME(radix_places)(a, b, i, j, counts, size, is_first, 8);
+  } else {
+    sorted = NAME(radix_places)(a, b, i, j, counts, size, is_first, 11);
+  }
+  for (k = 0; k < rows->count; ++k) { to[k * inner] = (int64_t)sorted[first + k]; }
+}
+
+#if BITS <= 32
+/* The places of 16 rows side by side, of which `there` exist: keys with places as low bits are sorted. */
+static void NAME(places_of_16)(const struct strata_order *rows, int64_t first, int there,
+                               const struct NAME(form) *form) {
+  const int64_t inner = rows->inner, size = rows->size;
+  int64_t *RESTRICT pairs = (int64_t *)(void *)rows->work;
+  KEY *RESTRICT at = (KEY *)(void *)(rows->work + 16 * (2 * size + 16) * 8);
+  int64_t *const to = (int64_t *)rows->to;
+  int64_t k;
+  int l;
+  NAME(keys_of_16)(at, rows, first, there, form);
+  for (k = 0; k < size; ++k) {
+    for (l = 0; l < 16; ++l) { pairs[16 * k + l] = (int64_t)at[16 * k + l] * 4294967296 + k; }
+  }
+  WIDE(sort_side_by_side)(pairs, size);
+  for (l = 0; l < there; ++l) {
+    int64_t *const row = to + (first + l) / inner * rows->count * inner + (first + l) % inner;
+    for (k = 0; k < rows->count; ++k) { row[k * inner] = pairs[16 * (rows->first + k) + l] & 4294967295; }
+  }
+}
+#endif
+
+/* Rows [16*begin, 16*end). */
+static void NAME(places)(const struct strata_order *rows, int64_t begin, int64_t end) {
+  const struct NAME(form) form = NAME(form_of)(rows, 1);
+  int64_t group, r;
+  for (group = begin; group < end; ++group) {
+    const int64_t first = 16 * group, left = rows->rows - first;
+    const int there = left < 16 ? (int)left : 16;
+#if BITS <= 32
+    if (there >= 4 && rows->size <= strata_most_places && !NAME(are_few)(rows)) {
+      NAME(places_of_16)(rows, first, there, &form);
+      continue;
+    }
+#endif
+    for (r = first; r < first + there; ++r) { NAME(row_of_places)(rows, r, &form); }
+  }
+}

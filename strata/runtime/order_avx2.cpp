@@ -1,0 +1,23 @@
+// The functions of host_kernels, compiled for AVX2.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "strata/runtime/host_kernels/rows.c"
+#include "strata/runtime/order_functions.h"
+
+namespace {
+#include "strata/runtime/host_kernels/all.inc"
+}  // namespace
+
+namespace strata {
+
+const OrderFunctions* order_functions_avx2() {
+  static constexpr OrderFunctions functions{
+      {order_values_8, order_values_16, order_values_32, order_values_64},
+      {order_places_8, order_places_16, order_places_32, order_places_64},
+  };
+  return &functions;
+}
+
+}  // namespace strata
