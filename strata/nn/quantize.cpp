@@ -27,7 +27,7 @@ class InputObserver {
  public:
   explicit InputObserver(std::optional<double> percentile) : percentile_(percentile) {}
 
-  void see(Tensor input) {
+  void see(const Tensor& input) {
     input.realize();  // once, for this layer and for what the network computes of the input
     const Tensor x = input.detach().cast(dtypes::float32);
     if (x.numel() == Int(0)) return;

@@ -69,6 +69,12 @@ def test_ties_and_what_is_no_number():
     assert Tensor(np.array([70000, -5], "i4")).dequantize(0.5, -1).tolist() == [35000.5, -2]
 
 
+def test_gradients_end_at_integers():
+    x, scale = Tensor([0.3, 1.2], requires_grad=True), Tensor(0.5, requires_grad=True)
+    x.quantize(scale).dequantize(scale).sum().backward()
+    assert x.grad is None and scale.grad.item() == 3  # of dequantize() alone: 1 + 2
+
+
 def test_refused_numbers():
     x, q = Tensor([1.0, 2.0]), Tensor(np.array([1, 2], "i1"))
     for scale in (0, -0.5, float("nan"), float("inf"), 1e-60):
@@ -260,7 +266,7 @@ def test_convolutions(device, per_channel, default_device, tmp_path):
 
 
 @pytest.mark.skipif("LLVM" not in DEVICES, reason="LLVM is not here")
-def test_bytes_go_between_layers():
+def test_bytes_go_between_layers(tmp_path):
     """Of a layer, the rescaling, the functions behind it and the rounding for the next layer are one kernel."""
     rng = np.random.default_rng(4)
     model, expected = random_mlp(rng, (64, 96, 96, 32), True, 1, 32, True)
@@ -268,6 +274,8 @@ def test_bytes_go_between_layers():
     x = (rng.standard_normal((32, 64)) * 2).astype(f4)
     for _ in range(3):
         assert np.array_equal(run(Tensor(x)).numpy(), expected(x))
+    steps = run.export_c(tmp_path / "net")["steps"]
+    assert [step.split(": ")[1] for step in steps] == ["u8 [32, 64]", "u8 [32, 96]", "u8 [32, 96]", "f32 [1, 32, 32]"]
 
 
 @pytest.mark.skipif("LLVM" not in DEVICES, reason="LLVM is not here")
