@@ -233,3 +233,12 @@ def test_exports_of_symbolic_sizes(tmp_path):
         order = places(whole[:size], 0)
         assert values.tobytes() == np.take_along_axis(whole[:size], order, 0).tobytes()
         assert indices.tolist() == places(whole[:size], 0, True)[:1].tolist()
+
+
+def test_streams_along_another_axis():
+    random = np.random.default_rng(12)
+    example, x = (random.standard_normal((16, 7)).astype("f4") for _ in range(2))
+    for f, expected in ((lambda q: q.sort(1).values, np.sort(x, 1)), (lambda q: q.argsort(1, True), places(x, 1, True))):
+        same(strata.streaming(f, 0, Tensor(example))(Tensor(x)), expected)
+    with pytest.raises(strata.DomainError, match="sorts the axis of positions"):
+        strata.streaming(lambda q: q.sort(0).values, 0, Tensor(example))

@@ -43,34 +43,49 @@ static void NAME(insert_values)(KEY *at, int64_t size) {
   }
 }
 
-/* Sorts a row by digits of `bits` bits, from the lowest on. Returns where the sorted keys are: `a` or `b`. */
-static KEY *NAME(radix_values)(KEY *a, KEY *b, uint32_t *counts, int64_t size, int bits) {
-  const UKEY sign = (UKEY)((UKEY)1 << (BITS - 1));
+/* Sorts a row by digits of `bits` bits, from the lowest on, and stores the elements at to, to + inner, ... */
+static void NAME(radix_values)(KEY *a, KEY *b, uint32_t *counts, int64_t size, int bits, UKEY *RESTRICT to,
+                               int64_t inner, const struct NAME(form) *form) {
+  const struct NAME(form) f = *form;
+  const UKEY sign = (UKEY)((UKEY)1 << (BITS - 1)), some = (UKEY)((UKEY)a[0] ^ sign);
   const int digits = (BITS + bits - 1) / bits;
   const uint32_t mask = ((uint32_t)1 << bits) - 1;
   int64_t k;
-  int d;
+  int d, last = -1;
   NAME(count_digits)(a, counts, size, bits, digits);
   for (d = 0; d < digits; ++d) {
     uint32_t *const own = counts + ((uint32_t)d << bits), total = 0;
-    const UKEY some = (UKEY)((UKEY)a[0] ^ sign);
-    if (own[(uint32_t)(some >> (d * bits)) & mask] == (uint32_t)size) { continue; }
+    if (own[(uint32_t)(some >> (d * bits)) & mask] == (uint32_t)size) {
+      own[0] = 0xffffffff; /* all keys have the same digit */
+      continue;
+    }
+    last = d;
     for (k = 0; k <= (int64_t)mask; ++k) {
       const uint32_t count = own[k];
       own[k] = total;
       total += count;
     }
+  }
+  for (d = 0; d < last; ++d) {
+    uint32_t *const own = counts + ((uint32_t)d << bits);
+    KEY *const from = a;
+    if (own[0] == 0xffffffff) { continue; }
     for (k = 0; k < size; ++k) {
-      const KEY key = a[k];
+      const KEY key = from[k];
       b[own[(uint32_t)((UKEY)((UKEY)key ^ sign) >> (d * bits)) & mask]++] = key;
     }
-    {
-      KEY *const from = a;
-      a = b;
-      b = from;
+    a = b;
+    b = from;
+  }
+  if (last < 0) {
+    for (k = 0; k < size; ++k) { to[k * inner] = NAME(element)(a[k], &f); }
+  } else {
+    uint32_t *const own = counts + ((uint32_t)last << bits);
+    for (k = 0; k < size; ++k) {
+      const KEY key = a[k];
+      to[(int64_t)own[(uint32_t)((UKEY)((UKEY)key ^ sign) >> (last * bits)) & mask]++ * inner] = NAME(element)(key, &f);
     }
   }
-  return a;
 }
 
 /* Puts NaNs and zeros of both signs into the order in which the row has them. */
@@ -107,22 +122,17 @@ static void NAME(restore)(const struct strata_order *rows, int64_t r) {
 static void NAME(row_of_values)(const struct strata_order *rows, int64_t r, const struct NAME(form) *form) {
   const struct NAME(form) f = *form;
   const int64_t size = rows->size, inner = rows->inner, room = (size * (BITS / 8) + 63) / 64 * 64;
-  KEY *const a = (KEY *)(void *)rows->work, *const b = (KEY *)(void *)(rows->work + room), *sorted = a;
+  KEY *const a = (KEY *)(void *)rows->work, *const b = (KEY *)(void *)(rows->work + room);
   uint32_t *const counts = (uint32_t *)(void *)(rows->work + 2 * room);
   UKEY *const to = (UKEY *)rows->to + r / inner * size * inner + r % inner;
   int64_t k;
   NAME(keys)(a, NAME(row)(rows, r), rows->step, size, form);
   if (size <= 24) {
     NAME(insert_values)(a, size);
-  } else if (BITS <= 16 || size < 2048 || size > 300000) {
-    sorted = NAME(radix_values)(a, b, counts, size, 8);
+    for (k = 0; k < size; ++k) { to[k * inner] = NAME(element)(a[k], &f); }
   } else {
-    sorted = NAME(radix_values)(a, b, counts, size, 11);
-  }
-  if (inner == 1) {
-    for (k = 0; k < size; ++k) { to[k] = NAME(element)(sorted[k], &f); }
-  } else {
-    for (k = 0; k < size; ++k) { to[k * inner] = NAME(element)(sorted[k], &f); }
+    const int digit = BITS <= 16 || size < 2048 || size > 300000 ? 8 : 11;
+    NAME(radix_values)(a, b, counts, size, digit, to, inner, &f);
   }
 }
 
