@@ -321,7 +321,7 @@ const Routine& RoutineWriter::order(const LazyOp& ast) {
   routine->stack =
       frame_of_caller(routine->parameters(), 3, kTile * static_cast<std::int64_t>(plan.dtype.itemsize()) + kVectors);
   finish(*routine, body);
-  made_.push_back({ast, {}, std::move(routine)});
+  made_.push_back({ast, {}, {}, std::move(routine)});
   return *made_.back().routine;
 }
 

@@ -111,8 +111,9 @@ Value product_gradient(const Value& x, const Value& dy, std::int64_t axis) {
 /// gradient of a record is the sum of dy up to the next record: a recurrence that records interrupt.
 Value extreme_gradient(const Value& x, const Value& y, const Value& dy, std::int64_t axis) {
   const Value records = are_records(x.detach(), y.detach());
-  const Value goes_on = advanced(records, axis, true).where(0, 1).cast(dy.dtype());
-  return records.where(recurrence_from_each({goes_on}, dy, axis), 0);
+  const Value by_y = dy.itemsize() == 2 ? dy.cast(dtypes::float32) : dy;  // the sums are rounded once
+  const Value goes_on = advanced(records, axis, true).where(0, 1).cast(by_y.dtype());
+  return records.where(recurrence_from_each({goes_on}, by_y, axis), 0).cast(dy.dtype());
 }
 
 /// cummax and cummin: the values, and their indices (the last of equal elements).

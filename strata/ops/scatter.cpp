@@ -208,8 +208,9 @@ std::vector<std::optional<LazyOp>> scatter_gradients(const LazyOp& y, const Lazy
       const Value is_self = before.detach().eq(result);
       const Value is_value =
           values.detach().eq(chosen) & is_within(index, y.shape()[static_cast<std::size_t>(axis)].value());
-      const Value count = scatter(Ops::SUM, is_self.cast(dy.dtype()), index, is_value.cast(dy.dtype()), axis);
-      const Value share = by_y / count.maximum(1);
+      const DType wide = dy.dtype().itemsize() == 2 ? dtypes::float32 : dy.dtype();
+      const Value count = scatter(Ops::SUM, is_self.cast(wide), index, is_value.cast(wide), axis);
+      const Value share = (by_y.cast(wide) / count.maximum(1)).cast(dy.dtype());
       return {is_self.where(share, 0).node(), std::nullopt, is_value.where(picked_along(share, index, axis), 0).node()};
     }
   }
