@@ -100,12 +100,13 @@ def checkpoint(function: Optional[Callable[..., Any]] = None) -> Any:
     """
     if function is None:
         return checkpoint
+    called: Callable[..., Any] = function
 
-    @functools.wraps(function)
+    @functools.wraps(called)
     def again(*args: Any, **kwargs: Any) -> Any:
         tensors: list[Tensor] = []
         build = flatten((args, kwargs), "[checkpoint] an argument", tensors, others=True)
-        of_tensors, made = _called(function, build, "[checkpoint] a result")
+        of_tensors, made = _called(called, build, "[checkpoint] a result")
         results = _strata._checkpoint(of_tensors, tensors)
         return made[1](list(results))
 
