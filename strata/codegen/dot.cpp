@@ -20,7 +20,7 @@ constexpr std::int64_t kWordBytes = 4;
 constexpr double kWorthWords = 8;             // fewest uses of an element that pay for making words in each run,
 constexpr double kWorthWordsFarAway = 16;     // where they leave the caches;
 constexpr double kWorthPairsFarAway = 10;     // of bf16, whose products without words take longer
-constexpr std::int64_t kMostCopies = 16;      // of a byte, in the words of windows
+constexpr std::int64_t kMostByteCopies = 16;      // of a byte, in the words of windows
 constexpr std::int64_t kInCaches = 1 << 23;   // bytes that stay there
 constexpr std::int64_t kWorthDots = 32;       // shortest axis
 constexpr std::int64_t kSigns = -0x7f7f7f80;  // the highest bit of each byte of a word
@@ -103,7 +103,7 @@ class Operands {
       return;
     }
     // Bytes that windows share have a word in each window. Words of bf16 would take as much memory as f32.
-    const std::int64_t copies = is_byte(found_.loads[0]->dtype) ? kMostCopies : 1;
+    const std::int64_t copies = is_byte(found_.loads[0]->dtype) ? kMostByteCopies : 1;
     weights_.emplace(kernel_, slot, target, copies);
     values_.emplace(kernel_, slot == slots[0] ? slots[1] : slots[0], target, copies);
     for (const LoadDims* const dims : {&*weights_, &*values_}) {

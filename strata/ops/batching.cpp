@@ -6,6 +6,7 @@
 #include "strata/base/check.h"
 #include "strata/base/walk.h"
 #include "strata/graph/step_graph.h"
+#include "strata/ops/instantiation.h"
 
 namespace strata {
 
@@ -29,8 +30,6 @@ LazyOp swapped(const LazyOp& x) {
   for (std::int64_t k = 2; k < std::ssize(x.shape()); ++k) order.push_back(k);
   return x.permute(order);
 }
-
-const LazyOp* any_source(const LazyOp* n, std::size_t k) { return k < n->src().size() ? &n->src()[k] : nullptr; }
 
 /// The gradients of a custom gradient for all elements of a batch.
 class BatchedGradient final : public GradientFunction {

@@ -31,8 +31,6 @@ class InstantiatedGradient final : public GradientFunction {
   std::vector<Replacement> replacements_;
 };
 
-const LazyOp* any_source(const LazyOp* n, std::size_t k) { return k < n->src().size() ? &n->src()[k] : nullptr; }
-
 }  // namespace
 
 Instantiation::Instantiation(std::vector<Replacement> replacements) : replacements_(std::move(replacements)) {

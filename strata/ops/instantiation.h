@@ -11,6 +11,10 @@
 
 namespace strata {
 
+/// Source `k` of a node, also one that serves its gradient alone; null beyond the last one: the successor function for
+/// detail::walk().
+inline const LazyOp* any_source(const LazyOp* n, std::size_t k) { return k < n->src().size() ? &n->src()[k] : nullptr; }
+
 /// A node, and what takes its place.
 using Replacement = std::pair<LazyOp, LazyOp>;
 
