@@ -16,7 +16,7 @@ constexpr std::int64_t kCounted = 32;  // elements of a row, at most, whose smal
 
 /// @pre `sorted` and `v` broadcast, with the row along the last axis of `sorted`
 Value counted(const Value& sorted, const Value& v, bool right) {
-  const Value before = (right ? sorted.le(v) : sorted.lt(v)).sum(-1);
+  Value before = (right ? sorted.le(v) : sorted.lt(v)).sum(-1);
   if (!sorted.dtype().is_float() && !v.dtype().is_float()) return before;
   const Value is_behind = right ? sorted.gt(v) : sorted.ge(v);
   return is_behind.any(-1).where(before, is_behind.logical_not().sum(-1));

@@ -13,7 +13,7 @@
 namespace strata {
 namespace {
 
-LazyOp memory(const Ints& shape, DType dtype = dtypes::float32) {
+LazyOp numbered_memory(const Ints& shape, DType dtype = dtypes::float32) {
   const std::int64_t n = product(shape).value();
   Buffer out = Buffer::allocate(n, dtype);
   auto* const bytes = static_cast<std::byte*>(out.data());
@@ -61,13 +61,13 @@ TEST(JoinedMemory, RandomViewsAreWhatKernelsJoin) {
       for (Int& size : wide) size += 3;
       for (const Int& size : own) inside.push_back({1, size + 1});
       switch (below(5)) {
-        case 0: parts.push_back(memory(own, dtype)); break;
-        case 1: parts.push_back(memory(wide, dtype).shrink(inside)); break;
-        case 2: parts.push_back(memory(own, dtype).flip({0})); break;
+        case 0: parts.push_back(numbered_memory(own, dtype)); break;
+        case 1: parts.push_back(numbered_memory(wide, dtype).shrink(inside)); break;
+        case 2: parts.push_back(numbered_memory(own, dtype).flip({0})); break;
         case 3: {
           Ints one = own;
           one[0] = 1;
-          parts.push_back(memory(one, dtype).expand(own));
+          parts.push_back(numbered_memory(one, dtype).expand(own));
           break;
         }
         default: {
@@ -76,7 +76,7 @@ TEST(JoinedMemory, RandomViewsAreWhatKernelsJoin) {
           if (ndim > 2) std::swap(order[0], order[1]);
           Ints from;
           for (const std::int64_t k : order) from.push_back(own[static_cast<std::size_t>(k)]);
-          parts.push_back(memory(from, dtype).permute(order));
+          parts.push_back(numbered_memory(from, dtype).permute(order));
         }
       }
     }
@@ -93,7 +93,7 @@ TEST(JoinedMemory, RandomViewsAreWhatKernelsJoin) {
 
 TEST(JoinedMemory, HundredsOfPiecesCompileNothing) {
   std::vector<LazyOp> parts;
-  for (std::int64_t k = 0; k < 200; ++k) parts.push_back(memory({3, 20 + k % 7}));
+  for (std::int64_t k = 0; k < 200; ++k) parts.push_back(numbered_memory({3, 20 + k % 7}));
   const std::uint64_t before = KernelCache::instance().statistics().misses;
   const LazyOp all = LazyOp::concatenated(parts, 1);
   realize(all);
@@ -101,7 +101,7 @@ TEST(JoinedMemory, HundredsOfPiecesCompileNothing) {
 }
 
 TEST(JoinedMemory, ShortRunsAreKernels) {
-  const LazyOp x = memory({32, 8});
+  const LazyOp x = numbered_memory({32, 8});
   EXPECT_FALSE(joined_memory(LazyOp::concatenated(std::vector{x.permute({1, 0}), x.permute({1, 0})}, 0)).has_value());
   EXPECT_TRUE(joined_memory(LazyOp::concatenated(std::vector{x, x}, 0)).has_value());
 }
