@@ -12,7 +12,7 @@ const LazyOp* any_source(const LazyOp* n, std::size_t k) { return k < n->src().s
 
 }  // namespace
 
-KeptNodes::KeptNodes(std::span<const LazyOp> roots) : roots_(roots) {
+KeptNodes::KeptNodes(std::span<const LazyOp> roots, std::span<const ScheduleItem> items) : roots_(roots) {
   std::unordered_map<const LazyNode*, long> references;  // from nodes below the roots
   std::vector<const LazyOp*> tracked;
   for (const LazyOp& r : roots) asked_.insert(r.node());
@@ -25,6 +25,15 @@ KeptNodes::KeptNodes(std::span<const LazyOp> roots) : roots_(roots) {
       for (const LazyOp& s : n->src())
         if (const auto it = references.find(s.node()); it != references.end()) ++it->second;
     });
+  const auto hold = [&](const LazyOp& n) {
+    if (const auto it = references.find(n.node()); it != references.end()) ++it->second;
+  };
+  for (const ScheduleItem& item : items) {
+    hold(item.ast);
+    for (const LazyOp& n : item.outputs) hold(n);
+    for (const LazyOp& n : item.inputs) hold(n);
+    if (item.part) hold(*item.part);
+  }
   for (const LazyOp* n : tracked)
     if (n->owners() > references.at(n->node())) outside_.push_back(*n);
 }

@@ -19,9 +19,9 @@ namespace strata {
 /// All others are needed by the roots alone, as the results of a training step are by the new parameters.
 class KeptNodes {
  public:
-  /// Counts who refers to the nodes below. @pre the roots are not scheduled yet, because a schedule refers to nodes,
-  /// too
-  explicit KeptNodes(std::span<const LazyOp> roots);
+  /// Counts who refers to the nodes below. @param items the schedule of the roots, where there is one already: it
+  /// refers to nodes, too. @pre no other schedule of them is there
+  explicit KeptNodes(std::span<const LazyOp> roots, std::span<const ScheduleItem> items = {});
   /// Finds the kept ones among the results of `items`.
   void find(std::span<const ScheduleItem> items);
   bool contains(const LazyOp& n) const { return asked_.contains(n.node()) || kept_.contains(n.node()); }

@@ -72,7 +72,7 @@ class Realizing {
  public:
   /// @param items the schedule of `roots`, where it is known
   Realizing(std::span<const LazyOp> roots, const Device& device, std::vector<ScheduleItem> items = {})
-      : kept_(roots), traced_(roots), device_(device), items_(std::move(items)) {
+      : kept_(roots, items), traced_(roots), device_(device), items_(std::move(items)) {
     if (items_.empty()) items_ = ScheduleCache::instance().get(roots, fusion_options(device));
     kept_.find(items_);
     for (const ScheduleItem& item : items_) kept_slots_.push_back(kept_slots(item));
