@@ -199,7 +199,7 @@ std::optional<Plan> order_plan(GraphWriter& w, const LazyOp& n) {
                     {integer_attribute("axis", arg.axis), integer_attribute("largest", arg.is_descending ? 1 : 0),
                      integer_attribute("sorted", 1)},
                     {{by, some}, {dtypes::int64, some}});
-                const Written wanted = arg.of_places ? all[1] : w.cast(all[0], dtype);
+                Written wanted = arg.of_places ? all[1] : w.cast(all[0], dtype);
                 if (arg.first == Int(0)) return wanted;
                 return w.sliced(wanted, {arg.first}, {arg.first + count}, {arg.axis}, {1}, result);
               }};

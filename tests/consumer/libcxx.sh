@@ -24,7 +24,7 @@ floors=(ops onnx export tensor codegen expr runtime nn graph ir render schedule 
 {
   for floor in "${floors[@]}"; do
     printf '%s\n' strata/"$floor"/*.cpp \
-      | { grep -Ev '/(tbb_|absent_opencl_|absent_zlib_|absent_protozero_)[^/]*$' || true; } | sed 's/.*/#include "&"/' > "$objects/$floor.cpp"
+      | { grep -Ev '/(tbb_|order_avx|absent_opencl_|absent_zlib_|absent_protozero_)[^/]*$' || true; } | sed 's/.*/#include "&"/' > "$objects/$floor.cpp"
     compile "c++20 -DSTRATA_PLUGIN_INSTALLED='\"\"'" "$objects/$floor.cpp"
   done
   compile c++23 tests/consumer/mdspan.cpp

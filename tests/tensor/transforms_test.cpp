@@ -56,8 +56,8 @@ const std::vector<Case>& cases() {
       {"loop",
        [](const Tensor& x) {
          const auto step = [](const Tensor& s, const Tensor& row) { return std::pair(s * 0.5 + row, s * row); };
-         const auto [last, all] = scan(step, Tensor::zeros({4}), x);
-         return all.sum(0) + last;
+         const auto [last, outputs] = scan(step, Tensor::zeros({4}), x);
+         return outputs.sum(0) + last;
        }},
       {"gradient", [](const Tensor& x) { return grad([](const Tensor& v) { return (v * v.sin()).sum(); })(x); }},
       {"custom gradient",
