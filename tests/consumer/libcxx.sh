@@ -24,9 +24,10 @@ floors=(ops onnx export tensor codegen expr runtime nn graph ir render schedule 
 {
   for floor in "${floors[@]}"; do
     printf '%s\n' strata/"$floor"/*.cpp \
-      | { grep -Ev '/(tbb_|order_avx|absent_opencl_|absent_zlib_|absent_protozero_)[^/]*$' || true; } | sed 's/.*/#include "&"/' > "$objects/$floor.cpp"
+      | { grep -Ev '/(tbb_|order_avx|order_baseline|absent_opencl_|absent_zlib_|absent_protozero_)[^/]*$' || true; } | sed 's/.*/#include "&"/' > "$objects/$floor.cpp"
     compile "c++20 -DSTRATA_PLUGIN_INSTALLED='\"\"'" "$objects/$floor.cpp"
   done
+  compile c++20 strata/runtime/order_baseline.cpp  # C text with names of its own, once for each instruction set
   compile c++23 tests/consumer/mdspan.cpp
   compile c++23 tests/consumer/tensor_mdspan.cpp
 } | tr '\n' '\0' | xargs -0 -P "${JOBS:-$(nproc)}" -I '{}' bash -c '{}' 2> "$objects/said" || { cat "$objects/said" >&2; exit 1; }
@@ -43,6 +44,6 @@ done < <(grep -E '^(\./)?strata/.*-W(global-constructors|exit-time-destructors)'
 programs=(mdspan tensor_mdspan)
 parts=("${floors[@]/#/$objects/}")
 for program in "${programs[@]}"; do
-  $compiler "$objects/$program.o" "${parts[@]/%/.o}" -o "$objects/$program" -pthread -ldl -lz
+  $compiler "$objects/$program.o" "${parts[@]/%/.o}" "$objects/order_baseline.o" -o "$objects/$program" -pthread -ldl -lz
   STRATA_DEVICE=INTERP "$objects/$program"
 done
