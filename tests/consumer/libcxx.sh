@@ -20,6 +20,15 @@ compile() { echo "$launcher $compiler -std=$1 $flags -c $2 -o '$objects/$(basena
 
 # The larger floors first. A floor is one unit: its names are unique. What is left out has a stand-in, which is taken.
 floors=(ops onnx export tensor codegen expr runtime nn graph ir render schedule view engine layout base dtype loops affine)
+texts=$(sed -n 's/^extern const std::string_view \(.*\);/\1/p' strata/runtime/host_kernels_text.h | tr -d ,)
+[ -n "$texts" ]
+{
+  printf '#include "strata/runtime/host_kernels_text.h"\nnamespace strata::host_kernels {\n'
+  for name in $texts; do
+    printf 'const std::string_view %s = R"C_TEXT(%s\n)C_TEXT";\n' "$name" "$(cat "strata/runtime/host_kernels/$name.c")"
+  done
+  printf '}\n'
+} > "$objects/host_kernels_text.cpp"
 [ "$(printf '%s\n' "${floors[@]}" | sort | xargs)" = "$(cd strata && printf '%s\n' */ | tr -d / | sort | xargs)" ]
 {
   for floor in "${floors[@]}"; do
@@ -27,6 +36,7 @@ floors=(ops onnx export tensor codegen expr runtime nn graph ir render schedule 
       | { grep -Ev '/(tbb_|order_avx|order_baseline|absent_opencl_|absent_zlib_|absent_protozero_)[^/]*$' || true; } | sed 's/.*/#include "&"/' > "$objects/$floor.cpp"
     compile "c++20 -DSTRATA_PLUGIN_INSTALLED='\"\"'" "$objects/$floor.cpp"
   done
+  compile c++20 "$objects/host_kernels_text.cpp"
   compile c++20 strata/runtime/order_baseline.cpp  # C text with names of its own, once for each instruction set
   compile c++23 tests/consumer/mdspan.cpp
   compile c++23 tests/consumer/tensor_mdspan.cpp
@@ -44,6 +54,6 @@ done < <(grep -E '^(\./)?strata/.*-W(global-constructors|exit-time-destructors)'
 programs=(mdspan tensor_mdspan)
 parts=("${floors[@]/#/$objects/}")
 for program in "${programs[@]}"; do
-  $compiler "$objects/$program.o" "${parts[@]/%/.o}" "$objects/order_baseline.o" -o "$objects/$program" -pthread -ldl -lz
+  $compiler "$objects/$program.o" "${parts[@]/%/.o}" "$objects/order_baseline.o" "$objects/host_kernels_text.o" -o "$objects/$program" -pthread -ldl -lz
   STRATA_DEVICE=INTERP "$objects/$program"
 done
