@@ -67,6 +67,30 @@ class BatchedGradient final : public GradientFunction {
 
 }  // namespace
 
+LazyOp moved_in_all(const LazyOp& n, const Int& size, const LazyOp& x) {
+  switch (n.op()) {
+    case Ops::RESHAPE: return x.reshape(in_front(size, n.shape()));
+    case Ops::EXPAND: return x.expand(in_front(size, n.shape()));
+    case Ops::STRIDE: return x.stride(in_front(1, std::get<Ints>(n.arg())));
+    case Ops::PERMUTE: {
+      Axes order = {0};
+      for (const std::int64_t axis : std::get<Axes>(n.arg())) order.push_back(axis + 1);
+      return x.permute(order);
+    }
+    case Ops::PAD: {
+      Padding padding = {{0, 0}};
+      for (const auto& sides : std::get<Padding>(n.arg())) padding.push_back(sides);
+      return x.pad(padding);
+    }
+    case Ops::SHRINK: {
+      Mask bounds = {{0, size}};
+      for (const Extent& extent : std::get<Mask>(n.arg())) bounds.push_back(extent);
+      return x.shrink(bounds);
+    }
+    default: throw InternalError(detail::message("[moved_in_all] ", spec_name(n.op()), " moves nothing"));
+  }
+}
+
 Batching::Batching(const char* operation, Int size, std::vector<BatchedInput> inputs)
     : operation_(operation), size_(std::move(size)), inputs_(std::move(inputs)) {
   for (const BatchedInput& input : inputs_) known_.emplace(input.placeholder.node(), input.elements);
@@ -108,7 +132,7 @@ LazyOp Batching::made(const LazyOp& n) {
     const std::optional<LazyOp>& known = known_.at(s.node());
     all.push_back(known ? *known : spread(s));
   }
-  if (is_movement(n.op())) return moved(n, all[0]);
+  if (is_movement(n.op())) return moved_in_all(n, size_, all[0]);
   if (is_reduce(n.op())) return LazyOp::reduce(n.op(), all[0], behind(std::get<Axes>(n.arg())));
   switch (n.op()) {
     case Ops::REQUIRES_GRAD: return all[0];  // gradients by values of the trace are taken by now
@@ -140,29 +164,6 @@ LazyOp Batching::made(const LazyOp& n) {
   }
   STRATA_ASSERT(is_elementwise(n.op()), "[", operation_, "] ", row(n.op()).name, " has no rule for batches");
   return LazyOp::alu(n.op(), all);
-}
-
-LazyOp Batching::moved(const LazyOp& n, const LazyOp& x) const {
-  switch (n.op()) {
-    case Ops::PERMUTE: {
-      Axes order = {0};
-      for (const std::int64_t axis : std::get<Axes>(n.arg())) order.push_back(axis + 1);
-      return x.permute(order);
-    }
-    case Ops::PAD: {
-      Padding padding = {{0, 0}};
-      for (const auto& sides : std::get<Padding>(n.arg())) padding.push_back(sides);
-      return x.pad(padding);
-    }
-    case Ops::SHRINK: {
-      Mask bounds = {{0, size_}};
-      for (const Extent& extent : std::get<Mask>(n.arg())) bounds.push_back(extent);
-      return x.shrink(bounds);
-    }
-    case Ops::STRIDE: return x.stride(in_front(1, std::get<Ints>(n.arg())));
-    case Ops::EXPAND: return x.expand(in_front(size_, n.shape()));
-    default: return x.reshape(in_front(size_, n.shape()));
-  }
 }
 
 LazyOp Batching::joined(const LazyOp& n, const Results& parts) const {

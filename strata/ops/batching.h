@@ -26,6 +26,9 @@ struct BatchedInput {
   LazyOp elements;  ///< of shape (size of the batch,) + placeholder.shape()
 };
 
+/// The movement op `n` on each of the `size` elements of `x` along its first axis. @pre is_movement(n.op())
+LazyOp moved_in_all(const LazyOp& n, const Int& size, const LazyOp& x);
+
 /// Rewrites graphs. Each node is rewritten once, also over several calls. No recursion but for loops inside of loops.
 class Batching {
  public:
@@ -43,7 +46,6 @@ class Batching {
 
   LazyOp spread(const LazyOp& n) const;
   LazyOp made(const LazyOp& n);
-  LazyOp moved(const LazyOp& n, const LazyOp& x) const;
   LazyOp joined(const LazyOp& n, const Results& parts) const;
   LazyOp custom(const LazyOp& n);
   LazyOp loop(const LazyOp& n);

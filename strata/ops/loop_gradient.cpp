@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "strata/base/walk.h"
+#include "strata/ops/batching.h"
 #include "strata/ops/gradient.h"
 #include "strata/ops/loop.h"
 
@@ -80,31 +81,8 @@ class SumOverSteps {
     const LazyOp* const at = below_movement(n, moved);
     LazyOp out = is_outside_(*at) ? at->reshape(with_front(1, at->shape())).expand(with_front(count_, at->shape()))
                                   : sequence_(*at);
-    for (auto it = moved.rbegin(); it != moved.rend(); ++it) out = moved_in_all(**it, out);
+    for (auto it = moved.rbegin(); it != moved.rend(); ++it) out = moved_in_all(**it, count_, out);
     return out;
-  }
-  LazyOp moved_in_all(const LazyOp& n, const LazyOp& x) const {
-    switch (n.op()) {
-      case Ops::RESHAPE: return x.reshape(with_front(count_, n.shape()));
-      case Ops::EXPAND: return x.expand(with_front(count_, n.shape()));
-      case Ops::STRIDE: return x.stride(with_front(1, std::get<Ints>(n.arg())));
-      case Ops::PERMUTE: {
-        Axes order = {0};
-        for (const std::int64_t axis : std::get<Axes>(n.arg())) order.push_back(axis + 1);
-        return x.permute(order);
-      }
-      case Ops::PAD: {
-        Padding padding = {{0, 0}};
-        for (const auto& [before, after] : std::get<Padding>(n.arg())) padding.push_back({before, after});
-        return x.pad(padding);
-      }
-      case Ops::SHRINK: {
-        Mask bounds = {{0, count_}};
-        for (const Extent& e : std::get<Mask>(n.arg())) bounds.push_back(e);
-        return x.shrink(bounds);
-      }
-      default: throw InternalError(detail::message("[scan] ", spec_name(n.op()), " moves nothing"));
-    }
   }
 
   Int count_;
