@@ -378,10 +378,12 @@ class Fuzzing:
                 raise Finding(w, "gradient", f"of {name}: {got and shown(got)}, not {want and shown(want)}", values)
         self.counts["gradients"] += 1
 
+    refused_by = "refused for symbolic sizes, by operation:"
+
     def report(self, seconds):
         print(f"{seconds:.1f} s; " + ", ".join(f"{n} {name}" for name, n in sorted(self.counts.items())))
         if self.refusals:
-            print("refused for symbolic sizes, by operation:")
+            print(self.refused_by)
         for key, n in self.refusals.most_common():
             print(f"  {n:5d} {key:24s} {self.words[key][:150]}")
         for key, n in sorted(self.failures.items()):
@@ -389,9 +391,9 @@ class Fuzzing:
         print(f"{self.failures.total()} findings")
 
 
-def fuzz(count, seed, failures=10, only=None, prints=False):
-    """@return what was found: a Fuzzing"""
-    out, begin, seeds = Fuzzing(failures, prints), time.time(), random.Random(seed)
+def fuzz(count, seed, failures=10, only=None, prints=False, kind=Fuzzing):
+    """@return what was found: a `kind`"""
+    out, begin, seeds = kind(failures, prints), time.time(), random.Random(seed)
     for _ in range(count if only is None else 1):
         out.one(seeds.randrange(2**48) if only is None else only)
     out.report(time.time() - begin)

@@ -6,24 +6,23 @@ Programs are those of fuzz_calls.py. vmap(f) is compared with a loop over f, val
 near; jvp(f) with backward(): <u, jvp along t> is <gradient along u, t>; checkpoint(f) with f, values and gradients under DETERMINISTIC bit
 by bit. What an operation refuses on tensors without elements alone is counted by operation.
 """
-import collections
+import functools
 import random
 import sys
-import time
 import warnings
 
 import numpy as np
 import strata
 
 import fuzz_calls
+import fuzz_sizes
 from fuzz_sizes import REFUSED, array_of, is_same, operation_of, program, run, shown, tensors
-from fuzz_values import FLOATS, Ours, near, numbers
+from fuzz_values import FLOATS, numbers
 
-# What gives the memory of its argument in another order than its elements, or has no derivative where values are equal.
+# What gives the memory of its argument in another order than its elements.
 NOT_DRAWN = set("as_strided as_strided_scatter".split())
 METHODS = [n for n in fuzz_calls.METHODS if n not in NOT_DRAWN]
 FUNCTIONS = [n for n in fuzz_calls.FUNCTIONS if n not in NOT_DRAWN]
-NOT_LINEAR = ()
 STEPS = ("", "", "z = [t * t + 1 for t in tensors(y) if t.dtype != 'bool']", "z = [t.flip(0) if t.ndim else t for t in tensors(y)]", "z = [t.cumsum(0) if t.ndim else t for t in tensors(y)]",
          "z = [t.softmax(-1) if t.ndim else t for t in tensors(y) if t.is_floating_point()]", "z = [T.cat([t, t]) if t.ndim else t for t in tensors(y)]",
          "z = [T.vmap(lambda v: v.sum())(t) if t.ndim else t for t in tensors(y)]", "z = [t.sort(-1).values if t.ndim else t for t in tensors(y) if t.dtype != 'bool']",
@@ -81,14 +80,10 @@ class Finding(Exception):
         self.key, self.lines = f"{kind} {w.name}", w.lines
 
 
-class Fuzzing:
+class Fuzzing(fuzz_sizes.Fuzzing):
     """Programs by their seeds; what they found, and which operations refuse tensors without elements."""
 
-    def __init__(self, failures=10, prints=False):
-        self.most, self.prints = failures, prints
-        self.counts, self.failures, self.refusals = (collections.Counter() for _ in range(3))
-        self.words = {}
-        self.devices = [d.name for d in strata.Device.list() if d.name in ("LLVM", "INTERP")]
+    refused_by = "refused, by operation:"
 
     def one(self, seed):
         choose = random.Random(seed)
@@ -268,24 +263,8 @@ class Fuzzing:
                 raise Finding(w, "jvp", f"<u, jvp> is {left.sum()}, and <gradient, t> {right.sum()}")
         self.counts["jvp compared"] += int(np.isfinite(size))
 
-    def report(self, seconds):
-        print(f"{seconds:.1f} s; " + ", ".join(f"{n} {name}" for name, n in sorted(self.counts.items())))
-        if self.refusals:
-            print("refused, by operation:")
-        for key, n in self.refusals.most_common():
-            print(f"  {n:5d} {key:32s} {self.words[key][:150]}")
-        for key, n in sorted(self.failures.items()):
-            print(f"  {n} {key}")
-        print(f"{self.failures.total()} findings")
 
-
-def fuzz(count, seed, failures=10, only=None, prints=False):
-    """@return what was found: a Fuzzing"""
-    out, begin, seeds = Fuzzing(failures, prints), time.time(), random.Random(seed)
-    for _ in range(count if only is None else 1):
-        out.one(seeds.randrange(2**48) if only is None else only)
-    out.report(time.time() - begin)
-    return out
+fuzz = functools.partial(fuzz_sizes.fuzz, kind=Fuzzing)
 
 
 def main(arguments):
