@@ -549,9 +549,8 @@ PyMethodDef jit_methods[] = {
      "address the C function takes. lines: comments name the lines of the user. deterministic: the bits of the flag\n"
      "DETERMINISTIC; None: as the flag. selftest: also writes PATH_test.c, a program that compares. inputs, outputs,\n"
      "states: the names of parameters in C. max_ram, max_flash: bytes; a function that needs more is refused.\n"
-     "cpp: also writes PATH.hpp, a class for C++20 that takes spans. weight_dtype: 'f16' stores weights of 1024 "
-     "elements\n"
-     "or more as f16, rounded, which kernels widen.\n"
+     "cpp: also writes PATH.hpp, a class for C++20 that takes spans. weight_dtype: 'f16': weights of 1024\n"
+     "elements or more are stored as f16, rounded, and kernels widen them.\n"
      "Returns what the function needs: sizes in bytes, the steps of a run, the parts of its memory, and a report as\n"
      "text and as svg."},
     {"to_onnx", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&to_onnx_jit)), METH_VARARGS | METH_KEYWORDS,
