@@ -18,3 +18,4 @@
 #include "strata/tensor/streaming.h"
 #include "strata/tensor/tensor.h"
 #include "strata/tensor/transforms.h"
+#include "strata/tensor/writes.h"

@@ -4,7 +4,7 @@
 
 #include "python/src/convert.h"
 #include "python/src/running.h"
-#include "strata/tensor/autograd.h"
+#include "strata/tensor/writes.h"
 
 namespace strata::python {
 
@@ -72,11 +72,7 @@ Tensor with_put(const Tensor& x, PyObject* key, const Operand& value, const std:
 void put_at(const Tensor& x, PyObject* key, PyObject* value) {
   const std::vector<Subscript> subscripts = subscripts_of(key);
   const Incoming<Operand> in(Given{value, "index_put", "value"});
-  const auto put = [&] { set_in_place(x, x.index_put(subscripts, in.get()).cast(x.dtype()), "index_put"); };
-  if (has_mask(subscripts))
-    running(put);
-  else
-    put();
+  running([&] { put_in_place(x, subscripts, in.get()); });
 }
 
 }  // namespace strata::python

@@ -295,16 +295,6 @@ class Joined {
   std::optional<Value> index_;
 };
 
-/// `value` broadcast to `shape`; surplus dimensions of size 1 in front are dropped. @throws Error (shape)
-Value fitted(const Value& value, const Ints& shape) {
-  Value out = value;
-  while (out.ndim() > static_cast<std::int64_t>(shape.size()) && out.size(0) == Int(1)) out = out.squeeze(0);
-  const Ints shapes[] = {out.shape(), shape};
-  STRATA_CHECK(broadcast_shape("index_put", shapes) == shape, shape, "[index_put] a value of shape ",
-               render(value.shape()), " does not fill shape ", render(shape));
-  return out.broadcast_to(shape);
-}
-
 /// `there`, the elements that the movement ops select, with `value` put at the indexed places.
 Value replaced(const Value& there, const Plan& plan, const Value& value, std::optional<Reduce> reduce) {
   const Combine combine{reduce};
@@ -320,6 +310,15 @@ Value replaced(const Value& there, const Plan& plan, const Value& value, std::op
 }
 
 }  // namespace
+
+Value fitted(const Value& value, const Ints& shape) {
+  Value out = value;
+  while (out.ndim() > static_cast<std::int64_t>(shape.size()) && out.size(0) == Int(1)) out = out.squeeze(0);
+  const Ints shapes[] = {out.shape(), shape};
+  STRATA_CHECK(broadcast_shape("index_put", shapes) == shape, shape, "[index_put] a value of shape ",
+               render(value.shape()), " does not fill shape ", render(shape));
+  return out.broadcast_to(shape);
+}
 
 bool is_one_for_all(const Value& value, const Value& x, const Value& mask) {
   const std::int64_t rest = x.ndim() - mask.ndim();

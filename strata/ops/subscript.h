@@ -36,6 +36,10 @@ Value index(const Value& x, std::span<const Subscript> subscripts);
 Value index_put(const Value& x, std::span<const Subscript> subscripts, const Value& value,
                 std::optional<Reduce> reduce);
 
+/// `value` broadcast to `shape`, that of the selected elements; surplus dimensions of size 1 in front are dropped.
+/// @throws Error (shape) naming index_put
+Value fitted(const Value& value, const Ints& shape);
+
 /// True iff index_put() of `value` at x[mask] puts the same value at each selected place, so that the number of places
 /// is irrelevant and with_one_value() applies.
 bool is_one_for_all(const Value& value, const Value& x, const Value& mask);

@@ -17,11 +17,16 @@ Tensor nonzero_indices(const Tensor& mask) {
   const std::int64_t n = ops::number_of(mask.numel(), "mask");
   const Buffer elements = mask.buffer();
   const auto* const holds = static_cast<const unsigned char*>(elements.data());
-  std::vector<std::int64_t> places;
-  for (std::int64_t k = 0; k < n; ++k)
-    if (holds[k] != 0) places.push_back(k);
-  const auto count = static_cast<std::int64_t>(places.size());
-  return Tensor::from(places, {count}).to(mask.device());
+  std::int64_t count = 0;
+  for (std::int64_t k = 0; k < n; ++k) count += holds[k] != 0 ? 1 : 0;
+  const Buffer places = Buffer::allocate(count, dtypes::int64);
+  auto* const to = static_cast<std::int64_t*>(places.data());
+  // Each index is written, and the next one over it unless the element is true: no branch depends on the elements.
+  for (std::int64_t k = 0, found = 0; found < count; ++k) {
+    to[found] = k;
+    found += holds[k] != 0 ? 1 : 0;
+  }
+  return Tensor::from_buffer(places, {count}).to(mask.device());
 }
 
 Tensor Tensor::nonzero(At at) const {

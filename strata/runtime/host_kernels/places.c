@@ -85,37 +85,55 @@ static int NAME(are_few)(const struct strata_order *rows) {
 }
 /* Keeps at most `room` of the keys, with their places: all that are among the first `count`, and some more. Of `width`
    parts of the row, interleaved, `count` begin with a key that is no larger than `bound`, so as many keys are. Returns
-   how many are kept; 0: too many are no larger. */
-static int64_t NAME(keep_few)(KEY *RESTRICT a, uint32_t *RESTRICT i, int64_t size, int64_t count, int64_t room) {
+   how many are kept; 0: too many are no larger. `flags` has room for size + 8 bytes. */
+static int64_t NAME(keep_few)(KEY *RESTRICT a, uint32_t *RESTRICT i, unsigned char *RESTRICT flags, int64_t size,
+                              int64_t count, int64_t room) {
   const int64_t width = count <= 16 ? 32 : 128;
   KEY least[128], bound = (KEY)(((UKEY)1 << (BITS - 1)) - 1);
-  UKEY before[128];
+  UKEY before[32];
   int64_t j, k, l, kept = 0;
-  for (l = 0; l < width; ++l) { least[l] = a[l]; }
-  for (k = width; k + width <= size; k += width) {
-    for (l = 0; l < width; ++l) { least[l] = a[k + l] < least[l] ? a[k + l] : least[l]; }
+  for (l = 0; l < 128; ++l) { least[l] = a[l]; }
+  for (k = 128; k + 128 <= size; k += 128) {
+    for (l = 0; l < 128; ++l) { least[l] = a[k + l] < least[l] ? a[k + l] : least[l]; }
   }
-  for (j = 0; j < width; ++j) { before[j] = 0; }
-  for (l = 0; l < width; ++l) {
-    const KEY key = least[l];
-    for (j = 0; j < width; ++j) { before[j] = (UKEY)(before[j] + (key <= least[j])); }
-  }
-  for (j = 0; j < width; ++j) { bound = before[j] >= (UKEY)count && least[j] < bound ? least[j] : bound; }
-  for (k = 0; k < size; k += 16) {
-    const int64_t end = size - k < 16 ? size : k + 16;
-    UKEY are_there = 0;
-    if (end == k + 16) {
-      for (l = 0; l < 16; ++l) { are_there |= (UKEY)(a[k + l] <= bound); }
-      if (are_there == 0) { continue; }
+  for (l = 32; l < 128 && width == 32; ++l) { least[l % 32] = least[l] < least[l % 32] ? least[l] : least[l % 32]; }
+  for (k = 0; k < width; k += 32) {
+    for (j = 0; j < 32; ++j) { before[j] = 0; }
+    for (l = 0; l < width; ++l) {
+      const KEY key = least[l];
+      for (j = 0; j < 32; ++j) { before[j] = (UKEY)(before[j] + (key <= least[k + j])); }
     }
-    if (kept + 16 > room) { return 0; }
-    for (l = k; l < end; ++l) {
+    for (j = 0; j < 32; ++j) { bound = before[j] >= (UKEY)count && least[k + j] < bound ? least[k + j] : bound; }
+  }
+  for (k = 0; k < size; ++k) { flags[k] = (unsigned char)(a[k] <= bound); }
+  for (k = size; k < size + 8; ++k) { flags[k] = 0; }
+  for (k = 0; k < size; k += 8) {
+    if (*(const uint64_t *)(const void *)(flags + k) == 0) { continue; }
+    if (kept + 8 > room) { return 0; }
+    for (l = k; l < k + 8; ++l) {
       i[kept] = (uint32_t)l;
-      kept += a[l] <= bound;
+      kept += flags[l];
     }
   }
   for (k = 0; k < kept; ++k) { a[k] = a[i[k]]; }
   return kept;
+}
+/* Stores the places of the first `count` of few keys: the rank of a key is how many are in front of it. Behind the keys
+   is room for 16 more. */
+static void NAME(rank_few)(const KEY *RESTRICT a, const uint32_t *RESTRICT i, int64_t size, int64_t count,
+                           int64_t *RESTRICT to, int64_t inner) {
+  int64_t j, k, l;
+  for (k = 0; k < size; k += 16) {
+    KEY rank[16];
+    for (l = 0; l < 16; ++l) { rank[l] = 0; }
+    for (j = 0; j < size; ++j) {
+      const KEY key = a[j], place = (KEY)(j - k);
+      for (l = 0; l < 16; ++l) { rank[l] = (KEY)(rank[l] + ((key < a[k + l]) | ((key == a[k + l]) & (place < l)))); }
+    }
+    for (l = 0; l < 16 && k + l < size; ++l) {
+      if (rank[l] < count) { to[(int64_t)rank[l] * inner] = (int64_t)i[k + l]; }
+    }
+  }
 }
 
 static void NAME(row_of_places)(const struct strata_order *rows, int64_t r, const struct NAME(form) *form) {
@@ -130,10 +148,9 @@ static void NAME(row_of_places)(const struct strata_order *rows, int64_t r, cons
   int is_first = 1, is_one = 1, shift = BITS;
   NAME(keys)(a, NAME(row)(rows, r), rows->step, size, form);
   if (NAME(are_few)(rows)) {
-    const int64_t kept = NAME(keep_few)(a, i, size, rows->count, 256);
+    const int64_t kept = NAME(keep_few)(a, i, (unsigned char *)(void *)j, size, rows->count, 120);
     if (kept > 0) {
-      NAME(insert_places)(a, i, kept);
-      for (k = 0; k < rows->count; ++k) { to[k * inner] = (int64_t)i[k]; }
+      NAME(rank_few)(a, i, kept, rows->count, to, inner);
       return;
     }
   }

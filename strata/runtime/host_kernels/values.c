@@ -97,7 +97,7 @@ static void NAME(restore)(const struct strata_order *rows, int64_t r) {
   int64_t nans = 0, zeros = 0, below = 0, k, zero, nan;
   UKEY are_odd = 0; /* whether there is a NaN or -0 */
   if (step == 1) {
-    for (k = 0; k < size; ++k) { are_odd |= (UKEY)((UKEY)(from[k] & magnitude) > infinity || from[k] == sign); }
+    for (k = 0; k < size; ++k) { are_odd |= (UKEY)(((UKEY)(from[k] & magnitude) > infinity) | (from[k] == sign)); }
   } else {
     for (k = 0; k < size; ++k) {
       are_odd |= (UKEY)((UKEY)(from[k * step] & magnitude) > infinity || from[k * step] == sign);

@@ -1,0 +1,129 @@
+"""x[key] = value beside NumPy: any integers and slices, values of all kinds, and those who hold the old elements."""
+import random
+
+import numpy as np
+import pytest
+
+import strata
+from strata import Tensor
+
+DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "int64", "uint64", "float16", "bfloat16", "float32", "float64"]
+DEVICES = ["LLVM", "INTERP", "CLANG"]
+
+
+def random_key(rng, shape):
+    """Integers, slices of any step, an ellipsis and new axes, for some of the axes."""
+    key = []
+    for n in shape[: rng.randint(0, len(shape))]:
+        if rng.random() < 0.4:
+            key.append(rng.randrange(-n, n))
+        else:
+            ends = [rng.choice([None, rng.randint(-n - 1, n + 1)]) for _ in range(2)]
+            key.append(slice(*ends, rng.choice([None, 1, 2, 3, -1, -2])))
+    if rng.random() < 0.3:
+        key.append(Ellipsis)
+    if rng.random() < 0.2:
+        key.insert(rng.randint(0, len(key)), None)
+    return tuple(key)
+
+
+def elements(rng, shape, dtype):
+    values = np.array([rng.randint(-9, 9) for _ in range(int(np.prod(shape)))], "f8").reshape(shape)
+    return values if dtype.startswith(("float", "bf", "int")) else abs(values) % 2
+
+
+def tensor(values, dtype, device):
+    return Tensor(values, dtype=getattr(strata, dtype), device=device).realize()
+
+
+def numbers(x):
+    """The elements, in f64."""
+    return np.array(x.tolist(), "f8").reshape(x.shape)
+
+
+def broadcastable(rng, shape):
+    """A shape that broadcasts to `shape`: axes in front are left out, others are 1."""
+    return [n if rng.random() < 0.7 else 1 for n in shape[rng.randint(0, len(shape)) :]]
+
+
+def one_write(rng, x, expected, dtype, device):
+    key = random_key(rng, expected.shape)
+    selected = expected[key].shape
+    kind = rng.choice(["number", "tensor", "lazy", "own", "view"])
+    if kind == "number":
+        value = rng.randint(0, 1) if dtype in ("bool", "uint8", "uint16", "uint64") else rng.randint(-9, 9)
+        x[key], expected[key] = bool(value) if dtype == "bool" else value, value
+    elif kind == "own":  # its own elements, in another order
+        flipped = tuple(slice(None, None, -1) for _ in selected)
+        x[key], expected[key] = x[key][flipped] if selected else x[key], expected[key][flipped].copy()
+    else:
+        values = elements(rng, broadcastable(rng, selected), dtype)
+        value = tensor(values, dtype, device)
+        if kind == "lazy":
+            value = (value + 0).cast(value.dtype) if dtype != "bool" else value & value
+        if kind == "view" and values.ndim:
+            value, values = value.flip(0), values[::-1]
+        x[key], expected[key] = value, values
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_beside_numpy(dtype, device):
+    rng = random.Random(f"{dtype} {device}")
+    for trial in range({"INTERP": 12, "LLVM": 3, "CLANG": 1}[device]):  # kernels of values are compiled
+        shape = [rng.randint(1, 5) for _ in range(rng.randint(1, 4))]
+        start = elements(rng, shape, dtype)
+        x, expected = tensor(start, dtype, device), start.copy()
+        for turn in range(4):
+            before = expected.copy()
+            holder = rng.choice([None, lambda: x[0:], lambda: x.flip(0), lambda: x.sum(0), lambda: x.contiguous().realize()])
+            held = holder and (holder(), numbers(holder()))
+            one_write(rng, x, expected, dtype, device)
+            where = f"{dtype} on {device}, trial {trial}, turn {turn}, shape {shape}"
+            np.testing.assert_array_equal(numbers(x), expected, err_msg=where)
+            if held:
+                np.testing.assert_array_equal(numbers(held[0]), held[1], err_msg=f"{where}: held\n{before}")
+
+
+def test_numpy_memory_is_not_written():
+    given = np.arange(6.0)
+    x = Tensor(given)
+    x[2] = 9
+    assert x.tolist() == [0, 1, 9, 3, 4, 5] and given[2] == 2
+
+
+def test_memory_that_numpy_sees_is_not_written():
+    x = strata.arange(4).float().realize()
+    seen = x.numpy()
+    x[1] = 7
+    assert x.tolist() == [0, 7, 2, 3] and seen.tolist() == [0, 1, 2, 3]
+
+
+def test_loops_over_rows():
+    x = strata.zeros(50, 3)
+    for k in range(50):
+        x[k] = k
+        x[k, 1] += 0.5
+    assert x.tolist() == [[k, k + 0.5, k] for k in range(50)]
+
+
+def test_in_a_captured_function():
+    @strata.jit
+    def put(x, k):
+        x[1] = k
+        return x.sum()
+
+    x = strata.zeros(3).contiguous().realize()
+    for k in range(5):
+        assert put(x, strata.tensor(float(k))).item() == k
+        x[0] = 0.0  # outside, in the memory that the replays write
+    assert x.tolist() == [0, 4, 0]
+
+
+def test_wrong_writes_leave_everything():
+    x = strata.arange(6).float().reshape(2, 3).contiguous().realize()
+    for key, value, words in [(2, 1, "index 2 is outside of axis 0 of size 2"), ((0, 0, 0), 1, "3 axes are indexed"),
+                              (0, strata.zeros(2), "do not broadcast"), (slice(None, None, 0), 1, "step 0")]:
+        with pytest.raises(strata.Error, match=words):
+            x[key] = value
+    assert x.tolist() == [[0, 1, 2], [3, 4, 5]]
