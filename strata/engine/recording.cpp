@@ -248,9 +248,9 @@ bool Recording::put_in_place(Launch& launch, const RecordedUpdate& update) {
   const bool is_once = std::count(launch.places.begin(), launch.places.end(), update.before) == 1;
   if (!is_once || !old.kernel().before.empty() || !old.kernel().temporaries.empty() || old.device() == nullptr)
     return false;
-  const std::optional<LazyOp> ast =
-      kernel_in_place(old.kernel().ast, static_cast<int>(output), static_cast<int>(input));
+  std::optional<LazyOp> ast = kernel_in_place(old.kernel().ast, static_cast<int>(output), static_cast<int>(input));
   if (!ast) return false;
+  if (std::optional<LazyOp> changes = kernel_of_changes(*ast)) ast = std::move(changes);
   std::vector<std::pair<std::string, std::int64_t>> values;
   for (std::size_t k = 0; k < launch.values.size(); ++k)
     values.emplace_back(old.kernel().variables[k].name(), launch.recorded_values[k]);

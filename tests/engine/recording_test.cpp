@@ -123,6 +123,30 @@ TEST(KernelInPlace, RefusesOtherElements) {
   EXPECT_FALSE(kernel_in_place(LazyOp::sink({stored(0, w + flipped)}), 0, 1));
 }
 
+/// (x in the box from `begin` of 2 elements ? v : x) of 8 elements, in place.
+LazyOp written_in_box(const Int& begin, const LazyOp& v) {
+  const Padding around = {{begin, Int(6) - begin}};
+  const LazyOp is_there = LazyOp::constant(Scalar(true), ShapeTracker::from_shape({2}).pad(around));
+  return LazyOp::sink({stored(0, LazyOp::alu(Ops::WHERE, {is_there, v, loaded(0)}))});
+}
+
+TEST(KernelInPlace, OfChangesAlone) {
+  const Variable pos("pos", 0, 6);
+  for (const Int& begin : {Int(3), Int(pos)}) {
+    const Mask box = {{begin, begin + Int(2)}};
+    const Padding around = {{begin, Int(6) - begin}};
+    const ShapeTracker two = ShapeTracker::from_shape({2}), there = ShapeTracker::from_shape({8}).shrink(box);
+    const LazyOp v =
+        LazyOp::constant(Scalar(3.0F), two.pad(around)) + LazyOp::load(1, dtypes::float32, two.pad(around), 2);
+    const LazyOp in_box = LazyOp::constant(Scalar(3.0F), two) + LazyOp::load(1, dtypes::float32, two, 2);
+    EXPECT_EQ(kernel_of_changes(written_in_box(begin, v)), LazyOp::sink({LazyOp::store(0, there, in_box, 8)}));
+  }
+  EXPECT_FALSE(kernel_of_changes(LazyOp::sink({stored(0, loaded(0) + loaded(1))})));
+  const LazyOp is_less = LazyOp::alu(Ops::CMPLT, {loaded(1), loaded(2)});
+  const LazyOp choice = LazyOp::alu(Ops::WHERE, {is_less, loaded(2), loaded(0)});
+  EXPECT_FALSE(kernel_of_changes(LazyOp::sink({stored(0, choice)})));
+}
+
 // --- what is kept ---
 
 LazyOp summed(const LazyOp& x) { return LazyOp::reduce(Ops::SUM, x, {0}); }
