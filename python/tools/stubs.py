@@ -265,7 +265,7 @@ def class_lines(cls):
     if name == "_Jit":
         out.append("    def __init__(self, function: Callable[..., Any], captures: int = 8) -> None: ...")
         out.append("    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...")
-        out.append("    def export_c(self, path: Union[str, PathLike[str]], *, target: str = 'generic', weights: str = 'embed', "
+        out.append("    def export_c(self, path: Union[str, PathLike[str]], *, target: Union[str, Sequence[str]] = 'generic', weights: str = 'embed', "
                    "lines: bool = True, deterministic: Optional[bool] = None, selftest: bool = False, "
                    "inputs: Optional[Sequence[str]] = None, outputs: Optional[Sequence[str]] = None, "
                    "states: Optional[Sequence[str]] = None, max_ram: Optional[int] = None, "

@@ -16,22 +16,16 @@ Jit& detail::called(Jit* function) {
 
 ExportedModel exported_c(Jit& function, const std::string& name, const ExportOptions& options) {
   const exporting::Model model(function.captured(options.selftest), name, options);
-  ExportedModel out{name,
-                    exporting::header_of(model),
-                    exporting::source_of(model),
-                    {},
-                    {},
-                    model.arena_bytes,
-                    model.state_bytes,
-                    model.writer.constants().bytes(),
-                    model.writer.kernels()};
-  out.stack_bytes = model.stack_bytes;
+  ExportedModel out{name, exporting::header_of(model), exporting::source_of(model), {},
+                    {},   model.arena_bytes(),         model.state_bytes,           model.constants.bytes()};
+  for (const auto& code : model.codes) out.kernels += code->writer.kernels();
+  out.stack_bytes = model.stack_bytes();
   out.operations = model.cost.operations;
   out.moved_bytes = model.cost.bytes;
-  out.steps = model.steps;
-  out.arena = model.arena;
+  out.steps = model.largest().steps;
+  out.arena = model.largest().arena;
   for (const exporting::ModelState& s : model.states) out.state.push_back({s.name, s.bytes, s.at});
-  const std::vector<exporting::Constant>& constants = model.writer.constants().all();
+  const std::vector<exporting::Constant>& constants = model.constants.all();
   for (std::size_t k = 0; k < constants.size(); ++k)
     out.constants.push_back(
         {detail::message("c", k, ", ", constants[k].dtype.name()), constants[k].bytes, constants[k].at});

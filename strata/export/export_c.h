@@ -33,7 +33,8 @@ namespace strata {
 struct ExportOptions {
   /// What the kernels are written for: "plain" (ISO C without extensions; tcc compiles it), or GNU vectors of 16
   /// ("generic", "neon", "wasm", "rvv"), 32 ("avx2") or 64 bytes ("avx512"). Each compiles everywhere; the words say
-  /// where it is quick.
+  /// where it is quick. Several with commas between, the most demanding first, e.g. "avx512,avx2,generic": the file has
+  /// the kernels for each, model_run() chooses the first that the processor has, and model_run_on() takes the choice.
   std::string target = "generic";
   /// "embed": weights are constants of the file. "pointer": they are a blob, NAME.bin, whose address model_run() takes.
   /// "file": the blob has a head, by which model_run() refuses that of another model.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -77,6 +78,27 @@ TEST(Export, EachTargetHasItsVectors) {
   EXPECT_TRUE(contains(source("generic"), "vector_size(16)"));
   EXPECT_TRUE(contains(source("avx2"), "vector_size(32)"));
   EXPECT_TRUE(contains(source("avx512"), "vector_size(64)"));
+}
+
+TEST(Export, SeveralTargetsAreOneFile) {
+  const Tensor w = Tensor::full({8, 64}, 0.5);
+  auto f = jit([&](const Tensor& x) { return x.matmul(w) * 2 + 1; });
+  const Tensor x = Tensor::full({4, 8}, 1.0);
+  f(x), f(x);
+  ExportOptions options;
+  const auto model = [&](const char* target) {
+    options.target = target;
+    return exported_c(f, "m", options);
+  };
+  const ExportedModel both = model("avx512,plain"), wide = model("avx512"), plain = model("plain");
+  EXPECT_TRUE(contains(both.source, "vector_size(64)"));
+  EXPECT_TRUE(contains(both.header, "  M_TARGET_AVX512 = 0,\n  M_TARGET_PLAIN = 1\n} m_target;"));
+  EXPECT_TRUE(contains(both.header, "m_status m_run_on(\n    m_target target,\n    const float *x,"));
+  EXPECT_EQ(both.kernels, wide.kernels + plain.kernels);
+  EXPECT_EQ(both.arena_bytes, std::max(wide.arena_bytes, plain.arena_bytes));
+  EXPECT_FALSE(contains(wide.header + wide.source, "m_target"));
+  EXPECT_TRUE(contains(message_of([&] { model("plain,avx512"); }), "so \"avx512\" would never run"));
+  EXPECT_TRUE(contains(message_of([&] { model("avx512,avx2"); }), "end in one that not all processors have"));
 }
 
 TEST(Export, WeightsArePackedOnceAndShared) {
