@@ -131,6 +131,7 @@ constexpr Option export_options[] = {
     {"--size",     "NAME=N",      "",                       true,  "a symbolic size (default 1), or MIN..MAX: an argument of the C function"},
     {"--constant", "NAME=FILE",   "",                       true,  "an input with these elements in all calls, from an npy file: e.g. a shape"},
     {"--target",   "TARGET[,...]", "plain|generic|avx2|avx512|neon|wasm|rvv", false, "what the kernels are written with: ISO C, or vectors of 16 (default), 32 or 64 bytes; of several the first that the processor has runs, e.g. avx512,avx2,generic"},
+    {"--kernels",  "LANGUAGE",    "opencl|cuda|metal|wgsl", false, "instead of C, write the kernels for devices, and PATH.json, a table of what a program launches"},
     {"--weights",  "PLACE",       "embed|file|pointer",     false, "weights are in the C file (default), or in PATH.bin (file: with a checked head)"},
     {"--weight-dtype", "DTYPE",   "f32|f16",                false, "f16: weights take half the bytes, rounded, and kernels widen them"},
     {"--deterministic", "",       "",                       false, "the same bits with every compiler"},

@@ -9,7 +9,8 @@ namespace strata::python {
 
 const char* const kExportText =
     "export_c($self, path, *, target='generic', weights='embed', lines=True, deterministic=None, selftest=False, "
-    "inputs=None, outputs=None, states=None, max_ram=None, max_flash=None, cpp=False, weight_dtype='f32')\n--\n\n"
+    "inputs=None, outputs=None, states=None, max_ram=None, max_flash=None, cpp=False, weight_dtype='f32', "
+    "kernels=None)\n--\n\n"
     "Writes the most recently used capture as one C file with a header, PATH.h and PATH.c.\n\n"
     "target: 'plain' (ISO C), 'generic', 'avx2' or 'avx512'; or a list, e.g. ['avx512', 'avx2', 'generic'], of which\n"
     "the first that the processor has runs. weights: 'embed', or 'pointer': a blob, PATH.bin, whose address the C\n"
@@ -17,8 +18,10 @@ const char* const kExportText =
     "None: as the flag. selftest: also writes PATH_test.c, a program that compares. inputs, outputs,\n"
     "states: the names of parameters in C. max_ram, max_flash: bytes; a function that needs more is refused.\n"
     "cpp: also writes PATH.hpp, a class for C++20 that takes spans. weight_dtype: 'f16': weights of 1024\n"
-    "elements or more are stored as f16, rounded, and kernels widen them.\n"
-    "Returns what the function needs: sizes in bytes, the steps of a run, the parts of its memory, and a report as\n"
+    "elements or more are stored as f16, rounded, and kernels widen them. kernels: 'opencl', 'cuda', 'metal' or\n"
+    "'wgsl': instead of C, the sources of the kernels, and PATH.json, a table of what a program launches.\n"
+    "Returns the files and what the function needs: sizes in bytes, the steps of a run, the parts of its memory, and a "
+    "report as\n"
     "text and as svg.";
 
 std::vector<std::string> names_in(PyObject* list) {
@@ -40,22 +43,23 @@ std::string joined(py::handle words) {
 }  // namespace
 
 PyObject* exported_jit(Jit* jit, const std::vector<std::string>& names, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"path",      "target", "weights",      "lines",  "deterministic",
-                                   "selftest",  "inputs", "outputs",      "states", "max_ram",
-                                   "max_flash", "cpp",    "weight_dtype", nullptr};
+  static const char* keywords[] = {"path",      "target", "weights",      "lines",   "deterministic",
+                                   "selftest",  "inputs", "outputs",      "states",  "max_ram",
+                                   "max_flash", "cpp",    "weight_dtype", "kernels", nullptr};
   PyObject *path = nullptr, *deterministic = nullptr, *inputs = nullptr, *outputs = nullptr, *states = nullptr;
   PyObject *max_ram = nullptr, *max_flash = nullptr, *target = nullptr;
-  const char *weights = "embed", *weight_dtype = "f32";
+  const char *weights = "embed", *weight_dtype = "f32", *kernels = nullptr;
   int lines = 1, selftest = 0, cpp = 0;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OspOpOOOOOps:export_c", const_cast<char**>(keywords), &path,
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OspOpOOOOOpsz:export_c", const_cast<char**>(keywords), &path,
                                   &target, &weights, &lines, &deterministic, &selftest, &inputs, &outputs, &states,
-                                  &max_ram, &max_flash, &cpp, &weight_dtype) == 0)
+                                  &max_ram, &max_flash, &cpp, &weight_dtype, &kernels) == 0)
     return nullptr;
   if (jit == nullptr) throw Error(ErrorKind::domain, "[export] the function was never called: call it twice first");
   ExportOptions options;
   if (target != nullptr) options.target = joined(py::handle(target));
   options.weights = weights;
   options.weight_dtype = weight_dtype;
+  if (kernels != nullptr) options.kernels = kernels;
   options.lines = lines != 0;
   if (deterministic != nullptr && deterministic != Py_None) options.deterministic = PyObject_IsTrue(deterministic) == 1;
   options.selftest = selftest != 0;
@@ -74,6 +78,7 @@ PyObject* exported_jit(Jit* jit, const std::vector<std::string>& names, PyObject
   const ExportedModel model = running([&] { return export_c(*jit, file, options); });
   py::dict out;
   out["name"] = model.name;
+  out["files"] = files_of(model);
   out["arena_bytes"] = model.arena_bytes;
   out["state_bytes"] = model.state_bytes;
   out["constant_bytes"] = model.constant_bytes;

@@ -29,6 +29,7 @@ Model::Model(Captured captured, std::string of_name, const ExportOptions& of_opt
       targets_(targets_of(options.target)) {
   STRATA_CHECK(is_model_name(name), domain, "[export] \"", name,
                "\" is no name of a model: letters, digits and single underscores, and no word of C");
+  if (is_table()) check_table_options();
   STRATA_CHECK(options.weights == "embed" || is_pointer(), domain,
                "[export] weights are \"embed\", \"file\" or \"pointer\", not \"", options.weights, "\"");
   STRATA_CHECK(
@@ -59,7 +60,14 @@ Model::Model(Captured captured, std::string of_name, const ExportOptions& of_opt
   place_outputs(captured);
   place_constants(captured);
   if (options.weight_dtype == "f16") narrow_constants(captured);
-  plan_codes(captured);
+  if (is_table())
+    plan_table(captured);
+  else
+    plan_codes(captured);
+}
+
+void Model::put(std::size_t place, ModelAddress to, std::string text) {
+  if (address_.emplace(place, std::move(text)).second) where_.emplace(place, to);
 }
 
 std::string Model::size(const Int& n) const {
@@ -171,10 +179,14 @@ void Model::name_tensors(const Captured& captured) {
     for (const CapturedState& s : captured.states) {
       if (s.input != k) continue;
       t.is_written = true;
-      last_.emplace_back(s.after, copy(t.name, place_mark(s.after),
-                                       message("(size_t)", size(product(x.shape)), " * sizeof(*", t.name, ")")));
+      const std::string bytes = message("(size_t)", size(product(x.shape)), " * sizeof(*", t.name, ")");
+      last_.push_back({{ModelAddress::Kind::tensor, tensors.size()},
+                       s.after,
+                       0,
+                       product(x.shape) * static_cast<std::int64_t>(x.dtype.itemsize()),
+                       copy(t.name, place_mark(s.after), bytes)});
     }
-    if (x.place) address_.emplace(*x.place, t.name);
+    if (x.place) put(*x.place, {ModelAddress::Kind::tensor, tensors.size()}, t.name);
     tensors.push_back(std::move(t));
   }
   for (std::size_t k = 0; k < captured.outputs.size(); ++k) {
@@ -211,16 +223,20 @@ void Model::place_states(Captured& captured) {
     add_state({given_name(options.states, k, count, 's'), s.dtype, s.shape, bytes}, s.value);
     if (s.before) {
       STRATA_CHECK(!address_.contains(*s.before), domain, "[export] ", function, " assigns two values to one memory");
-      address_.emplace(*s.before, state_address(k));
+      put(*s.before, {ModelAddress::Kind::state, k}, state_address(k));
     }
     const auto& updates = captured.program.updates;
     const bool is_in_place = std::any_of(updates.begin(), updates.end(), [&](const RecordedUpdate& u) {
       return u.after == s.after && s.before == u.before;
     });
     if (is_in_place || (!s.before && !address_.contains(s.after)))
-      address_.emplace(s.after, state_address(k));
+      put(s.after, {ModelAddress::Kind::state, k}, state_address(k));
     else
-      last_.emplace_back(s.after, copy(state_address(k), place_mark(s.after), message(bytes)));
+      last_.push_back({{ModelAddress::Kind::state, k},
+                       s.after,
+                       0,
+                       bytes,
+                       copy(state_address(k), place_mark(s.after), message(bytes))});
   }
 }
 
@@ -237,6 +253,8 @@ void Model::place_fed(const Captured& captured) {
 
 /// A counter, e.g. of random numbers: a part of the state, which grows with each run.
 void Model::place_counter(const RecordedProgram& program, const RecordedProgram::Fed& f) {
+  STRATA_CHECK(!is_table(), domain, "[export] ", function,
+               " draws random numbers: a table of launches has no counter that grows with each run");
   const RecordedProgram::Place& place = program.places[f.place];
   std::vector<std::uint64_t> growth = f.rule.steps, next(growth.size());
   std::memcpy(next.data(), place.memory, static_cast<std::size_t>(place.bytes));
@@ -256,7 +274,7 @@ void Model::place_counter(const RecordedProgram& program, const RecordedProgram:
   for (std::size_t e = 0; e < growth.size(); ++e)
     if (growth[e] != 0)
       advance_ += message("  ((uint64_t *)(void *)", state_address(k), ")[", e, "] += ", growth[e], "u;\n");
-  address_.emplace(f.place, state_address(k));
+  put(f.place, {ModelAddress::Kind::state, k}, state_address(k));
 }
 
 /// Values that come to rest, e.g. the corrections of an optimiser: constants where they rest, else tables, and a
@@ -280,9 +298,11 @@ void Model::place_coming(const RecordedProgram::Fed& f) {
   if (std::all_of(tables.begin(), tables.end(), [](const auto& t) { return t.size() == 1; })) {
     const auto* const from = reinterpret_cast<const std::byte*>(last.data());
     const std::size_t c = constants.add(dtypes::float32, std::vector<std::byte>(from, from + bytes));
-    address_.emplace(f.place, constant(c));
+    put(f.place, {ModelAddress::Kind::constant, c}, constant(c));
     return;
   }
+  STRATA_CHECK(!is_table(), domain, "[export] ", function,
+               " is fed other values in its next call, which a table of launches cannot say");
   STRATA_CHECK(!options.selftest, domain, "[export] ", function,
                " is fed other values in its next call: its self test would not be fed those of the captured call");
   const std::size_t k = states.size();
@@ -299,24 +319,28 @@ void Model::place_coming(const RecordedProgram::Fed& f) {
                         constant(c), ")[", at, "];\n");
   }
   advance_ += message("  ++", runs, ";\n");
-  address_.emplace(f.place, message("(", state_address(k), " + 8)"));
+  put(f.place, {ModelAddress::Kind::state, k}, message("(", state_address(k), " + 8)"));
 }
 
 void Model::place_outputs(const Captured& captured) {
   for (std::size_t k = 0; k < captured.outputs.size(); ++k) {
     const CapturedTensor& y = captured.outputs[k];
-    const std::string& to = tensors[tensors.size() - captured.outputs.size() + k].name;
+    const std::size_t number = tensors.size() - captured.outputs.size() + k;
+    const ModelAddress where{ModelAddress::Kind::tensor, number};
+    const std::string& to = tensors[number].name;
+    const Int size_in_bytes = product(y.shape) * static_cast<std::int64_t>(y.dtype.itemsize());
     const std::string bytes = message("(size_t)", size(product(y.shape)), " * sizeof(*", to, ")");
     if (y.place && captured.program.places[*y.place].is_written && !address_.contains(*y.place)) {
-      address_.emplace(*y.place, to);
+      put(*y.place, where, to);
       continue;
     }
     // In front of the copies to the state: an output may be what the state was.
     if (y.place) {
-      last_.insert(last_.begin(), {*y.place, copy(to, place_mark(*y.place), bytes)});
+      last_.insert(last_.begin(), {where, *y.place, 0, size_in_bytes, copy(to, place_mark(*y.place), bytes)});
       continue;
     }
     const std::size_t c = constants.add(y.dtype, y.value->data(), static_cast<std::int64_t>(y.value->nbytes()));
+    last_.push_back({where, std::nullopt, c, size_in_bytes, {}});
     advance_ += copy(to, constant(c), bytes);
   }
 }

@@ -39,6 +39,30 @@ struct ModelSize {
   std::int64_t value;  ///< in the captured call
 };
 
+/// A memory that outlives a step: a tensor, a part of the state or a constant, by its number.
+struct ModelAddress {
+  enum class Kind { tensor, state, constant } kind;
+  std::size_t index;
+};
+/// A copy behind all kernels.
+struct ModelCopy {
+  ModelAddress to;
+  std::optional<std::size_t> place;  ///< from which
+  std::size_t constant = 0;          ///< from which, where there is no place
+  Int bytes;
+  std::string statement;
+};
+
+/// Kernels for devices, and the table of their launches (kernel_table.cpp).
+struct ModelTable {
+  std::string text;                                        ///< in JSON
+  std::vector<std::pair<std::string, std::string>> files;  ///< sources, with their names
+  std::size_t functions = 0;
+  std::int64_t temporary_bytes = 0;  ///< for the largest sizes
+  std::vector<std::string> steps;
+  std::vector<ExportedPart> temporaries;
+};
+
 /// What the file has for one target: kernels, the statements that call them, and the plan of the arena.
 struct ModelCode {
   ModelCode(const TargetRow& of_target, std::string of_prefix, bool deterministic, Constants& constants)
@@ -75,7 +99,9 @@ class Model {
   std::int64_t state_bytes = 0;
   KernelCost cost;
   Constants constants;
-  std::vector<std::unique_ptr<ModelCode>> codes;  ///< by target, the first of which that a processor has is to run
+  ModelTable table;  ///< with `kernels` in the options
+  std::vector<std::unique_ptr<ModelCode>>
+      codes;  ///< else: by target, the first of which that a processor has is to run
 
   /// Whether the file chooses among targets when it runs.
   bool chooses() const { return codes.size() > 1; }
@@ -84,6 +110,8 @@ class Model {
   std::int64_t stack_bytes() const;
   /// The code that needs the largest arena.
   const ModelCode& largest() const;
+  /// Whether the model is kernels for devices, and no C file.
+  bool is_table() const { return !options.kernels.empty(); }
   bool is_file() const { return options.weights == "file"; }
   /// Whether the weights are a blob.
   bool is_pointer() const { return options.weights == "pointer" || is_file(); }
@@ -92,7 +120,7 @@ class Model {
   std::int64_t weights_begin() const { return is_file() ? kWeightsHead : 0; }
   std::uint64_t weights_checksum() const;
   /// Whether model_run(), and model_reset(), read the blob of weights.
-  bool reads_weights() const { return is_pointer() && !constants.all().empty(); }
+  bool reads_weights() const { return (is_pointer() || is_table()) && !constants.all().empty(); }
   /// The text of a size.
   std::string size(const Int& n) const;
   std::string constant(std::size_t c) const;
@@ -108,6 +136,9 @@ class Model {
   void place_outputs(const Captured& captured);
   void place_constants(const Captured& captured);
   void narrow_constants(const Captured& captured);
+  class Table;
+  void check_table_options() const;
+  void plan_table(const Captured& captured);
   void plan_codes(const Captured& captured);
   void plan_calls(const Captured& captured, ModelCode& code);
   void plan_arena(const Captured& captured, ModelCode& code);
@@ -126,11 +157,14 @@ class Model {
 
   std::vector<const TargetRow*> targets_;
   std::vector<std::string> names_;
+  void put(std::size_t place, ModelAddress to, std::string text);
+
   std::map<std::size_t, std::string> address_;                // by place; those of the arena are "@place@"
+  std::map<std::size_t, ModelAddress> where_;                 // the same places
   std::map<std::size_t, std::size_t> constant_;               // by place
   std::map<std::size_t, std::vector<std::uint16_t>> halves_;  // by place: constants that are stored as f16
-  std::vector<std::pair<std::size_t, std::string>> last_;  // places that the last statements read, and these statements
-  std::string prelude_, advance_;                          // the first and the last statements
+  std::vector<ModelCopy> last_;                               // the last statements
+  std::string prelude_, advance_;                             // the first and the last statements
 };
 
 /// @throws Error (budget) where the model needs more than the options allow

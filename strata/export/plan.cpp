@@ -110,7 +110,8 @@ void Model::plan_calls(const Captured& captured, ModelCode& code) {
     code.body += message("  ", c_comment(line), "\n  ", call_of(r, texts));
     code.work.push_back(r.work);
   }
-  for (const auto& [place, statement] : last_) code.body += statement;
+  for (const ModelCopy& c : last_)
+    if (c.place) code.body += c.statement;
   code.body += advance_;
   const bool ends_in_call = code.work.size() == 1 && last_.empty() && advance_.empty();
   const std::int64_t arrays = (code.has_threads ? 16 : 0) + (sizes.empty() ? 0 : 8 * (std::ssize(code.blocks) + 2));
@@ -143,8 +144,9 @@ void Model::plan_arena(const Captured& captured, ModelCode& code) {
       const auto [it, is_new] = life.emplace(place, MemoryLife{program.places[place].bytes, k, k});
       it->second.last = k;
     }
-  for (const auto& [place, statement] : last_)
-    if (const auto it = life.find(place); it != life.end()) it->second.last = program.launches.size();
+  for (const ModelCopy& c : last_)
+    if (const auto it = c.place ? life.find(*c.place) : life.end(); it != life.end())
+      it->second.last = program.launches.size();
   std::vector<MemoryLife> lives;
   std::vector<std::string> keys, bytes;
   const auto add_part = [&](const std::string& what, const MemoryLife& l) {

@@ -32,7 +32,8 @@ std::string pointer_type(DType dtype, bool is_written) {
   return message(is_written ? "" : "const ", c_type(dtype), " *");
 }
 
-/// The shapes of what a kernel stores.
+}  // namespace
+
 std::string title_of(const Kernel& kernel) {
   std::string out = kernel.name;
   for (const LazyOp& store : kernel.ast.src()) {
@@ -45,8 +46,6 @@ std::string title_of(const Kernel& kernel) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string call_of(const Routine& routine, const CallTexts& texts) {
   std::string all;

@@ -59,6 +59,9 @@ struct Routine {
   }
 };
 
+/// The kernel, with the dtypes and shapes of what it stores: "E_n2: f32 [4, 3]".
+std::string title_of(const Kernel& kernel);
+
 /// The texts of a call.
 struct CallTexts {
   std::function<std::string(std::size_t slot)> pointer;  ///< a `void *` or a pointer to bytes

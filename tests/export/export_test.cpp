@@ -101,6 +101,32 @@ TEST(Export, SeveralTargetsAreOneFile) {
   EXPECT_TRUE(contains(message_of([&] { model("avx512,avx2"); }), "end in one that not all processors have"));
 }
 
+TEST(Export, KernelsForDevicesHaveATable) {
+  const Tensor w = Tensor::full({4, 3}, 0.5);
+  auto f = jit([&](const Tensor& x) { return x.matmul(w); });
+  const Tensor x = Tensor::full({2, 4}, 1.0);
+  f(x), f(x);
+  const PrivateFolder folder;
+  ExportOptions options;
+  for (const char* language : {"opencl", "cuda", "metal", "wgsl"}) {
+    options.kernels = language;
+    const ExportedModel model = export_c(f, folder.file("m"), options);
+    EXPECT_TRUE(model.header.empty() && model.source.empty());
+    EXPECT_TRUE(contains(model.table, detail::message("\"language\":\"", language, "\"")));
+    EXPECT_EQ(model.weights.size(), 64U);
+    ASSERT_EQ(model.kernel_files.size(), 1U);
+    const std::string file = model.kernel_files[0].first;
+    EXPECT_EQ(files_of(model), (std::vector<std::string>{"m.json", file, "m.bin"}));
+    EXPECT_EQ(text_of(folder.file(file.c_str())), model.kernel_files[0].second);
+    EXPECT_TRUE(contains(model.kernel_files[0].second, "m_k0("));
+  }
+  options.kernels = "glsl";
+  EXPECT_TRUE(contains(message_of([&] { exported_c(f, "m", options); }), "kernels in \"glsl\" are not written"));
+  options.kernels = "cuda";
+  options.target = "avx2";
+  EXPECT_TRUE(contains(message_of([&] { exported_c(f, "m", options); }), "they have no target (\"avx2\")"));
+}
+
 TEST(Export, WeightsArePackedOnceAndShared) {
   const Tensor w = Tensor::full({64, 64}, 0.5);
   auto f = jit([&](const Tensor& x) { return x.matmul(w).relu().matmul(w); });
@@ -210,6 +236,10 @@ TEST(ExportText, SizesAndNames) {
   EXPECT_EQ(c_size(Int(n / 3), name), "(n/3)");
   const Variable m("m", -10, 10);
   EXPECT_TRUE(contains(message_of([&] { c_size(Int(m / 3), name); }), "may be negative"));
+  const auto json = [](const Variable& v) { return detail::message("\"", v.name(), "\""); };
+  EXPECT_EQ(json_size(Int(7), json), "7");
+  EXPECT_EQ(json_size(Int(n) * 4 + 3, json), R"(["+", ["*", 4, "n"], 3])");
+  EXPECT_EQ(json_size(Int(n / 3), json), R"(["//", "n", 3])");
   EXPECT_EQ(c_name("while"), "while_");
   EXPECT_EQ(c_name("a__b"), "a_b");
   EXPECT_EQ(c_name("2x"), "v2x");

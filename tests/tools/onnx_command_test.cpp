@@ -149,6 +149,20 @@ TEST(OnnxCommands, ExportForSeveralTargets) {
   EXPECT_NE(with("generic,avx2,plain").err.find("has \"generic\", which is in front of it"), std::string::npos);
 }
 
+TEST(OnnxCommands, ExportOfKernels) {
+  if (!onnx::has_reader()) GTEST_SKIP();
+  const OnnxFolder folder;
+  const std::string path = folder.write("m.onnx", product_and_relu()), to = folder.file("net");
+  const Output written = run({"export", path, "--device", "INTERP", "-o", to, "--kernels", "cuda"});
+  EXPECT_EQ(written.status, 0) << written.err;
+  EXPECT_NE(written.out.find("files       " + to + ".json"), std::string::npos) << written.out;
+  EXPECT_NE(text_of_file(to + ".cu").find("__global__ void net_k0("), std::string::npos);
+  const Output refused = run({"export", path, "--device", "INTERP", "-o", to, "--kernels", "metal"});
+  EXPECT_NE(refused.err.find("cannot be written in metal: [render] Metal has no i64"), std::string::npos)
+      << refused.err;
+  EXPECT_EQ(run({"export", path, "-o", to, "--kernels", "glsl"}).status, 2);
+}
+
 TEST(OnnxCommands, ExportWithAConstant) {
   if (!onnx::has_reader()) GTEST_SKIP();
   const OnnxFolder folder;
