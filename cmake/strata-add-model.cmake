@@ -3,7 +3,7 @@
 # A static library TARGET of the ONNX file MODEL, which `strata export` writes as C when the library is built, and again when the file
 # changes. Whoever links it includes "name.h", and calls name_run(). NAME: of the header and of all that is in C (default: the file's, as
 # an identifier). TARGET: what the kernels are written with (default generic); for avx2 and avx512 the library is compiled with the
-# compiler's options for them. WEIGHTS: where they are; of `file` and `pointer` the blob's path is the target's property
+# compiler's options for them. Several with commas between, e.g. avx512,avx2,generic: the first that the processor has runs. WEIGHTS: where they are; of `file` and `pointer` the blob's path is the target's property
 # STRATA_WEIGHTS_FILE. OPTIONS: those of `strata export`, e.g. --size n=4 --deterministic; files that they name are relative to the
 # current source folder.
 #
@@ -48,9 +48,12 @@ function(strata_add_model library model)
     set(given_TARGET generic)
   endif()
   set(targets plain generic neon wasm rvv avx2 avx512)
-  if(NOT given_TARGET IN_LIST targets)
-    message(FATAL_ERROR "${here}: TARGET is one of ${targets}, not ${given_TARGET}")
-  endif()
+  string(REPLACE "," ";" words "${given_TARGET}")
+  foreach(word IN LISTS words)
+    if(NOT word IN_LIST targets)
+      message(FATAL_ERROR "${here}: TARGET is one of ${targets}, not ${word}")
+    endif()
+  endforeach()
   if(NOT DEFINED given_WEIGHTS)
     set(given_WEIGHTS embed)
   endif()

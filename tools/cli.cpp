@@ -170,11 +170,16 @@ std::size_t Invocation::read_option(std::span<const std::string> words, std::siz
   }
   const std::string value = attached ? std::string(word.substr(equals + 1)) : words[at + 1];
   const auto choices = split(row->choices, '|');
-  if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
-    throw UsageError(
-        option + " is '" + value + "', not one of " + std::string(row->choices) + did_you_mean(value, choices),
-        command_);
-  }
+  const auto check = [&](std::string_view word) {
+    if (choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end()) return;
+    throw UsageError(option + (word == value ? " is '" : " has '") + std::string(word) + "', not one of " +
+                         std::string(row->choices) + did_you_mean(word, choices),
+                     command_);
+  };
+  if (row->argument.ends_with("[,...]"))
+    for (const std::string_view word : split(value, ',')) check(word);
+  else
+    check(value);
   options_.emplace_back(row->name, value);
   return attached ? 0 : 1;
 }

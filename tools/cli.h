@@ -36,7 +36,7 @@ std::string paint(bool colour, Style style, std::string_view text);
 
 struct Option {
   std::string_view name;      ///< "--var"
-  std::string_view argument;  ///< e.g. "NAME=MIN..MAX"; empty for a switch
+  std::string_view argument;  ///< e.g. "NAME=MIN..MAX"; empty for a switch; "WORD[,...]": choices with commas between
   std::string_view choices;   ///< e.g. "spec|c|python", the only legal values; empty: any value
   bool repeats = false;       ///< may be given more than once
   std::string_view help;      ///< one line

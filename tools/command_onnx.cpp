@@ -292,6 +292,7 @@ onnx::NamedValues read_constants(const Invocation& invocation) {
 ExportOptions export_options(const Invocation& invocation, const onnx::Capture& call) {
   ExportOptions out;
   out.target = invocation.value("--target").value_or(out.target);
+  out.kernels = invocation.value("--kernels").value_or(out.kernels);
   out.weights = invocation.value("--weights").value_or(out.weights);
   out.weight_dtype = invocation.value("--weight-dtype").value_or(out.weight_dtype);
   out.selftest = invocation.has("--selftest");
@@ -387,10 +388,9 @@ int command_export(const Invocation& invocation, Console& console) {
                "\" decide a size or a branch: they are needed before the export, by --constant ", call.decisive[0],
                "=FILE");
   const ExportedModel exported = export_c(*call.function, *path, export_options(invocation, call));
-  std::vector<std::string> files = {*path + ".h", *path + ".c"};
-  if (!exported.test.empty()) files.push_back(*path + "_test.c");
-  if (!exported.wrapper.empty()) files.push_back(*path + ".hpp");
-  if (!exported.weights.empty()) files.push_back(*path + ".bin");
+  std::vector<std::string> files;
+  for (const std::string& file : files_of(exported))
+    files.push_back((std::filesystem::path(*path).parent_path() / file).string());
   if (const auto picture = invocation.value("--svg")) {
     std::ofstream to(*picture);
     to << report_svg(exported);

@@ -12,9 +12,9 @@
 
 #include "python/src/convert.h"
 #include "python/src/expr_casters.h"
+#include "python/src/jit_export.h"
 #include "python/src/memory.h"
 #include "python/src/running.h"
-#include "strata/export/export_c.h"
 #include "strata/onnx/to_onnx.h"
 #include "strata/tensor/jit.h"
 
@@ -359,77 +359,12 @@ std::vector<std::string> parameter_names(const py::object& function, std::size_t
   return out;
 }
 
-std::vector<std::string> names_in(PyObject* list) {
-  return list == nullptr || list == Py_None ? std::vector<std::string>()
-                                            : py::cast<std::vector<std::string>>(py::handle(list));
-}
-
 PyObject* export_jit(PyObject* self, PyObject* args, PyObject* kwargs) {
   try {
-    static const char* keywords[] = {"path",      "target", "weights",      "lines",  "deterministic",
-                                     "selftest",  "inputs", "outputs",      "states", "max_ram",
-                                     "max_flash", "cpp",    "weight_dtype", nullptr};
-    PyObject *path = nullptr, *deterministic = nullptr, *inputs = nullptr, *outputs = nullptr, *states = nullptr;
-    PyObject *max_ram = nullptr, *max_flash = nullptr;
-    const char *target = "generic", *weights = "embed", *weight_dtype = "f32";
-    int lines = 1, selftest = 0, cpp = 0;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$sspOpOOOOOps:export_c", const_cast<char**>(keywords), &path,
-                                    &target, &weights, &lines, &deterministic, &selftest, &inputs, &outputs, &states,
-                                    &max_ram, &max_flash, &cpp, &weight_dtype) == 0)
-      return nullptr;
     JitState& state = state_of(self);
-    if (state.last == nullptr)
-      throw Error(ErrorKind::domain, "[export] the function was never called: call it twice first");
-    ExportOptions options;
-    options.target = target;
-    options.weights = weights;
-    options.weight_dtype = weight_dtype;
-    options.lines = lines != 0;
-    if (deterministic != nullptr && deterministic != Py_None)
-      options.deterministic = PyObject_IsTrue(deterministic) == 1;
-    options.selftest = selftest != 0;
-    options.cpp = cpp != 0;
-    options.inputs = names_in(inputs);
-    if (options.inputs.empty()) options.inputs = parameter_names(state.function, state.last_plain);
-    options.outputs = names_in(outputs);
-    options.states = names_in(states);
-    const auto bytes = [](PyObject* given) {
-      const bool is_given = given != nullptr && given != Py_None;
-      return is_given ? std::optional(py::cast<std::int64_t>(py::handle(given))) : std::nullopt;
-    };
-    options.max_ram = bytes(max_ram);
-    options.max_flash = bytes(max_flash);
-    const std::string file = py::str(py::module_::import("os").attr("fspath")(py::handle(path)));
-    const ExportedModel model = running([&] { return export_c(state.last->jit(), file, options); });
-    py::dict out;
-    out["name"] = model.name;
-    out["arena_bytes"] = model.arena_bytes;
-    out["state_bytes"] = model.state_bytes;
-    out["constant_bytes"] = model.constant_bytes;
-    out["kernels"] = model.kernels;
-    out["stack_bytes"] = model.stack_bytes;
-    out["operations"] = model.operations;
-    out["moved_bytes"] = model.moved_bytes;
-    out["steps"] = model.steps;
-    const auto parts = [&](const char* name, const std::vector<ExportedPart>& all) {
-      py::list rows;
-      for (const ExportedPart& p : all) {
-        py::dict row;
-        row["name"] = p.name;
-        row["bytes"] = p.bytes;
-        row["at"] = p.at;
-        row["first"] = p.first;
-        row["last"] = p.last;
-        rows.append(row);
-      }
-      out[name] = rows;
-    };
-    parts("arena", model.arena);
-    parts("state", model.state);
-    parts("constants", model.constants);
-    out["text"] = report_text(model);
-    out["svg"] = report_svg(model);
-    return out.release().ptr();
+    const std::vector<std::string> names =
+        state.last == nullptr ? std::vector<std::string>() : parameter_names(state.function, state.last_plain);
+    return exported_jit(state.last == nullptr ? nullptr : &state.last->jit(), names, args, kwargs);
   } catch (const std::exception&) {
     raise_current_exception();
     return nullptr;
@@ -542,17 +477,7 @@ PyObject* to_onnx_jit(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 PyMethodDef jit_methods[] = {
     {"export_c", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&export_jit)), METH_VARARGS | METH_KEYWORDS,
-     "export_c($self, path, *, target='generic', weights='embed', lines=True, deterministic=None, selftest=False, "
-     "inputs=None, outputs=None, states=None, max_ram=None, max_flash=None, cpp=False, weight_dtype='f32')\n--\n\n"
-     "Writes the most recently used capture as one C file with a header, PATH.h and PATH.c.\n\n"
-     "target: 'plain' (ISO C), 'generic', 'avx2' or 'avx512'. weights: 'embed', or 'pointer': a blob, PATH.bin, whose\n"
-     "address the C function takes. lines: comments name the lines of the user. deterministic: the bits of the flag\n"
-     "DETERMINISTIC; None: as the flag. selftest: also writes PATH_test.c, a program that compares. inputs, outputs,\n"
-     "states: the names of parameters in C. max_ram, max_flash: bytes; a function that needs more is refused.\n"
-     "cpp: also writes PATH.hpp, a class for C++20 that takes spans. weight_dtype: 'f16': weights of 1024\n"
-     "elements or more are stored as f16, rounded, and kernels widen them.\n"
-     "Returns what the function needs: sizes in bytes, the steps of a run, the parts of its memory, and a report as\n"
-     "text and as svg."},
+     kExportText},
     {"to_onnx", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&to_onnx_jit)), METH_VARARGS | METH_KEYWORDS,
      "to_onnx($self, path, *, inputs=None, outputs=None, parameters=None, name=None)\n--\n\n"
      "Writes what the most recently used capture computes as an ONNX file, opset 17.\n\n"

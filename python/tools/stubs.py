@@ -265,11 +265,11 @@ def class_lines(cls):
     if name == "_Jit":
         out.append("    def __init__(self, function: Callable[..., Any], captures: int = 8) -> None: ...")
         out.append("    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...")
-        out.append("    def export_c(self, path: Union[str, PathLike[str]], *, target: str = 'generic', weights: str = 'embed', "
+        out.append("    def export_c(self, path: Union[str, PathLike[str]], *, target: Union[str, Sequence[str]] = 'generic', weights: str = 'embed', "
                    "lines: bool = True, deterministic: Optional[bool] = None, selftest: bool = False, "
                    "inputs: Optional[Sequence[str]] = None, outputs: Optional[Sequence[str]] = None, "
                    "states: Optional[Sequence[str]] = None, max_ram: Optional[int] = None, "
-                   "max_flash: Optional[int] = None, cpp: bool = False, weight_dtype: str = 'f32') -> dict[str, Any]: ...")
+                   "max_flash: Optional[int] = None, cpp: bool = False, weight_dtype: str = 'f32', kernels: Optional[str] = None) -> dict[str, Any]: ...")
         out.append("    def to_onnx(self, path: Union[str, PathLike[str]], *, inputs: Optional[Sequence[str]] = None, "
                    "outputs: Optional[Sequence[str]] = None, parameters: Any = None, name: Optional[str] = None) -> None: ...")
         known |= {"__init__", "__call__", "export_c", "to_onnx"}

@@ -43,12 +43,15 @@ class Instances {
     const std::int64_t most = std::max<std::int64_t>(trip_count_.vmax(), 1);
     const bool is_narrow = most <= std::numeric_limits<std::int32_t>::max();
     index_ = out_.add(UOps::SPECIAL, is_narrow ? dtypes::int32 : dtypes::int64, {}, Special{free_name(), 0, most});
-    if (std::any_of(list_.begin(), list_.end(), [this](UOp u) { return asks_wide(u); }) || !is_known())
+    // The condition is computed in 32 bits where these are enough: not all languages have more.
+    const DType width =
+        is_known() || (is_narrow && index_width(trip_count_.expr()) == dtypes::int32) ? dtypes::int32 : dtypes::int64;
+    if (std::any_of(list_.begin(), list_.end(), [this](UOp u) { return asks_wide(u); }) || width == dtypes::int64)
       wide_ = out_.cast(index_, dtypes::int64);
     if (is_known()) return;
     IndexUOps of_variables(out_,
                            {[this](const Variable& v) { return parameter(v); }, [](const Variable&) { return 0; }});
-    total_ = of_variables.integer(trip_count_.expr(), dtypes::int64);
+    total_ = of_variables.integer(trip_count_.expr(), width);
   }
   std::string free_name() const {
     std::vector<Variable> of_trip_count;
@@ -75,7 +78,7 @@ class Instances {
   }
   UOp parameter(const Variable& v) {
     const auto listed = variables_.find(std::string(v.name()));
-    const DType dtype = listed != variables_.end() ? listed->second.dtype() : dtypes::int64;
+    const DType dtype = listed != variables_.end() ? listed->second.dtype() : index_width(v);
     const UOp made = out_.add(UOps::DEFINE_VAR, dtype, {}, v);
     if (listed != variables_.end()) made_[listed->second] = made;
     return made;
@@ -104,12 +107,12 @@ class Instances {
     return u.op() == UOps::LOOP && u.src(0).op() == UOps::DEFINE_VAR && name_of(u.src(0)) == kRangeBegin;
   }
 
-  UOp has_iteration() { return out_.alu(Ops::CMPLT, {wide_, total_}); }
+  UOp has_iteration() { return out_.alu(Ops::CMPLT, {total_.dtype() == dtypes::int32 ? index_ : wide_, total_}); }
   /// The value of end0; empty where only the parallel loop uses it.
   UOp end() {
     if (std::none_of(list_.begin(), list_.end(), asks_end)) return {};
     if (is_known()) return out_.alu(Ops::ADD, {wide_, out_.constant(dtypes::int64, 1)});
-    const UOp some = out_.alu(Ops::CMPLT, {out_.constant(dtypes::int64, 0), total_});
+    const UOp some = out_.alu(Ops::CMPLT, {out_.constant(total_.dtype(), 0), total_});
     return out_.alu(Ops::ADD, {wide_, out_.cast(some, dtypes::int64)});
   }
 

@@ -117,6 +117,59 @@ class SizeText {
   std::unordered_map<const Node*, std::string> done_;
 };
 
+/// The expressions of the sources of `n`, as arrays of JSON: ["+", ["*", 4, "n"], 3].
+class SizeTree {
+ public:
+  explicit SizeTree(const VariableText& text) : text_(text) {}
+  std::string operator()(const Node* root) {
+    std::unordered_set<const Node*> seen;
+    detail::walk(
+        root, [&](const Node* n) { return seen.insert(n).second; }, child_from_end,
+        [&](const Node* n) { done_.emplace(n, node(n)); });
+    return done_.at(root);
+  }
+
+ private:
+  std::string array(const Node* n, std::string_view sign) const {
+    std::string out = message("[\"", sign, "\"");
+    for (std::size_t k = 0; k < n->sources().size(); ++k) out += message(", ", done_.at(n->src(k)));
+    return out + "]";
+  }
+  std::string sum(const Node* n) const {
+    std::string out;
+    std::size_t count = 0;
+    for (const Term& t : n->terms()) {
+      const std::string& atom = done_.at(t.atom);
+      out += message(", ", t.coefficient == 1 ? atom : message("[\"*\", ", t.coefficient, ", ", atom, "]"));
+      ++count;
+    }
+    if (n->k0() != 0 || count == 0) out += message(", ", n->k0()), ++count;
+    return count == 1 ? out.substr(2) : message("[\"+\"", out, "]");
+  }
+  std::string node(const Node* n) const {
+    switch (n->op) {
+      case Op::Const: return message(n->value());
+      case Op::Var: return text_(Variable::from(Expr::share(n)));
+      case Op::Sum: return sum(n);
+      case Op::Div: return array(n, "//");
+      case Op::Mod: return array(n, "%");
+      case Op::Lt: return array(n, "<");
+      case Op::Eq: return array(n, "==");
+      case Op::Ne: return array(n, "!=");
+      case Op::Mul: return array(n, "*");
+      case Op::Min: return array(n, "min");
+      case Op::Max: return array(n, "max");
+      case Op::And: return array(n, "and");
+      case Op::Or: return array(n, "or");
+      case Op::Select: return array(n, "?");
+    }
+    throw InternalError("[export] an op of the algebra without a text");
+  }
+
+  const VariableText& text_;
+  std::unordered_map<const Node*, std::string> done_;
+};
+
 template <class T>
 T element(const void* elements, std::int64_t k) {
   T out;
@@ -213,6 +266,10 @@ std::string upper(std::string_view name) {
 
 std::string c_size(const Int& size, const VariableText& text) {
   return size.is_number() ? message(size.value()) : SizeText(text)(size.expr().node());
+}
+
+std::string json_size(const Int& size, const VariableText& text) {
+  return size.is_number() ? message(size.value()) : SizeTree(text)(size.expr().node());
 }
 
 std::string_view c_type(DType dtype) {

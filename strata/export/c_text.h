@@ -25,6 +25,9 @@ using VariableText = std::function<std::string(const Variable&)>;
 /// The expression as an int64_t. @throws Error (domain) for a division of or by what may be negative
 std::string c_size(const Int& size, const VariableText& text);
 
+/// The expression as JSON: a number, what `text` gives for a variable, or an array of an operator and its operands.
+std::string json_size(const Int& size, const VariableText& text);
+
 /// The type of an element in memory: "float", "uint16_t" of f16.
 std::string_view c_type(DType dtype);
 /// The lines of a constant array, `static const TYPE NAME[] = {...};`, bit by bit the elements.

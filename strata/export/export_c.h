@@ -22,6 +22,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "strata/base/flags.h"
@@ -33,8 +34,13 @@ namespace strata {
 struct ExportOptions {
   /// What the kernels are written for: "plain" (ISO C without extensions; tcc compiles it), or GNU vectors of 16
   /// ("generic", "neon", "wasm", "rvv"), 32 ("avx2") or 64 bytes ("avx512"). Each compiles everywhere; the words say
-  /// where it is quick.
+  /// where it is quick. Several with commas between, the most demanding first, e.g. "avx512,avx2,generic": the file has
+  /// the kernels for each, model_run() chooses the first that the processor has, and model_run_on() takes the choice.
   std::string target = "generic";
+  /// "opencl", "cuda", "metal" or "wgsl": instead of a C file, the kernels for devices: NAME.cl, .cu or .metal, or a
+  /// file NAME_k0.wgsl for each, and NAME.json, which says what a program allocates and launches; weights are in
+  /// NAME.bin. The table is described in docs/shipping.md.
+  std::string kernels{};
   /// "embed": weights are constants of the file. "pointer": they are a blob, NAME.bin, whose address model_run() takes.
   /// "file": the blob has a head, by which model_run() refuses that of another model.
   std::string weights = "embed";
@@ -84,10 +90,14 @@ struct ExportedModel {
   std::vector<std::string> steps{};        ///< what a run does, in order
   std::vector<ExportedPart> arena{}, state{}, constants{};
   std::string wrapper{};  ///< NAME.hpp; empty without `cpp`
+  std::string table{};    ///< NAME.json; with `kernels` alone, and then there is neither a header nor a source
+  std::vector<std::pair<std::string, std::string>> kernel_files{};  ///< the kernels: names of files, and texts
 
   std::int64_t ram_bytes() const { return arena_bytes + state_bytes + stack_bytes; }
 };
 
+/// The names of the files that export_c() writes.
+std::vector<std::string> files_of(const ExportedModel& model);
 /// Sizes, and the memory of the arena that is needed in each step, as lines of text.
 std::string report_text(const ExportedModel& model);
 /// The arena over time: steps to the right, offsets upward. A picture as an SVG file.
@@ -95,8 +105,8 @@ std::string report_svg(const ExportedModel& model);
 
 /// The most recently used capture of `function` as C, under the name `name`.
 /// @throws Error (budget) where it needs more than max_ram or max_flash, with the largest parts; (domain) for a name
-/// that is none in C, an unknown target, choice of weights or dtype of weights, a self test where a rounded weight
-/// changes, a function that is not
+/// that is none in C, an unknown target, language of kernels, choice of weights or dtype of weights, a self test where
+/// a rounded weight changes, a function that is not
 ///   captured, or what cannot be exported, by the operation or kernel: see docs/shipping.md; (undefined) for values
 ///   that are fed by a function of the program's
 ExportedModel exported_c(Jit& function, const std::string& name, const ExportOptions& options = {});

@@ -38,17 +38,17 @@ std::string macros(const Model& model) {
   std::string out =
       message("/* Bytes: of what the address of an arena, a state and weights is a multiple of. */\n#define ", up,
               "_ALIGNMENT ", kAlignment, "\n/* Bytes of an arena", model.sizes.empty() ? "" : " for the largest sizes",
-              ". */\n#define ", up, "_ARENA_BYTES ", model.arena_bytes, "\n");
+              ". */\n#define ", up, "_ARENA_BYTES ", model.arena_bytes(), "\n");
   if (model.state_bytes > 0) out += message("#define ", up, "_STATE_BYTES ", model.state_bytes, "\n");
   out += message(
       "/* Bytes of stack, estimated from above, without what a callback does: as gcc -O2 compiles the file for\n"
       " * x86-64. -fstack-usage tells those of another compiler. */\n#define ",
-      up, "_STACK_BYTES ", model.stack_bytes, "\n");
+      up, "_STACK_BYTES ", model.stack_bytes(), "\n");
   for (const ModelState& s : model.states)
     out += message("#define ", up, "_", upper(s.name), "_OFFSET ", s.at, "\n#define ", up, "_", upper(s.name),
                    "_BYTES ", s.bytes, "\n");
   if (model.reads_weights()) {
-    out += message("#define ", up, "_WEIGHTS_BYTES ", model.weights_begin() + model.writer.constants().bytes(), "\n");
+    out += message("#define ", up, "_WEIGHTS_BYTES ", model.weights_begin() + model.constants.bytes(), "\n");
   }
   out += message("/* Elements of each tensor", model.sizes.empty() ? "" : ", for the largest sizes", ". */\n");
   for (const ModelTensor& t : model.tensors)
@@ -100,8 +100,9 @@ std::string arguments_of(const Model& model) {
 std::string header_of(const Model& model) {
   const std::string &name = model.name, &up = model.upper_name;
   std::string out = message(
-      "/* ", name, ": a function of tensors, written by Strata ", STRATA_VERSION, " for the target ",
-      model.options.target, model.options.deterministic ? ", deterministic" : "", ".\n *\n", described(model),
+      "/* ", name, ": a function of tensors, written by Strata ", STRATA_VERSION, " for the target",
+      model.chooses() ? "s " : " ", model.options.target, model.options.deterministic ? ", deterministic" : "",
+      ".\n *\n", described(model),
       " *\n * Tensors lie in memory in rows, the last index first. f16 and bf16 are their bits. No two arguments\n"
       " * overlap. */\n");
   out += message("#ifndef ", up, "_H\n#define ", up,
@@ -110,8 +111,9 @@ std::string header_of(const Model& model) {
                  "_ALIGNAS(bytes) _Alignas(bytes)\n#endif\n\n", macros(model), "\n");
   out += message("typedef enum ", name, "_status {\n  ", up, "_OK = 0,\n  ", up, "_NULL_POINTER = 1,\n  ", up,
                  "_SIZE_OUT_OF_BOUNDS = 2,\n  ", up, "_MISALIGNED = 3,\n  ", up, "_ARENA_TOO_SMALL = 4,\n  ", up,
-                 "_OTHER_WEIGHTS = 5\n} ", name, "_status;\n/* The meaning of a status, for people. */\nconst char *",
-                 name, "_status_text(", name, "_status status);\n\n");
+                 "_OTHER_WEIGHTS = 5", model.chooses() ? message(",\n  ", up, "_OTHER_TARGET = 6") : std::string(),
+                 "\n} ", name, "_status;\n/* The meaning of a status, for people. */\nconst char *", name,
+                 "_status_text(", name, "_status status);\n\n");
   out += message("/* Bytes of the arena that ", name, "_run() needs",
                  model.sizes.empty() ? "" : "; 0 for sizes out of bounds", ". */\nsize_t ", name, "_arena_bytes(",
                  size_parameters(model), ");\n\n");
@@ -138,8 +140,9 @@ std::string header_of(const Model& model) {
       "/* Runs the function. All arguments are checked before anything is written. `parallel_for` may be null: then\n"
       " * the calling thread does all. Threads may call it at once, each with an arena",
       model.state_bytes > 0 ? " and a state" : "", " of its own. */\n", name, "_status ", name, "_run(",
-      parameters_of(model), ");\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
-  return out;
+      parameters_of(model), ");\n\n");
+  if (model.chooses()) out += choice_header(model);
+  return out + "#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }
 
 }  // namespace strata::exporting

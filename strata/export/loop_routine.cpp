@@ -134,7 +134,7 @@ class RoutineWriter::LoopText {
   std::string slot(std::size_t s) const {
     if (s <= task_.temporary()) return s == task_.temporary() ? "(work)" : message("(d", s, ")");
     const Buffer& all = plan_.shared[s - task_.temporary() - 1];
-    return constant(w_.constants().add(all.dtype(), all.data(), static_cast<std::int64_t>(all.nbytes())));
+    return constant(w_.constants_.add(all.dtype(), all.data(), static_cast<std::int64_t>(all.nbytes())));
   }
   std::string at(const LoopPlace& p) const {
     const std::string base = message(is_const(p) ? "(const unsigned char *)" : "(unsigned char *)", slot(p.slot));

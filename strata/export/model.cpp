@@ -7,7 +7,6 @@
 #include "strata/base/check.h"
 #include "strata/export/c_text.h"
 #include "strata/export/narrow.h"
-#include "strata/export/stack.h"
 
 namespace strata::exporting {
 
@@ -20,22 +19,6 @@ bool are_zeros(const void* data, std::int64_t bytes) {
   return std::all_of(at, at + bytes, [](unsigned char c) { return c == 0; });
 }
 
-std::string place_mark(std::size_t place) { return message("@", place, "@"); }
-
-/// `text` with each mark `@key@` replaced by of(key).
-template <class Of>
-std::string with_marks(std::string_view text, const Of& of) {
-  std::string out;
-  for (std::size_t at = 0;;) {
-    const std::size_t begin = text.find('@', at);
-    out += text.substr(at, begin - at);
-    if (begin == std::string_view::npos) return out;
-    const std::size_t end = text.find('@', begin + 1);
-    out += of(std::string(text.substr(begin + 1, end - begin - 1)));
-    at = end + 1;
-  }
-}
-
 }  // namespace
 
 Model::Model(Captured captured, std::string of_name, const ExportOptions& of_options)
@@ -43,9 +26,10 @@ Model::Model(Captured captured, std::string of_name, const ExportOptions& of_opt
       upper_name(upper(name)),
       options(of_options),
       function(captured.name),
-      writer(name, options.target, options.deterministic) {
+      targets_(targets_of(options.target)) {
   STRATA_CHECK(is_model_name(name), domain, "[export] \"", name,
                "\" is no name of a model: letters, digits and single underscores, and no word of C");
+  if (is_table()) check_table_options();
   STRATA_CHECK(options.weights == "embed" || is_pointer(), domain,
                "[export] weights are \"embed\", \"file\" or \"pointer\", not \"", options.weights, "\"");
   STRATA_CHECK(
@@ -76,8 +60,14 @@ Model::Model(Captured captured, std::string of_name, const ExportOptions& of_opt
   place_outputs(captured);
   place_constants(captured);
   if (options.weight_dtype == "f16") narrow_constants(captured);
-  plan_calls(captured);
-  plan_arena(captured);
+  if (is_table())
+    plan_table(captured);
+  else
+    plan_codes(captured);
+}
+
+void Model::put(std::size_t place, ModelAddress to, std::string text) {
+  if (address_.emplace(place, std::move(text)).second) where_.emplace(place, to);
 }
 
 std::string Model::size(const Int& n) const {
@@ -91,10 +81,9 @@ std::string Model::size(const Int& n) const {
 }
 
 std::string Model::constant(std::size_t c) const {
-  if (writer.constants().all()[c].bytes == 0) return "((const unsigned char *)\"\")";  // no array has no elements
-  return is_pointer()
-             ? message("((const unsigned char *)weights + ", weights_begin() + writer.constants().all()[c].at, ")")
-             : message("(const unsigned char *)", name, "_c", c);
+  if (constants.all()[c].bytes == 0) return "((const unsigned char *)\"\")";  // no array has no elements
+  return is_pointer() ? message("((const unsigned char *)weights + ", weights_begin() + constants.all()[c].at, ")")
+                      : message("(const unsigned char *)", name, "_c", c);
 }
 
 std::uint64_t Model::weights_checksum() const {
@@ -104,7 +93,7 @@ std::uint64_t Model::weights_checksum() const {
 }
 
 std::vector<std::byte> Model::weights() const {
-  const Constants& all = writer.constants();
+  const Constants& all = constants;
   std::vector<std::byte> out(static_cast<std::size_t>(weights_begin() + all.bytes()));
   std::byte* const content = out.data() + weights_begin();
   for (const Constant& c : all.all()) std::copy_n(c.data, c.bytes, content + c.at);
@@ -190,10 +179,14 @@ void Model::name_tensors(const Captured& captured) {
     for (const CapturedState& s : captured.states) {
       if (s.input != k) continue;
       t.is_written = true;
-      last_.emplace_back(s.after, copy(t.name, place_mark(s.after),
-                                       message("(size_t)", size(product(x.shape)), " * sizeof(*", t.name, ")")));
+      const std::string bytes = message("(size_t)", size(product(x.shape)), " * sizeof(*", t.name, ")");
+      last_.push_back({{ModelAddress::Kind::tensor, tensors.size()},
+                       s.after,
+                       0,
+                       product(x.shape) * static_cast<std::int64_t>(x.dtype.itemsize()),
+                       copy(t.name, place_mark(s.after), bytes)});
     }
-    if (x.place) address_.emplace(*x.place, t.name);
+    if (x.place) put(*x.place, {ModelAddress::Kind::tensor, tensors.size()}, t.name);
     tensors.push_back(std::move(t));
   }
   for (std::size_t k = 0; k < captured.outputs.size(); ++k) {
@@ -212,7 +205,7 @@ void Model::add_state(ModelState state, const void* initial) {
   state_bytes += aligned(state.bytes);
   if (!are_zeros(initial, state.bytes)) {
     const auto* const from = static_cast<const std::byte*>(initial);
-    state.initial = writer.constants().add(state.dtype, std::vector<std::byte>(from, from + state.bytes));
+    state.initial = constants.add(state.dtype, std::vector<std::byte>(from, from + state.bytes));
   }
   states.push_back(std::move(state));
 }
@@ -230,16 +223,20 @@ void Model::place_states(Captured& captured) {
     add_state({given_name(options.states, k, count, 's'), s.dtype, s.shape, bytes}, s.value);
     if (s.before) {
       STRATA_CHECK(!address_.contains(*s.before), domain, "[export] ", function, " assigns two values to one memory");
-      address_.emplace(*s.before, state_address(k));
+      put(*s.before, {ModelAddress::Kind::state, k}, state_address(k));
     }
     const auto& updates = captured.program.updates;
     const bool is_in_place = std::any_of(updates.begin(), updates.end(), [&](const RecordedUpdate& u) {
       return u.after == s.after && s.before == u.before;
     });
     if (is_in_place || (!s.before && !address_.contains(s.after)))
-      address_.emplace(s.after, state_address(k));
+      put(s.after, {ModelAddress::Kind::state, k}, state_address(k));
     else
-      last_.emplace_back(s.after, copy(state_address(k), place_mark(s.after), message(bytes)));
+      last_.push_back({{ModelAddress::Kind::state, k},
+                       s.after,
+                       0,
+                       bytes,
+                       copy(state_address(k), place_mark(s.after), message(bytes))});
   }
 }
 
@@ -256,6 +253,8 @@ void Model::place_fed(const Captured& captured) {
 
 /// A counter, e.g. of random numbers: a part of the state, which grows with each run.
 void Model::place_counter(const RecordedProgram& program, const RecordedProgram::Fed& f) {
+  STRATA_CHECK(!is_table(), domain, "[export] ", function,
+               " draws random numbers: a table of launches has no counter that grows with each run");
   const RecordedProgram::Place& place = program.places[f.place];
   std::vector<std::uint64_t> growth = f.rule.steps, next(growth.size());
   std::memcpy(next.data(), place.memory, static_cast<std::size_t>(place.bytes));
@@ -275,7 +274,7 @@ void Model::place_counter(const RecordedProgram& program, const RecordedProgram:
   for (std::size_t e = 0; e < growth.size(); ++e)
     if (growth[e] != 0)
       advance_ += message("  ((uint64_t *)(void *)", state_address(k), ")[", e, "] += ", growth[e], "u;\n");
-  address_.emplace(f.place, state_address(k));
+  put(f.place, {ModelAddress::Kind::state, k}, state_address(k));
 }
 
 /// Values that come to rest, e.g. the corrections of an optimiser: constants where they rest, else tables, and a
@@ -298,10 +297,12 @@ void Model::place_coming(const RecordedProgram::Fed& f) {
   const auto bytes = static_cast<std::int64_t>(last.size() * sizeof(float));
   if (std::all_of(tables.begin(), tables.end(), [](const auto& t) { return t.size() == 1; })) {
     const auto* const from = reinterpret_cast<const std::byte*>(last.data());
-    const std::size_t c = writer.constants().add(dtypes::float32, std::vector<std::byte>(from, from + bytes));
-    address_.emplace(f.place, constant(c));
+    const std::size_t c = constants.add(dtypes::float32, std::vector<std::byte>(from, from + bytes));
+    put(f.place, {ModelAddress::Kind::constant, c}, constant(c));
     return;
   }
+  STRATA_CHECK(!is_table(), domain, "[export] ", function,
+               " is fed other values in its next call, which a table of launches cannot say");
   STRATA_CHECK(!options.selftest, domain, "[export] ", function,
                " is fed other values in its next call: its self test would not be fed those of the captured call");
   const std::size_t k = states.size();
@@ -311,32 +312,35 @@ void Model::place_coming(const RecordedProgram::Fed& f) {
   for (std::size_t e = 0; e < tables.size(); ++e) {
     const auto* const from = reinterpret_cast<const std::byte*>(tables[e].data());
     const std::size_t c =
-        writer.constants().add(dtypes::float32, std::vector<std::byte>(from, from + tables[e].size() * sizeof(float)));
+        constants.add(dtypes::float32, std::vector<std::byte>(from, from + tables[e].size() * sizeof(float)));
     const std::string end = message(tables[e].size() - 1, "u");
     const std::string at = tables[e].size() == 1 ? "0" : message(runs, " < ", end, " ? ", runs, " : ", end);
-    body += message("  ((float *)(void *)(", state_address(k), " + 8))[", e, "] = ((const float *)(const void *)",
-                    constant(c), ")[", at, "];\n");
+    prelude_ += message("  ((float *)(void *)(", state_address(k), " + 8))[", e, "] = ((const float *)(const void *)",
+                        constant(c), ")[", at, "];\n");
   }
   advance_ += message("  ++", runs, ";\n");
-  address_.emplace(f.place, message("(", state_address(k), " + 8)"));
+  put(f.place, {ModelAddress::Kind::state, k}, message("(", state_address(k), " + 8)"));
 }
 
 void Model::place_outputs(const Captured& captured) {
   for (std::size_t k = 0; k < captured.outputs.size(); ++k) {
     const CapturedTensor& y = captured.outputs[k];
-    const std::string& to = tensors[tensors.size() - captured.outputs.size() + k].name;
+    const std::size_t number = tensors.size() - captured.outputs.size() + k;
+    const ModelAddress where{ModelAddress::Kind::tensor, number};
+    const std::string& to = tensors[number].name;
+    const Int size_in_bytes = product(y.shape) * static_cast<std::int64_t>(y.dtype.itemsize());
     const std::string bytes = message("(size_t)", size(product(y.shape)), " * sizeof(*", to, ")");
     if (y.place && captured.program.places[*y.place].is_written && !address_.contains(*y.place)) {
-      address_.emplace(*y.place, to);
+      put(*y.place, where, to);
       continue;
     }
     // In front of the copies to the state: an output may be what the state was.
     if (y.place) {
-      last_.insert(last_.begin(), {*y.place, copy(to, place_mark(*y.place), bytes)});
+      last_.insert(last_.begin(), {where, *y.place, 0, size_in_bytes, copy(to, place_mark(*y.place), bytes)});
       continue;
     }
-    const std::size_t c =
-        writer.constants().add(y.dtype, y.value->data(), static_cast<std::int64_t>(y.value->nbytes()));
+    const std::size_t c = constants.add(y.dtype, y.value->data(), static_cast<std::int64_t>(y.value->nbytes()));
+    last_.push_back({where, std::nullopt, c, size_in_bytes, {}});
     advance_ += copy(to, constant(c), bytes);
   }
 }
@@ -384,170 +388,6 @@ std::string Model::variable(const RecordedProgram::Launch& launch, const Variabl
   STRATA_CHECK(v.bound_value(), domain, "[export] ", launch.kernel->kernel().name, " has the variable ", v.name(),
                ", which is no argument");
   return message(*v.bound_value());
-}
-
-void Model::plan_calls(const Captured& captured) {
-  const RecordedProgram& program = captured.program;
-  std::size_t called = 0;  // the most parameters of a routine
-  for (std::size_t k = 0; k < program.launches.size(); ++k) {
-    const RecordedProgram::Launch& l = program.launches[k];
-    std::vector<SlotFacts> facts(l.places.size());
-    for (std::size_t slot = 0; slot < facts.size(); ++slot) {
-      const RecordedProgram::Place& place = program.places[l.places[slot]];
-      if (!constant_.contains(l.places[slot])) continue;
-      const auto bits = halves_.find(l.places[slot]);
-      if (bits == halves_.end()) {
-        facts[slot] = {true, Known{static_cast<const std::byte*>(place.memory), place.bytes}};
-        continue;
-      }
-      const auto narrow = std::as_bytes(std::span(bits->second));
-      facts[slot] = {true, Known{narrow.data(), static_cast<std::int64_t>(narrow.size())}, true};
-    }
-    const Routine& r = writer.of(*l.kernel, facts);
-    std::map<std::size_t, std::size_t> packed;  // constants by slot
-    std::vector<std::optional<Known>> known;
-    for (const Packing& p : r.packings) {
-      const auto constants = writer.known(p, facts, known);
-      STRATA_ASSERT(constants, "a packing of weights that are not known");
-      for (std::size_t n = 0; n < p.writes.size(); ++n) packed[p.writes[n]] = (*constants)[n];
-    }
-    CallTexts texts;
-    texts.pointer = [&](std::size_t slot) -> std::string {
-      if (const auto p = packed.find(slot); p != packed.end()) return constant(p->second);
-      const std::size_t place = l.places.at(slot);
-      if (!constant_.contains(place)) return place_mark(place);
-      const Known& all = *facts[slot].known;
-      const DType dtype = facts[slot].is_narrow ? dtypes::float16 : l.kernel->kernel().buffers[slot].dtype;
-      return constant(writer.constants().add(dtype, all.data, all.bytes));
-    };
-    texts.variable = [&](const Variable& v) { return variable(l, v); };
-    texts.constant = [&](std::size_t c) { return constant(c); };
-    texts.work = message("@w", k, "@");
-    texts.threads = "&threads";
-    has_threads = has_threads || r.has_threads;
-    steps.push_back(r.title);
-    stack_bytes = std::max(stack_bytes, r.stack);
-    called = std::max(called, r.parameters());
-    const KernelCost work = RoutineWriter::cost(*l.kernel);
-    cost.operations += work.operations, cost.bytes += work.bytes;
-    std::string line = r.title;
-    if (const std::string origin = options.lines ? line_of(l.origin) : std::string(); !origin.empty())
-      line += message(" (", origin, ")");
-    body += message("  ", c_comment(line), "\n  ", call_of(r, texts));
-    work_.push_back(r.work);
-  }
-  for (const auto& [place, statement] : last_) body += statement;
-  body += advance_;
-  const bool ends_in_call = work_.size() == 1 && last_.empty() && advance_.empty();
-  const std::int64_t arrays = (has_threads ? 16 : 0) + (sizes.empty() ? 0 : 8 * (std::ssize(blocks) + 2));
-  stack_bytes += frame_of_caller(ends_in_call ? 0 : 8, called, arrays);
-}
-
-std::string Model::bytes_of(const RecordedProgram& program, std::size_t place) const {
-  std::vector<std::string> all;
-  for (const RecordedProgram::Launch& l : program.launches) {
-    for (std::size_t slot = 0; slot < l.places.size(); ++slot) {
-      if (l.places[slot] != place) continue;
-      const BufferUse& b = l.kernel->kernel().buffers[slot];
-      const std::string text = message("(size_t)", c_size(b.size, [&](const Variable& v) { return variable(l, v); }),
-                                       "*", b.dtype.itemsize());
-      if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
-    }
-  }
-  std::string out = all.at(0);
-  for (std::size_t k = 1; k < all.size(); ++k) out = message(name, "_most(", out, ", ", all[k], ")");
-  return out;
-}
-
-/// Gives intermediate results and the memory that routines work in their parts of the arena.
-void Model::plan_arena(const Captured& captured) {
-  const RecordedProgram& program = captured.program;
-  std::map<std::size_t, MemoryLife> life;
-  for (std::size_t k = 0; k < program.launches.size(); ++k)
-    for (const std::size_t place : program.launches[k].places) {
-      if (address_.contains(place) || constant_.contains(place)) continue;
-      const auto [it, is_new] = life.emplace(place, MemoryLife{program.places[place].bytes, k, k});
-      it->second.last = k;
-    }
-  for (const auto& [place, statement] : last_)
-    if (const auto it = life.find(place); it != life.end()) it->second.last = program.launches.size();
-  std::vector<MemoryLife> lives;
-  std::vector<std::string> keys, bytes;
-  const auto add_part = [&](const std::string& what, const MemoryLife& l) {
-    const std::string step = l.first < steps.size() ? steps[l.first] : "";
-    arena.push_back({message(what, step), l.bytes, 0, l.first, l.last});
-  };
-  for (const auto& [place, l] : life) {
-    lives.push_back(l);
-    add_part("", l);
-    keys.push_back(message(place));
-    if (!sizes.empty()) bytes.push_back(bytes_of(program, place));
-  }
-  for (std::size_t k = 0; k < work_.size(); ++k) {
-    if (work_[k] == 0) continue;
-    lives.push_back({work_[k], k, k});
-    add_part("memory to work in of ", lives.back());
-    keys.push_back(message("w", k));
-    if (!sizes.empty()) bytes.push_back(message("(size_t)", work_[k]));
-  }
-  std::map<std::string, std::string> text;
-  if (sizes.empty()) {
-    const ArenaPlan plan = strata::plan_arena(lives);
-    arena_bytes = plan.bytes;
-    for (std::size_t k = 0; k < lives.size(); ++k) {
-      text[keys[k]] = message("(base + ", plan.offsets[k], ")");
-      arena[k].at = plan.offsets[k];
-    }
-  } else {
-    text = plan_blocks(lives, keys, bytes);
-  }
-  body = with_marks(body, [&](const std::string& key) {
-    if (const auto it = text.find(key); it != text.end()) return it->second;
-    const auto place = static_cast<std::size_t>(std::stoull(key));
-    if (const auto it = address_.find(place); it != address_.end()) return it->second;
-    const auto& use = program.places[place];
-    DType dtype = dtypes::uint8;
-    return constant(writer.constants().add(dtype, use.memory, use.bytes));
-  });
-}
-
-/// Blocks that share bytes of the arena one after another, for sizes that are not known: the sizes of a block's members
-/// decide its own when the model runs.
-std::map<std::string, std::string> Model::plan_blocks(std::span<const MemoryLife> lives,
-                                                      std::span<const std::string> keys,
-                                                      std::span<const std::string> bytes) {
-  std::vector<std::size_t> order(lives.size());
-  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return lives[a].bytes != lives[b].bytes ? lives[a].bytes > lives[b].bytes : a < b;
-  });
-  std::vector<std::vector<std::size_t>> members;
-  std::vector<std::int64_t> begins;
-  std::vector<std::set<std::string>> seen;  // by block: the sizes of its members
-  std::map<std::string, std::string> text;
-  for (const std::size_t k : order) {
-    const auto is_free = [&](const std::vector<std::size_t>& block) {
-      return std::all_of(block.begin(), block.end(), [&](std::size_t m) {
-        return lives[m].last < lives[k].first || lives[k].last < lives[m].first;
-      });
-    };
-    auto block = std::find_if(members.begin(), members.end(), is_free);
-    if (block == members.end()) {
-      members.emplace_back();
-      block = members.end() - 1;
-      blocks.emplace_back();
-      seen.emplace_back();
-      begins.push_back(arena_bytes);
-      arena_bytes += aligned(lives[k].bytes);
-    }
-    block->push_back(k);
-    const auto b = static_cast<std::size_t>(block - members.begin());
-    arena[k].at = begins[b];
-    if (seen[b].insert(bytes[k]).second)
-      blocks[b] = blocks[b].empty() ? bytes[k] : message(name, "_most(", blocks[b], ", ", bytes[k], ")");
-    text[keys[k]] = message("(base + at[", b, "])");
-  }
-  return text;
 }
 
 std::string line_of(const Origin& origin) {

@@ -19,30 +19,6 @@ using detail::message;
 
 namespace {
 
-/// A target of exported files.
-struct TargetRow {
-  std::string_view word;
-  int vector_bytes, registers;
-  std::int64_t scratch;  ///< bytes of the stack that a kernel may use for tiles
-};
-constexpr TargetRow kTargets[] = {
-    {"plain", 4, 16, 4096},
-    {"generic", 16, 16, std::int64_t{1} << 15},
-    {"neon", 16, 32, std::int64_t{1} << 15},
-    {"wasm", 16, 16, std::int64_t{1} << 15},
-    {"rvv", 16, 32, std::int64_t{1} << 15},
-    {"avx2", 32, 16, std::int64_t{1} << 17},
-    {"avx512", 64, 32, std::int64_t{1} << 17},
-};
-
-Target target_of_row(const TargetRow& row, bool deterministic) {
-  Target out;
-  out.vector_bytes = row.vector_bytes;
-  out.vector_registers = row.registers;
-  out.scratch_bytes = row.scratch;
-  return deterministic ? out.deterministic() : out;
-}
-
 bool has_f16_vectors(const Kernel& kernel) {
   return std::any_of(kernel.uops.begin(), kernel.uops.end(),
                      [](UOp u) { return u.dtype().is_vector() && u.dtype().scalar() == dtypes::float16; });
@@ -56,7 +32,8 @@ std::string pointer_type(DType dtype, bool is_written) {
   return message(is_written ? "" : "const ", c_type(dtype), " *");
 }
 
-/// The shapes of what a kernel stores.
+}  // namespace
+
 std::string title_of(const Kernel& kernel) {
   std::string out = kernel.name;
   for (const LazyOp& store : kernel.ast.src()) {
@@ -70,8 +47,6 @@ std::string title_of(const Kernel& kernel) {
   return out;
 }
 
-}  // namespace
-
 std::string call_of(const Routine& routine, const CallTexts& texts) {
   std::string all;
   const auto add = [&](const std::string& text) { all += message(all.empty() ? "" : ", ", text); };
@@ -84,18 +59,12 @@ std::string call_of(const Routine& routine, const CallTexts& texts) {
   return message(routine.name, "(", all, ");\n");
 }
 
-RoutineWriter::RoutineWriter(std::string prefix, const std::string& target, bool deterministic)
-    : prefix_(std::move(prefix)) {
-  const auto* const row =
-      std::find_if(std::begin(kTargets), std::end(kTargets), [&](const TargetRow& r) { return r.word == target; });
-  std::string known;
-  for (const TargetRow& r : kTargets) known += message(known.empty() ? "" : ", ", r.word);
-  STRATA_CHECK(row != std::end(kTargets), domain, "[export] the target \"", target, "\" is unknown: the targets are ",
-               known);
-  target_ = target_of_row(*row, deterministic);
-  plain_ = target_of_row(kTargets[0], deterministic);
-  is_plain_ = row->word == "plain";
-}
+RoutineWriter::RoutineWriter(std::string prefix, const TargetRow& target, bool deterministic, Constants& constants)
+    : prefix_(std::move(prefix)),
+      target_(target_of_row(target, deterministic)),
+      plain_(target_of_row(plain_target(), deterministic)),
+      is_plain_(&target == &plain_target()),
+      constants_(constants) {}
 
 std::shared_ptr<const Kernel> RoutineWriter::compiled(const LazyOp& ast, const std::vector<int>& kept,
                                                       bool& is_plain) const {

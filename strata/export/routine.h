@@ -14,6 +14,7 @@
 
 #include "strata/codegen/kernel.h"
 #include "strata/export/constants.h"
+#include "strata/export/targets.h"
 #include "strata/runtime/device.h"
 
 namespace strata::exporting {
@@ -58,6 +59,9 @@ struct Routine {
   }
 };
 
+/// The kernel, with the dtypes and shapes of what it stores: "E_n2: f32 [4, 3]".
+std::string title_of(const Kernel& kernel);
+
 /// The texts of a call.
 struct CallTexts {
   std::function<std::string(std::size_t slot)> pointer;  ///< a `void *` or a pointer to bytes
@@ -71,8 +75,8 @@ std::string call_of(const Routine& routine, const CallTexts& texts);
 /// Compiles kernels for a target and writes them. All texts have the prefix "strata_" where the file's own belongs.
 class RoutineWriter {
  public:
-  /// @throws Error (domain) for an unknown target
-  RoutineWriter(std::string prefix, const std::string& target, bool deterministic);
+  /// @param constants where packed weights go @pre it outlives the writer
+  RoutineWriter(std::string prefix, const TargetRow& target, bool deterministic, Constants& constants);
 
   /// The routine of a kernel. @param facts by slot
   const Routine& kernel(const LazyOp& ast, const std::vector<SlotFacts>& facts);
@@ -90,8 +94,6 @@ class RoutineWriter {
   std::optional<std::vector<std::size_t>> known(const Packing& packing, const std::vector<SlotFacts>& facts,
                                                 std::vector<std::optional<Known>>& packed);
 
-  Constants& constants() { return constants_; }
-  const Constants& constants() const { return constants_; }
   const std::vector<std::string>& helpers() const { return helpers_; }
   const std::set<std::string>& types() const { return types_; }
   const std::vector<std::string>& functions() const { return functions_; }
@@ -126,8 +128,8 @@ class RoutineWriter {
 
   std::string prefix_;
   Target target_, plain_;
-  bool is_plain_ = false;
-  Constants constants_;
+  bool is_plain_;
+  Constants& constants_;
   std::vector<std::string> helpers_, functions_;
   std::set<std::string> seen_, types_;
   std::map<const Kernel*, std::unique_ptr<Unit>> units_;

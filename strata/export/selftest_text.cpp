@@ -89,15 +89,19 @@ std::string selftest_of(const Model& model) {
                    ".bin cannot be read\\n\");\n    return 1;\n  }\n  fclose(file);\n"
                    "  status = ",
                    name, "_check_weights(weights);\n");
+  // Each target that the processor has.
+  if (model.chooses())
+    out += message("  int target = (int)", name, "_best_target();\n  for (; target < ", up, "_TARGETS; ++target) {\n");
   if (model.state_bytes > 0)
     out += message("  if (status == ", up, "_OK) { status = ", name, "_reset(state",
                    model.reads_weights() ? ", weights" : "", "); }\n");
-  out += message("  k = 0;\n  (void)k;\n  d = 0;\n  (void)d;\n", calls, "  if (status == ", up,
-                 "_OK) {\n    status = ", name, "_run(", arguments, "arena, ", up,
-                 "_ARENA_BYTES, 0, 0);\n  }\n  if (status != ", up, "_OK) {\n    fprintf(stderr, \"", name,
-                 ": %s\\n\", ", name, "_status_text(status));\n    return 1;\n  }\n", checks, "  printf(\"", name,
-                 ": worst difference %g\\n\", worst);\n  return worst <= ", model.options.deterministic ? "0" : "1e-3",
-                 " ? 0 : 1;\n}\n");
+  out += message(
+      "  k = 0;\n  (void)k;\n  d = 0;\n  (void)d;\n", calls, "  if (status == ", up, "_OK) {\n    status = ", name,
+      model.chooses() ? message("_run_on((", name, "_target)target, ") : "_run(", arguments, "arena, ", up,
+      "_ARENA_BYTES, 0, 0);\n  }\n  if (status != ", up, "_OK) {\n    fprintf(stderr, \"", name, ": %s\\n\", ", name,
+      "_status_text(status));\n    return 1;\n  }\n", checks, model.chooses() ? "  }\n" : "", "  printf(\"", name,
+      ": worst difference %g\\n\", worst);\n  return worst <= ", model.options.deterministic ? "0" : "1e-3",
+      " ? 0 : 1;\n}\n");
   return out;
 }
 

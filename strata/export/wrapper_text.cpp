@@ -58,7 +58,8 @@ std::string call_of_run(const Model& model) {
   for (const ModelSize& s : model.sizes) out += message(s.name, ", ");
   if (model.state_bytes > 0) out += "this->$memory->state, ";
   if (model.reads_weights()) out += "this->$weights, ";
-  return message(model.name, "_run(", out, "this->$memory->arena, sizeof this->$memory->arena, parallel_for, user)");
+  return message(model.name, model.chooses() ? "_run_on(this->$chosen, " : "_run(", out,
+                 "this->$memory->arena, sizeof this->$memory->arena, parallel_for, user)");
 }
 
 /// The functions that make an mdspan of a span.
@@ -84,7 +85,7 @@ std::string storage_of(const Model& model) {
   const std::string &name = model.name, &up = model.upper_name;
   std::string out = message("/// The memory of a model: static, or in whatever the caller has.\nstruct ", name,
                             "_storage {\n  alignas(", up, "_ALIGNMENT) unsigned char arena[",
-                            model.arena_bytes > 0 ? message(up, "_ARENA_BYTES") : "1", "];\n");
+                            model.arena_bytes() > 0 ? message(up, "_ARENA_BYTES") : "1", "];\n");
   if (model.state_bytes > 0)
     out += message("  alignas(", up, "_ALIGNMENT) unsigned char state[", up, "_STATE_BYTES];\n");
   return out + "};\n\n";
@@ -117,6 +118,7 @@ std::string constructors_of(const Model& model) {
       "_model&& other) noexcept { *this = std::move(other); }\n  ", name, "_model& operator=(", name,
       "_model&& other) noexcept {\n    if (this == &other) return *this;\n    $owned = std::move(other.$owned);\n"
       "    $memory = std::exchange(other.$memory, nullptr);\n");
+  if (model.chooses()) out += "    $chosen = other.$chosen;\n";
   if (has_weights) out += "    $weights = other.$weights;\n    $checked = other.$checked;\n";
   return out + message("    return *this;\n  }\n  ", name, "_model(const ", name, "_model&) = delete;\n  ", name,
                        "_model& operator=(const ", name, "_model&) = delete;\n  ~", name, "_model() = default;\n\n");
@@ -180,6 +182,7 @@ std::string wrapper_of(const Model& model) {
   out += message("\n  std::unique_ptr<", name, "_storage> $owned;\n  ", name, "_storage* $memory = nullptr;\n");
   if (model.reads_weights())
     out += message("  const void* $weights = nullptr;\n  ", name, "_status $checked = ", up, "_OK;\n");
+  if (model.chooses()) out += message("  ", name, "_target $chosen = ", name, "_best_target();\n");
   return with_names(out + "};\n\n#endif\n", name);
 }
 

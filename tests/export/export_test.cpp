@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -77,6 +78,53 @@ TEST(Export, EachTargetHasItsVectors) {
   EXPECT_TRUE(contains(source("generic"), "vector_size(16)"));
   EXPECT_TRUE(contains(source("avx2"), "vector_size(32)"));
   EXPECT_TRUE(contains(source("avx512"), "vector_size(64)"));
+}
+
+TEST(Export, SeveralTargetsAreOneFile) {
+  const Tensor w = Tensor::full({8, 64}, 0.5);
+  auto f = jit([&](const Tensor& x) { return x.matmul(w) * 2 + 1; });
+  const Tensor x = Tensor::full({4, 8}, 1.0);
+  f(x), f(x);
+  ExportOptions options;
+  const auto model = [&](const char* target) {
+    options.target = target;
+    return exported_c(f, "m", options);
+  };
+  const ExportedModel both = model("avx512,plain"), wide = model("avx512"), plain = model("plain");
+  EXPECT_TRUE(contains(both.source, "vector_size(64)"));
+  EXPECT_TRUE(contains(both.header, "  M_TARGET_AVX512 = 0,\n  M_TARGET_PLAIN = 1\n} m_target;"));
+  EXPECT_TRUE(contains(both.header, "m_status m_run_on(\n    m_target target,\n    const float *x,"));
+  EXPECT_EQ(both.kernels, wide.kernels + plain.kernels);
+  EXPECT_EQ(both.arena_bytes, std::max(wide.arena_bytes, plain.arena_bytes));
+  EXPECT_FALSE(contains(wide.header + wide.source, "m_target"));
+  EXPECT_TRUE(contains(message_of([&] { model("plain,avx512"); }), "so \"avx512\" would never run"));
+  EXPECT_TRUE(contains(message_of([&] { model("avx512,avx2"); }), "end in one that not all processors have"));
+}
+
+TEST(Export, KernelsForDevicesHaveATable) {
+  const Tensor w = Tensor::full({4, 3}, 0.5);
+  auto f = jit([&](const Tensor& x) { return x.matmul(w); });
+  const Tensor x = Tensor::full({2, 4}, 1.0);
+  f(x), f(x);
+  const PrivateFolder folder;
+  ExportOptions options;
+  for (const char* language : {"opencl", "cuda", "metal", "wgsl"}) {
+    options.kernels = language;
+    const ExportedModel model = export_c(f, folder.file("m"), options);
+    EXPECT_TRUE(model.header.empty() && model.source.empty());
+    EXPECT_TRUE(contains(model.table, detail::message("\"language\":\"", language, "\"")));
+    EXPECT_EQ(model.weights.size(), 64U);
+    ASSERT_EQ(model.kernel_files.size(), 1U);
+    const std::string file = model.kernel_files[0].first;
+    EXPECT_EQ(files_of(model), (std::vector<std::string>{"m.json", file, "m.bin"}));
+    EXPECT_EQ(text_of(folder.file(file.c_str())), model.kernel_files[0].second);
+    EXPECT_TRUE(contains(model.kernel_files[0].second, "m_k0("));
+  }
+  options.kernels = "glsl";
+  EXPECT_TRUE(contains(message_of([&] { exported_c(f, "m", options); }), "kernels in \"glsl\" are not written"));
+  options.kernels = "cuda";
+  options.target = "avx2";
+  EXPECT_TRUE(contains(message_of([&] { exported_c(f, "m", options); }), "they have no target (\"avx2\")"));
 }
 
 TEST(Export, WeightsArePackedOnceAndShared) {
@@ -188,6 +236,10 @@ TEST(ExportText, SizesAndNames) {
   EXPECT_EQ(c_size(Int(n / 3), name), "(n/3)");
   const Variable m("m", -10, 10);
   EXPECT_TRUE(contains(message_of([&] { c_size(Int(m / 3), name); }), "may be negative"));
+  const auto json = [](const Variable& v) { return detail::message("\"", v.name(), "\""); };
+  EXPECT_EQ(json_size(Int(7), json), "7");
+  EXPECT_EQ(json_size(Int(n) * 4 + 3, json), R"(["+", ["*", 4, "n"], 3])");
+  EXPECT_EQ(json_size(Int(n / 3), json), R"(["//", "n", 3])");
   EXPECT_EQ(c_name("while"), "while_");
   EXPECT_EQ(c_name("a__b"), "a_b");
   EXPECT_EQ(c_name("2x"), "v2x");

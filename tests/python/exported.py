@@ -51,7 +51,7 @@ def call_twice(f, *arguments):
 def check(f, folder, name, targets=("plain", "generic"), **options):
     """Exports with a self test, which compares exactly, and runs it as each compiler makes it."""
     for target in targets:
-        path = folder / f"{name}_{target}"
+        path = folder / f"{name}_{target if isinstance(target, str) else len(target)}"
         f.export_c(path, target=target, selftest=True, **options)
         files = [f"{path}.c", f"{path}_test.c"]
         for k, (compiler, level, language) in enumerate(COMPILERS):

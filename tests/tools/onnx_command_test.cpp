@@ -132,6 +132,37 @@ TEST(OnnxCommands, Export) {
   EXPECT_NE(json.out.find("net.bin\"],\"arena_bytes\":"), std::string::npos) << json.out;
 }
 
+TEST(OnnxCommands, ExportForSeveralTargets) {
+  if (!onnx::has_reader()) GTEST_SKIP();
+  const OnnxFolder folder;
+  const std::string path = folder.write("m.onnx", product_and_relu()), to = folder.file("net");
+  const std::vector<std::string> words = {"export", path, "--device", "INTERP", "-o", to, "--target"};
+  const auto with = [&](const char* targets) {
+    auto out = words;
+    out.emplace_back(targets);
+    return run(out);
+  };
+  const Output written = with("avx512,avx2,generic");
+  EXPECT_EQ(written.status, 0) << written.err;
+  EXPECT_NE(text_of_file(to + ".h").find("for the targets avx512,avx2,generic"), std::string::npos);
+  EXPECT_NE(with("avx2,generc").err.find("--target has 'generc', not one of"), std::string::npos);
+  EXPECT_NE(with("generic,avx2,plain").err.find("has \"generic\", which is in front of it"), std::string::npos);
+}
+
+TEST(OnnxCommands, ExportOfKernels) {
+  if (!onnx::has_reader()) GTEST_SKIP();
+  const OnnxFolder folder;
+  const std::string path = folder.write("m.onnx", product_and_relu()), to = folder.file("net");
+  const Output written = run({"export", path, "--device", "INTERP", "-o", to, "--kernels", "cuda"});
+  EXPECT_EQ(written.status, 0) << written.err;
+  EXPECT_NE(written.out.find("files       " + to + ".json"), std::string::npos) << written.out;
+  EXPECT_NE(text_of_file(to + ".cu").find("__global__ void net_k0("), std::string::npos);
+  const Output refused = run({"export", path, "--device", "INTERP", "-o", to, "--kernels", "metal"});
+  EXPECT_NE(refused.err.find("cannot be written in metal: [render] Metal has no i64"), std::string::npos)
+      << refused.err;
+  EXPECT_EQ(run({"export", path, "-o", to, "--kernels", "glsl"}).status, 2);
+}
+
 TEST(OnnxCommands, ExportWithAConstant) {
   if (!onnx::has_reader()) GTEST_SKIP();
   const OnnxFolder folder;
