@@ -12,6 +12,7 @@
 #include "strata/nn/npy.h"
 #include "strata/onnx/call.h"
 #include "strata/onnx/capture.h"
+#include "strata/onnx/memory.h"
 #include "strata/onnx/model.h"
 #include "strata/tensor/random.h"
 #include "tools/command_parts.h"
@@ -175,11 +176,12 @@ NodeLine line_of(const onnx::Node& node, const std::vector<onnx::Datum>& outputs
   return {op_text(node), node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name, type};
 }
 
-/// The nodes of a call on example inputs. A node whose shape depends on values stops the walk, with the reason.
-std::vector<NodeLine> walked(const onnx::Model& model, std::string& stopped) {
+/// The nodes of a call on example inputs, and its memory. A node whose shape depends on values stops the walk, with the
+/// reason.
+std::vector<NodeLine> walked(const onnx::Model& model, onnx::PlannedMemory& memory, std::string& stopped) {
   std::vector<NodeLine> out;
   try {
-    model.run(model.example_inputs(), [&](const onnx::Node& node, const std::vector<onnx::Datum>& outputs) {
+    memory = planned_memory(model, [&](const onnx::Node& node, const std::vector<onnx::Datum>& outputs) {
       out.push_back(line_of(node, outputs));
     });
   } catch (const Error& e) {
@@ -194,6 +196,8 @@ struct Inspected {
   std::map<std::string, std::int64_t> opsets, operators;
   std::vector<onnx::Port> inputs, outputs;
   std::vector<NodeLine> nodes;
+  onnx::PlannedMemory memory;  ///< of a model that runs to its end
+  bool has_ranges = false;     ///< sizes are ranges, and the memory is that of the largest
   std::int64_t graphs = 0, parameters = 0;
   std::uint64_t parameter_bytes = 0;
 };
@@ -221,7 +225,9 @@ Inspected inspected(const Invocation& invocation) {
       out.parameters += count;
       out.parameter_bytes += static_cast<std::uint64_t>(count) * tensor.itemsize();
     }
-    out.nodes = walked(model, out.stopped);
+    out.nodes = walked(model, out.memory, out.stopped);
+    for (const auto& [name, range] : read_sizes(invocation))
+      out.has_ranges = out.has_ranges || range.first < range.second;
   } catch (const Error& e) {
     out.refusal = e.what();
     out.nodes = std::move(stated);
@@ -250,6 +256,15 @@ std::string inspect_json(const Inspected& model) {
   for (const auto& [name, count] : model.operators) json.member(name, count);
   json.end_object().member("parameters", model.parameters);
   json.member("parameter_bytes", static_cast<std::int64_t>(model.parameter_bytes));
+  if (model.refusal.empty() && model.stopped.empty()) {
+    json.member("input_bytes", model.memory.inputs).member("output_bytes", model.memory.outputs);
+    if (model.memory.unknown.empty()) {
+      json.member("intermediate_bytes", model.memory.intermediates).member("unshared_bytes", model.memory.unshared);
+      json.member("loops", static_cast<std::int64_t>(model.memory.loops));
+    } else {
+      json.member("memory_unknown", model.memory.unknown);
+    }
+  }
   if (!model.stopped.empty()) json.member("stopped", model.stopped);
   if (!model.refusal.empty()) json.member("error", model.refusal);
   return json.end_object().take();
@@ -258,6 +273,22 @@ std::string inspect_json(const Inspected& model) {
 void print_ports(Lines& lines, std::string_view label, const std::vector<onnx::Port>& ports) {
   for (std::size_t k = 0; k < ports.size(); ++k)
     lines.print(k == 0 ? label : "", ports[k].name + ": " + ports[k].type_text());
+}
+
+void print_memory(Lines& lines, const Inspected& model) {
+  const onnx::PlannedMemory& memory = model.memory;
+  const std::string most = model.has_ranges ? "at most " : "";
+  const auto bytes = [&](std::int64_t n) { return most + bytes_text(static_cast<std::uint64_t>(n)); };
+  if (!memory.unknown.empty())
+    lines.print("memory", "that of intermediate results is known in a run alone: " + memory.unknown);
+  else
+    lines.print("memory", bytes(memory.intermediates) + " of intermediate results",
+                memory.unshared == memory.intermediates ? "" : bytes(memory.unshared) + " without reuse");
+  if (memory.loops > 0)
+    lines.print("",
+                detail::message("without that of the steps of ", memory.loops, memory.loops == 1 ? " loop" : " loops"));
+  lines.print("", bytes(memory.inputs) + " of inputs");
+  lines.print("", bytes(memory.outputs) + " of outputs");
 }
 
 void print_nodes(const std::vector<NodeLine>& nodes, bool colour, Console& console) {
@@ -368,6 +399,7 @@ int command_inspect(const Invocation& invocation, Console& console) {
   if (model.graphs > 1) lines.print("graphs", std::to_string(model.graphs));
   if (model.refusal.empty())
     lines.print("parameters", std::to_string(model.parameters), bytes_text(model.parameter_bytes));
+  if (model.refusal.empty() && model.stopped.empty()) print_memory(lines, model);
   if (!model.stopped.empty()) lines.print("stopped", model.stopped);
   if (model.refusal.empty()) return 0;
   console.err << paint(console.colour_err, Style::red, "strata:") << ' ' << model.refusal << '\n';

@@ -8,6 +8,56 @@
 
 namespace strata::python {
 
+template <>
+struct Words<Coordinates> {
+  static std::size_t of(const Given& g) {
+    return choice_of(g, {"half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric",
+                         "tf_half_pixel_for_nn", "tf_crop_and_resize"});
+  }
+  static constexpr const char* type =
+      "Literal['half_pixel', 'pytorch_half_pixel', 'half_pixel_symmetric', 'align_corners', 'asymmetric', "
+      "'tf_half_pixel_for_nn', 'tf_crop_and_resize']";
+};
+template <>
+struct OptionalType<Coordinates> {
+  static constexpr const char* type =
+      "Literal['half_pixel', 'pytorch_half_pixel', 'half_pixel_symmetric', 'align_corners', 'asymmetric', "
+      "'tf_half_pixel_for_nn', 'tf_crop_and_resize'] | None";
+};
+template <>
+struct Words<NearestMode> {
+  static std::size_t of(const Given& g) {
+    return choice_of(g, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+  }
+  static constexpr const char* type = "Literal['round_prefer_floor', 'round_prefer_ceil', 'floor', 'ceil']";
+};
+template <>
+struct OptionalType<NearestMode> {
+  static constexpr const char* type = "Literal['round_prefer_floor', 'round_prefer_ceil', 'floor', 'ceil'] | None";
+};
+template <>
+struct Words<AspectRatio> {
+  static std::size_t of(const Given& g) { return choice_of(g, {"stretch", "not_larger", "not_smaller"}); }
+  static constexpr const char* type = "Literal['stretch', 'not_larger', 'not_smaller']";
+};
+/// One number, or one per axis.
+template <>
+struct Incoming<std::vector<double>> {
+  explicit Incoming(const Given& g) {
+    if (PyTuple_Check(g.object) || PyList_Check(g.object))
+      for (const py::handle each : py::reinterpret_borrow<py::sequence>(g.object))
+        value.push_back(real_of({each.ptr(), g.function, g.parameter}));
+    else
+      value.push_back(real_of(g));
+  }
+  const std::vector<double>& get() const { return value; }
+  std::vector<double> value;
+};
+template <>
+struct OptionalType<std::vector<double>> {
+  static constexpr const char* type = "float | Sequence[float] | None";
+};
+
 namespace {
 
 using MaybeTensor = std::optional<Tensor>;
@@ -266,16 +316,28 @@ Interpolation interpolation_of(const std::string& word, const char* function) {
                          {"nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic", "cubic", "area"})];
 }
 
-Tensor resized(const Tensor& x, const MaybePerAxis& size, const py::object& scale_factor, const std::string& mode,
-               const std::optional<bool>& align_corners) {
-  InterpolateOptions options{
-      .size = size, .mode = interpolation_of(mode, "interpolate"), .align_corners = align_corners.value_or(false)};
-  if (PyTuple_Check(scale_factor.ptr()) || PyList_Check(scale_factor.ptr()))
-    for (const py::handle s : scale_factor)
-      options.scale_factor.push_back(real_of({s.ptr(), "interpolate", "scale_factor"}));
-  else if (!scale_factor.is_none())
-    options.scale_factor.push_back(real_of({scale_factor.ptr(), "interpolate", "scale_factor"}));
-  return interpolate(x, options);
+using MaybeReals = std::optional<std::vector<double>>;
+
+Tensor resized(const Tensor& x, const MaybePerAxis& size, const MaybeReals& scale_factor, const std::string& mode,
+               const std::optional<bool>& align_corners, const std::optional<bool>& recompute_scale_factor,
+               bool antialias, const std::optional<std::vector<std::int64_t>>& axes,
+               const std::optional<Coordinates>& coordinates, const std::optional<NearestMode>& nearest_mode,
+               const std::optional<double>& cubic_coeff_a, const std::optional<bool>& exclude_outside,
+               const MaybeReals& roi, double extrapolation_value, AspectRatio policy) {
+  return interpolate(x, {.size = size,
+                         .scale_factor = scale_factor.value_or(std::vector<double>()),
+                         .mode = interpolation_of(mode, "interpolate"),
+                         .align_corners = align_corners.value_or(false),
+                         .recompute_scale_factor = recompute_scale_factor.value_or(false),
+                         .antialias = antialias,
+                         .axes = axes,
+                         .coordinate_transformation_mode = coordinates,
+                         .nearest_mode = nearest_mode,
+                         .cubic_coeff_a = cubic_coeff_a,
+                         .exclude_outside = exclude_outside,
+                         .roi = roi.value_or(std::vector<double>()),
+                         .extrapolation_value = extrapolation_value,
+                         .keep_aspect_ratio_policy = policy});
 }
 
 Tensor sampled(const Tensor& x, const Tensor& grid, const std::string& mode, const std::string& padding_mode,
@@ -289,10 +351,26 @@ Tensor sampled(const Tensor& x, const Tensor& grid, const std::string& mode, con
 }
 
 void bind_grids(Functions& f) {
-  f.op("interpolate", "size=None, scale_factor=None, mode='nearest', align_corners=None", &resized,
-       "Resizes the spatial axes to `size`, or by `scale_factor` (one factor, or one per axis); "
-       "exactly one of both is given. `mode` is 'nearest', 'nearest-exact', 'linear', "
-       "'bilinear', 'trilinear', 'bicubic' or 'area'.");
+  f.op("interpolate",
+       "size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None, "
+       "antialias=False, axes=None, coordinate_transformation_mode=None, nearest_mode=None, cubic_coeff_a=None, "
+       "exclude_outside=None, roi=None, extrapolation_value=0.0, keep_aspect_ratio_policy='stretch'",
+       &resized,
+       "Resizes the spatial axes, or `axes`, to `size`, or by `scale_factor` (one factor, or one per "
+       "axis); exactly one of both is given. `mode` is 'nearest', 'nearest-exact', 'linear', "
+       "'bilinear', 'trilinear', 'bicubic', 'cubic' or 'area'. Without further options the result is "
+       "PyTorch's; they are those of ONNX's Resize.\n\n"
+       "coordinate_transformation_mode says where outputs lie in the input, in place of "
+       "align_corners: PyTorch's are 'asymmetric' for 'nearest', else 'half_pixel'. nearest_mode says which of "
+       "the elements around is the nearest (PyTorch's: 'floor', of 'nearest-exact' 'round_prefer_ceil'). "
+       "With antialias, linear and cubic weight all elements that an output of a shorter axis "
+       "stands for. cubic_coeff_a is the parameter of the cubic kernel (-0.75; with antialias -0.5). "
+       "exclude_outside leaves out elements beyond the ends, which otherwise equal those at the "
+       "ends (default: antialias). roi is the region of 'tf_crop_and_resize': the begins of all axes, "
+       "then the ends, in parts of an axis; outputs outside of the input have extrapolation_value. "
+       "keep_aspect_ratio_policy takes the largest sizes that are 'not_larger' than `size`, or "
+       "the smallest that are 'not_smaller', with one factor for all axes. With recompute_scale_factor, "
+       "places follow from the sizes that the factors give.");
   f.function("affine_grid", "theta|matrices, size, align_corners=False", &affine_grid,
              "The grid for grid_sample(): the positions to which the affine maps `theta` (batch, n, n "
              "+ 1) take the positions of an output of shape `size` (batch, channels, sizes...) with n "

@@ -251,6 +251,22 @@ struct CtcOptions {
 };
 /// `area`: adaptive average pooling.
 enum class Interpolation : std::uint8_t { nearest, nearest_exact, linear, cubic, area };
+/// Where output o of an axis lies, in elements of the input: ONNX's coordinate transformation modes. `scale` is the
+/// factor of the axis, `length` the number of outputs before it is rounded down.
+enum class Coordinates : std::uint8_t {
+  half_pixel,            ///< (o + 0.5) / scale - 0.5: the outer edges lie at one place
+  pytorch_half_pixel,    ///< half_pixel; a single output lies at element 0
+  half_pixel_symmetric,  ///< half_pixel, with the centres at one place also where the length is rounded
+  align_corners,         ///< o * (size - 1) / (length - 1): the centres of the outermost elements lie at one place
+  asymmetric,            ///< o / scale
+  tf_half_pixel_for_nn,  ///< (o + 0.5) / scale
+  tf_crop_and_resize     ///< align_corners on a part of the axis, `roi`
+};
+/// The element that the modes nearest take for a place: `round_` the nearest one, and of two the one named.
+enum class NearestMode : std::uint8_t { round_prefer_floor, round_prefer_ceil, floor, ceil };
+/// Sizes that keep the ratio of the axes: the largest that are not larger than those given, or the smallest that are
+/// not smaller.
+enum class AspectRatio : std::uint8_t { stretch, not_larger, not_smaller };
 /// Options of interpolate(). Exactly one of `size` and `scale_factor` is given.
 struct InterpolateOptions {
   std::optional<PerAxis> size = {};       ///< the sizes of the result
@@ -258,6 +274,19 @@ struct InterpolateOptions {
   /// linear and cubic work along each axis: bilinear, trilinear, bicubic.
   Interpolation mode = Interpolation::nearest;
   bool align_corners = false;
+  bool recompute_scale_factor = false;  ///< places are computed from the sizes, which the factors gave
+  /// Where an axis gets shorter, linear and cubic weight all elements that an output stands for.
+  bool antialias = false;
+  std::optional<std::vector<std::int64_t>> axes = {};  ///< none: all but the first two
+  /// None: as PyTorch has it, which is `asymmetric` for the mode nearest, else `half_pixel`, or `align_corners`.
+  std::optional<Coordinates> coordinate_transformation_mode = {};
+  std::optional<NearestMode> nearest_mode = {};  ///< none: floor; of nearest_exact round_prefer_ceil
+  std::optional<double> cubic_coeff_a = {};      ///< none: -0.75; with antialias -0.5
+  /// True: elements beyond the ends do not count; false: they equal those at the ends. None: whether `antialias` is.
+  std::optional<bool> exclude_outside = {};
+  std::vector<double> roi = {};  ///< of tf_crop_and_resize: the begins of all axes, then the ends, in parts of an axis
+  double extrapolation_value = 0;  ///< of tf_crop_and_resize: the outputs that lie outside of the input
+  AspectRatio keep_aspect_ratio_policy = AspectRatio::stretch;
 };
 /// Options of grid_sample().
 struct GridSampleOptions {

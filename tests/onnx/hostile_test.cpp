@@ -221,7 +221,7 @@ std::vector<Hostile> bombs() {
       {"a kernel of 0", around({node("MaxPool", {"x4"}, {"y"}, {attribute("kernel_shape", Sizes{0, 0})})}, {floats("x4", {1, 1, 2, 2}, {1, 2, 3, 4})}), "a kernel of 0"},
       {"a stride of 2^62", around({node("MaxPool", {"x4"}, {"y"}, {attribute("kernel_shape", Sizes{1, 1}), attribute("strides", Sizes{std::int64_t{1} << 62, 1})})}, {floats("x4", {1, 1, 2, 2}, {1, 2, 3, 4})}), "stride 4611686018427387904"},
       {"pads of a pool of 10^9", around({node("AveragePool", {"x4"}, {"y"}, {attribute("kernel_shape", Sizes{1, 1}), attribute("pads", Sizes{1'000'000'000, 1'000'000'000, 0, 0})})}, {floats("x4", {1, 1, 2, 2}, {1, 2, 3, 4})}), ""},
-      {"a resize by 10^8", around({node("Resize", {"x4", "", "f"}, {"y"})}, {floats("x4", {1, 1, 2, 2}, {1, 2, 3, 4}), floats("f", {4}, {1, 1, 1e8F, 1e8F})}), "an axis of 200000000 elements"},
+      {"a resize by 10^8", around({node("Resize", {"x4", "", "f"}, {"y"})}, {floats("x4", {1, 1, 2, 2}, {1, 2, 3, 4}), floats("f", {4}, {1, 1, 1e8F, 1e8F})}), "[interpolate] the size 200000000 of axis 2, with 1 element"},
   };
 }
 // clang-format on

@@ -89,6 +89,35 @@ TEST(Interpolate, ByFactors) {
               [&](const Place& p) { return linear_at({0, 1}, place_of(p[2], step, false)); });
 }
 
+TEST(Interpolate, ByOptionsOfOnnx) {
+  const Tensor x = counted({1, 4});
+  const auto by = [&](InterpolateOptions o) {
+    o.axes = {{-1}};
+    return interpolate(x, o);
+  };
+  using enum Coordinates;
+  expect_values(by({.size = 2, .coordinate_transformation_mode = half_pixel}), {1, 2}, {0, 2});
+  expect_values(by({.size = 2, .coordinate_transformation_mode = half_pixel, .nearest_mode = NearestMode::ceil}),
+                {1, 2}, {1, 3});
+  expect_values(by({.size = 3, .mode = Interpolation::linear, .coordinate_transformation_mode = align_corners}), {1, 3},
+                {0, 1.5, 3});
+  expect_values(by({.size = 2,
+                    .mode = Interpolation::linear,
+                    .coordinate_transformation_mode = tf_crop_and_resize,
+                    .roi = {1. / 3, 4. / 3},
+                    .extrapolation_value = 9}),
+                {1, 2}, {1, 9});
+  // Each output stands for two elements: weights of a triangle over four, without those beyond the ends.
+  expect_near(by({.size = 2, .mode = Interpolation::linear, .antialias = true}), {1, 2}, [&](const Place& p) {
+    const double first = (0 * 0.75 + 1 * 0.75 + 2 * 0.25) / 1.75;
+    return p[1] == 0 ? first : 3 - first;
+  });
+  EXPECT_EQ(interpolate(counted({2, 3}),
+                        {.size = PerAxis{4, 9}, .axes = {{0, 1}}, .keep_aspect_ratio_policy = AspectRatio::not_larger})
+                .shape(),
+            Ints({4, 6}));
+}
+
 TEST(Interpolate, ErrorsSayWhatIsExpected) {
   const Tensor x = counted({1, 1, 4});
   expect_error([&] { interpolate(x, {}); }, "[interpolate] either a size or a factor is expected");
@@ -97,6 +126,7 @@ TEST(Interpolate, ErrorsSayWhatIsExpected) {
   expect_error([&] { interpolate(x, {.scale_factor = {0.1}}); }, "a factor of");
   expect_error([&] { interpolate(x, {.scale_factor = {NAN}}); }, "a factor of");
   expect_error([&] { interpolate(x, {.size = std::int64_t{1} << 30}); }, "the size 1073741824");
+  expect_error([&] { interpolate(x, {.size = 2, .roi = {0, 1}}); }, "a roi is for");
   expect_error([&] { interpolate(x, {.size = PerAxis{2, 2}}); }, "size of 2 axes, not 1");
   expect_error([&] { interpolate(counted({4, 4}), {.size = 2}); }, "[interpolate] the input has shape (4, 4)");
   expect_error([&] { interpolate(i64({1}, {1, 1, 1}), {.size = 2, .mode = Interpolation::linear}); },

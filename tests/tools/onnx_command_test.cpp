@@ -88,11 +88,60 @@ TEST(OnnxCommands, Inspect) {
             "outputs     y: f32[n, 2]\n"
             "            s: i64[2]\n"
             "operators   MatMul 1, Relu 1, Shape 1\n"
-            "parameters  4  (16 bytes)\n");
+            "parameters  4  (16 bytes)\n"
+            "memory      0 bytes of intermediate results\n"
+            "            32 bytes of inputs\n"
+            "            48 bytes of outputs\n");
   const Output json = run({"inspect", path, "--device", "INTERP", "--json"});
-  EXPECT_NE(json.out.find(R"("operators":{"MatMul":1,"Relu":1,"Shape":1},"parameters":4,"parameter_bytes":16})"),
+  EXPECT_NE(json.out.find(R"("operators":{"MatMul":1,"Relu":1,"Shape":1},"parameters":4,"parameter_bytes":16,)"
+                          R"("input_bytes":8,"output_bytes":24,"intermediate_bytes":0,"unshared_bytes":0,"loops":0})"),
             std::string::npos)
       << json.out;
+}
+
+/// Products in a row: each reads all of the one in front, so each is a kernel of its own.
+std::string products() {
+  return model({.nodes = {node("MatMul", {"x", "w"}, {"a"}), node("MatMul", {"a", "w"}, {"b"}),
+                          node("MatMul", {"b", "w"}, {"c"}), node("MatMul", {"c", "w"}, {"y"})},
+                .inputs = {port("x", kFloat, {-1, 16})},
+                .outputs = {port("y", kFloat, {-1, 16})},
+                .initializers = {floats("w", {16, 16}, std::vector<float>(256, 1))}});
+}
+
+TEST(OnnxCommands, InspectPlansMemory) {
+  if (!onnx::has_reader()) GTEST_SKIP();
+  const OnnxFolder folder;
+  const std::string path = folder.write("m.onnx", products());
+  const auto shown = [&](const std::string& size) {
+    return run({"inspect", path, "--device", "INTERP", "--size", size}).out;
+  };
+  // Two results are alive at a time; rows of 64 bytes.
+  EXPECT_NE(shown("n=8").find("memory      1.00 KiB of intermediate results  (1.50 KiB without reuse)\n"
+                              "            512 bytes of inputs\n            512 bytes of outputs\n"),
+            std::string::npos)
+      << shown("n=8");
+  EXPECT_NE(
+      shown("n=1..8").find("memory      at most 1.00 KiB of intermediate results  (at most 1.50 KiB without reuse)\n"
+                           "            at most 512 bytes of inputs\n"),
+      std::string::npos)
+      << shown("n=1..8");
+}
+
+TEST(OnnxCommands, InspectSaysWhyMemoryIsUnknown) {
+  if (!onnx::has_reader()) GTEST_SKIP();
+  const OnnxFolder folder;
+  const std::string path =
+      folder.write("m.onnx", model({.nodes = {node("Relu", {"k"}, {"p"}), node("Expand", {"x", "p"}, {"y"})},
+                                    .inputs = {port("x", kFloat, {1}), port("k", kInt64, {1})},
+                                    .outputs = {port("y", kFloat, {-1})}}));
+  const Output out = run({"inspect", path, "--device", "INTERP"});
+  EXPECT_NE(
+      out.out.find("memory      that of intermediate results is known in a run alone: elements of the input \"k\" "
+                   "decide on a branch, a loop or a size\n"),
+      std::string::npos)
+      << out.out << out.err;
+  const Output json = run({"inspect", path, "--device", "INTERP", "--json"});
+  EXPECT_NE(json.out.find(R"("memory_unknown":"elements of the input \"k\" decide on)"), std::string::npos) << json.out;
 }
 
 TEST(OnnxCommands, InspectShowsWhatIsRefused) {
