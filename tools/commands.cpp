@@ -133,7 +133,7 @@ constexpr Option export_options[] = {
     {"--target",   "WORD[,...]",  "plain|generic|avx2|avx512|neon|wasm|rvv", false, "how kernels are written (default generic); avx512,avx2,generic: chosen when it runs"},
     {"--kernels",  "LANGUAGE",    "opencl|cuda|metal|wgsl", false, "write no C, but kernels for devices, and a table of their launches, PATH.json"},
     {"--weights",  "PLACE",       "embed|file|pointer",     false, "weights are in the C file (default), or in PATH.bin (file: with a checked head)"},
-    {"--weight-dtype", "DTYPE",   "f32|f16",                false, "f16: weights take half the bytes, rounded, and kernels widen them"},
+    {"--weight-dtype", "DTYPE",   "f32|f16|int8",           false, "how weights are stored, rounded; kernels widen them"},
     {"--deterministic", "",       "",                       false, "the same bits with every compiler"},
     {"--selftest", "",            "",                       false, "also write PATH_test.c, a program that runs the model and compares"},
     {"--cpp",      "",            "",                       false, "also write PATH.hpp, a class for C++20 that takes spans"},

@@ -185,17 +185,18 @@ class Model::Table {
                  l.kernel->kernel().name, ", which a table of launches in ", language_.word, " cannot say");
     STRATA_CHECK(ordered_by(ast) == nullptr, domain, "[export] ", m_.function, " sorts rows (", kernel_name(ast),
                  "), for which there is no kernel in ", language_.word);
-    std::vector<bool> narrow;
+    std::vector<Narrowing> narrow;
     std::vector<Memory> slots;
     for (std::size_t slot = 0; slot < l.places.size(); ++slot) {
       const std::size_t place = l.places[slot];
       const DType dtype = l.kernel->kernel().buffers[slot].dtype;
-      narrow.push_back(m_.halves_.contains(place));
+      const auto stored = m_.narrow_.find(place);
+      narrow.push_back(stored == m_.narrow_.end() ? Narrowing() : stored->second.form);
       if (!m_.constant_.contains(place)) {
         slots.push_back(of_place(place));
-      } else if (narrow.back()) {
-        const auto bits = std::as_bytes(std::span(m_.halves_.at(place)));
-        slots.push_back({Kind::constant, m_.constants.add(dtypes::float16, bits.data(), std::ssize(bits))});
+      } else if (narrow.back().is_narrow()) {
+        const std::vector<std::byte>& bytes = stored->second.bytes;
+        slots.push_back({Kind::constant, m_.constants.add(narrow.back().dtype, bytes.data(), std::ssize(bytes))});
       } else {
         const RecordedProgram::Place& p = captured_.program.places[place];
         slots.push_back({Kind::constant, m_.constants.add(dtype, p.memory, p.bytes)});
@@ -212,7 +213,7 @@ class Model::Table {
     m_.cost.operations += work.operations, m_.cost.bytes += work.bytes;
   }
 
-  std::shared_ptr<const Kernel> compiled(const LazyOp& ast, const std::vector<bool>& narrow) {
+  std::shared_ptr<const Kernel> compiled(const LazyOp& ast, const std::vector<Narrowing>& narrow) {
     for (const auto& [known, bits, kernel] : compiled_)
       if (known == ast && bits == narrow) return kernel;
     const LazyOp wide = widening(ast, narrow);
@@ -452,7 +453,7 @@ class Model::Table {
   const Captured& captured_;
   const DeviceLanguage& language_;
   Target target_;
-  std::vector<std::tuple<LazyOp, std::vector<bool>, std::shared_ptr<const Kernel>>> compiled_;
+  std::vector<std::tuple<LazyOp, std::vector<Narrowing>, std::shared_ptr<const Kernel>>> compiled_;
   std::vector<DeviceFunction> functions_;
   std::set<std::string> seen_;
   std::string helpers_, text_;

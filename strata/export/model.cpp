@@ -32,11 +32,9 @@ Model::Model(Captured captured, std::string of_name, const ExportOptions& of_opt
   if (is_table()) check_table_options();
   STRATA_CHECK(options.weights == "embed" || is_pointer(), domain,
                "[export] weights are \"embed\", \"file\" or \"pointer\", not \"", options.weights, "\"");
-  STRATA_CHECK(
-      options.weight_dtype != "int8", domain,
-      "[export] weights as \"int8\" need scales: nn::quantize() makes them, and the file has its int8 weights");
-  STRATA_CHECK(options.weight_dtype == "f32" || options.weight_dtype == "f16", domain,
-               "[export] weights are stored as \"f32\" or \"f16\", not \"", options.weight_dtype, "\"");
+  const std::string& stored = options.weight_dtype;
+  STRATA_CHECK(stored == "f32" || stored == "f16" || stored == "int8", domain,
+               "[export] weights are stored as \"f32\", \"f16\" or \"int8\", not \"", stored, "\"");
   if (captured.keeps_values && !captured.values.empty()) {
     const auto& [v, value] = captured.values[0];
     throw Error(ErrorKind::domain,
@@ -59,7 +57,7 @@ Model::Model(Captured captured, std::string of_name, const ExportOptions& of_opt
   place_fed(captured);
   place_outputs(captured);
   place_constants(captured);
-  if (options.weight_dtype == "f16") narrow_constants(captured);
+  if (options.weight_dtype != "f32") narrow_constants(captured);
   if (is_table())
     plan_table(captured);
   else
@@ -355,7 +353,8 @@ void Model::place_constants(const Captured& captured) {
     if (!captured.program.places[place].is_written && !address_.contains(place)) constant_.emplace(place, 0);
 }
 
-/// Finds the constants that are stored as f16: those that kernels alone read, all as f32, and that f16 can hold.
+/// Finds the constants that are stored as weight_dtype: those that kernels alone read, all as f32, and that it can
+/// hold.
 void Model::narrow_constants(const Captured& captured) {
   std::set<std::size_t> others;
   for (const RecordedProgram::Launch& l : captured.program.launches)
@@ -368,13 +367,14 @@ void Model::narrow_constants(const Captured& captured) {
     const RecordedProgram::Place& from = captured.program.places[place];
     const auto count = static_cast<std::size_t>(from.bytes) / sizeof(float);
     const std::span<const float> elements(static_cast<const float*>(from.memory), count);
-    std::optional<std::vector<std::uint16_t>> bits = halves_of(elements);
-    if (!bits) continue;
+    std::optional<NarrowWeight> stored =
+        narrowed(elements, options.weight_dtype == "f16" ? dtypes::float16 : dtypes::int8);
+    if (!stored) continue;
     for (std::size_t k = 0; options.selftest && k < count; ++k)
-      STRATA_CHECK(Scalar::from_bits(dtypes::float16, (*bits)[k]).as_double() == static_cast<double>(elements[k]),
-                   domain, "[export] ", function, " has the weight ", elements[k],
-                   ", which f16 rounds: its self test would compare with results of other weights. Round them before");
-    halves_.emplace(place, std::move(*bits));
+      STRATA_CHECK(stored->element(k) == static_cast<double>(elements[k]), domain, "[export] ", function,
+                   " has the weight ", elements[k], ", which ", options.weight_dtype,
+                   " rounds: its self test would compare with results of other weights. Round them before");
+    narrow_.emplace(place, std::move(*stored));
   }
 }
 

@@ -159,12 +159,12 @@ class Model {
   std::vector<std::string> names_;
   void put(std::size_t place, ModelAddress to, std::string text);
 
-  std::map<std::size_t, std::string> address_;                // by place; those of the arena are "@place@"
-  std::map<std::size_t, ModelAddress> where_;                 // the same places
-  std::map<std::size_t, std::size_t> constant_;               // by place
-  std::map<std::size_t, std::vector<std::uint16_t>> halves_;  // by place: constants that are stored as f16
-  std::vector<ModelCopy> last_;                               // the last statements
-  std::string prelude_, advance_;                             // the first and the last statements
+  std::map<std::size_t, std::string> address_;   // by place; those of the arena are "@place@"
+  std::map<std::size_t, ModelAddress> where_;    // the same places
+  std::map<std::size_t, std::size_t> constant_;  // by place
+  std::map<std::size_t, NarrowWeight> narrow_;   // by place: constants that are stored in fewer bits
+  std::vector<ModelCopy> last_;                  // the last statements
+  std::string prelude_, advance_;                // the first and the last statements
 };
 
 /// @throws Error (budget) where the model needs more than the options allow

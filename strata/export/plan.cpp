@@ -69,13 +69,13 @@ void Model::plan_calls(const Captured& captured, ModelCode& code) {
     for (std::size_t slot = 0; slot < facts.size(); ++slot) {
       const RecordedProgram::Place& place = program.places[l.places[slot]];
       if (!constant_.contains(l.places[slot])) continue;
-      const auto bits = halves_.find(l.places[slot]);
-      if (bits == halves_.end()) {
+      const auto stored = narrow_.find(l.places[slot]);
+      if (stored == narrow_.end()) {
         facts[slot] = {true, Known{static_cast<const std::byte*>(place.memory), place.bytes}};
         continue;
       }
-      const auto narrow = std::as_bytes(std::span(bits->second));
-      facts[slot] = {true, Known{narrow.data(), static_cast<std::int64_t>(narrow.size())}, true};
+      const std::vector<std::byte>& bytes = stored->second.bytes;
+      facts[slot] = {true, Known{bytes.data(), std::ssize(bytes)}, stored->second.form};
     }
     const Routine& r = code.writer.of(*l.kernel, facts);
     std::map<std::size_t, std::size_t> packed;  // constants by slot
@@ -91,7 +91,8 @@ void Model::plan_calls(const Captured& captured, ModelCode& code) {
       const std::size_t place = l.places.at(slot);
       if (!constant_.contains(place)) return place_mark(place);
       const Known& all = *facts[slot].known;
-      const DType dtype = facts[slot].is_narrow ? dtypes::float16 : l.kernel->kernel().buffers[slot].dtype;
+      const DType dtype =
+          facts[slot].narrow.is_narrow() ? facts[slot].narrow.dtype : l.kernel->kernel().buffers[slot].dtype;
       return constant(constants.add(dtype, all.data, all.bytes));
     };
     texts.variable = [&](const Variable& v) { return variable(l, v); };

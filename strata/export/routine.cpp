@@ -7,7 +7,6 @@
 #include "strata/base/sort_few.h"
 #include "strata/codegen/variables.h"
 #include "strata/export/c_text.h"
-#include "strata/export/narrow.h"
 #include "strata/export/stack.h"
 #include "strata/render/cstyle.h"
 #include "strata/runtime/order_program.h"
@@ -296,8 +295,9 @@ const Routine& RoutineWriter::order(const LazyOp& ast) {
 
 const Routine& RoutineWriter::kernel(const LazyOp& ast, const std::vector<SlotFacts>& facts) {
   if (ordered_by(ast) != nullptr) return order(ast);
-  std::vector<bool> fixed, narrow;
-  for (const SlotFacts& f : facts) fixed.push_back(f.is_fixed), narrow.push_back(f.is_narrow);
+  std::vector<bool> fixed;
+  std::vector<Narrowing> narrow;
+  for (const SlotFacts& f : facts) fixed.push_back(f.is_fixed), narrow.push_back(f.narrow);
   for (const Made& m : made_)
     if (m.ast == ast && m.fixed == fixed && m.narrow == narrow) return *m.routine;
   std::vector<int> kept;

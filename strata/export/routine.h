@@ -14,6 +14,7 @@
 
 #include "strata/codegen/kernel.h"
 #include "strata/export/constants.h"
+#include "strata/export/narrow.h"
 #include "strata/export/targets.h"
 #include "strata/runtime/device.h"
 
@@ -28,7 +29,7 @@ struct Known {
 struct SlotFacts {
   bool is_fixed = false;  ///< the elements are the same at each call: of a loop, in all steps
   std::optional<Known> known = {};
-  bool is_narrow = false;  ///< the elements are bits of f16, which the kernel takes for f32 (narrow.h)
+  Narrowing narrow = {};  ///< how the elements are stored, which the kernel takes for f32
 };
 
 /// A kernel that runs first and whose results serve all calls.
@@ -135,7 +136,8 @@ class RoutineWriter {
   std::map<const Kernel*, std::unique_ptr<Unit>> units_;
   struct Made {
     LazyOp ast;
-    std::vector<bool> fixed, narrow;
+    std::vector<bool> fixed;
+    std::vector<Narrowing> narrow;
     std::unique_ptr<Routine> routine;
   };
   std::vector<Made> made_;

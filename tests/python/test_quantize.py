@@ -422,12 +422,59 @@ def test_all_zeros_and_large_biases():
     assert np.allclose(model(Tensor([[1.0, 0.0]])).numpy(), [[5, 1e4, 1]], rtol=1e-6)
 
 
-# --- weights as f16 ---
+# --- weights as f16 and int8 ---
+
+def bytes_of_blocks(w):
+    """What int8 storage makes of a weight: multiples of a power of two in blocks of 32."""
+    if w.size < 1024 or not np.isfinite(w).all() or not 2.0**-100 <= np.abs(w).max() < 2.0**127:
+        return w
+    flat = np.zeros(-(-w.size // 32) * 32)
+    flat[: w.size] = w.flat
+    out = []
+    for block in flat.reshape(-1, 32):
+        e = next(e for e in range(-126, 128) if np.rint(np.abs(block).max() / 2.0**e) <= 127)
+        out.append(np.rint(block / 2.0**e) * 2.0**e)
+    return np.concatenate(out)[: w.size].reshape(w.shape).astype(f4)
+
 
 def halves(w):
     """What f16 storage makes of a weight."""
     most = np.abs(w).max() if w.size and np.isfinite(w).all() else np.inf
     return w.astype("f2").astype(f4) if w.size >= 1024 and 2.0**-14 <= most <= 65504 else w
+
+
+@pytest.mark.skipif(not GCC, reason="gcc is not here")
+@pytest.mark.parametrize("target", ("plain", "avx512"))
+def test_weights_in_blocks(tmp_path, target):
+    """The C file has the bits of the function of weights that were rounded before, and 33 bytes for 32 elements."""
+    rng = np.random.default_rng(7)
+    w = [(rng.standard_normal(shape) * 0.3).astype(f4) for shape in ((48, 40), (1101,), (40, 50), (40,), (32, 6, 3, 3))]
+    w[0].flat[:5] = 0.99999994, -0.5, 2.0**-149, -0.0, 1e-30  # rounds to 128 of 127, ties, subnormal ones
+    w[0].flat[32:64] = 0
+    w[1].flat[:3] = 3e37, -1e-38, 2.5
+    w[2].flat[0] = 2.0**127  # stays f32
+
+    def function(*w):
+        def f(x, image):
+            y = (x @ w[0]).relu() @ w[2] + w[1][:50]
+            return y.sum(1), (w[0].transpose(0, 1)[::2] * 2 + 1).sum(0), w[1].sum(), image.conv2d(w[4], padding=1), x[:, :40] + w[3]
+        return f
+
+    x, image = Tensor(rng.standard_normal((3, 48)).astype(f4)), Tensor(rng.standard_normal((2, 6, 7, 9)).astype(f4))
+    with strata.flags(DETERMINISTIC=True):
+        run = strata.jit(function(*[Tensor(a) for a in w]))
+        call_twice(run, x, image)
+        sizes = run.export_c(tmp_path / "bytes", target=target, weight_dtype="int8", lines=False)
+        blob = run.export_c(tmp_path / "blob", target=target, weight_dtype="int8", weights="pointer")
+        want = [y.numpy() for y in function(*[Tensor(bytes_of_blocks(a)) for a in w])(x, image)]
+    out = [np.zeros(y.shape, f4) for y in want]
+    assert Library(tmp_path / "bytes")(x.numpy().copy(), image.numpy().copy(), *out) == 0
+    for a, b in zip(out, want):
+        assert np.array_equal(a.view("u4"), b.view("u4"))
+    stored = sum(-(-a.size // 32) + a.size for a in (w[0], w[1], w[4])) + 4 * (w[2].size + w[3].size)
+    assert stored <= sizes["constant_bytes"] <= stored + 5 * 64 and blob["constant_bytes"] == sizes["constant_bytes"]
+    for a in w:
+        assert a.size < 1024 or np.abs(bytes_of_blocks(a) - a).max() <= np.abs(a).max() / 127
 
 
 @pytest.mark.skipif(not GCC, reason="gcc is not here")
@@ -489,9 +536,10 @@ def test_halves_elsewhere(tmp_path):
     call_twice(f, x)
     with pytest.raises(strata.DomainError, match="which f16 rounds: its self test"):
         f.export_c(tmp_path / "no", selftest=True, weight_dtype="f16")
-    for word, message in (("int8", "nn::quantize"), ("bf16", "\"f32\" or \"f16\", not \"bf16\"")):
-        with pytest.raises(strata.DomainError, match=message):
-            f.export_c(tmp_path / "no", weight_dtype=word)
+    with pytest.raises(strata.DomainError, match="which int8 rounds: its self test"):
+        f.export_c(tmp_path / "no", selftest=True, weight_dtype="int8")
+    with pytest.raises(strata.DomainError, match='"f16" or "int8", not "bf16"'):
+        f.export_c(tmp_path / "no", weight_dtype="bf16")
     assert not (tmp_path / "no.c").exists()
     lstm = nn.LSTM(16, 32)
     loop = strata.jit(lambda x: lstm(x)[0])
