@@ -320,7 +320,7 @@ onnx::NamedValues read_constants(const Invocation& invocation) {
   return out;
 }
 
-ExportOptions export_options(const Invocation& invocation, const onnx::Capture& call) {
+ExportOptions export_options_of(const Invocation& invocation, const onnx::Capture& call) {
   ExportOptions out;
   out.target = invocation.value("--target").value_or(out.target);
   out.kernels = invocation.value("--kernels").value_or(out.kernels);
@@ -419,7 +419,7 @@ int command_export(const Invocation& invocation, Console& console) {
   STRATA_CHECK(call.decisive.empty(), domain, "[export] elements of the input \"", call.decisive[0],
                "\" decide a size or a branch: they are needed before the export, by --constant ", call.decisive[0],
                "=FILE");
-  const ExportedModel exported = export_c(*call.function, *path, export_options(invocation, call));
+  const ExportedModel exported = export_c(*call.function, *path, export_options_of(invocation, call));
   std::vector<std::string> files;
   for (const std::string& file : files_of(exported))
     files.push_back((std::filesystem::path(*path).parent_path() / file).string());

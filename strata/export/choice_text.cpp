@@ -70,13 +70,15 @@ std::string choice_opening(const Model& model) {
 std::string begin_of_target(const Model& model, const ModelCode& code) {
   std::string out = message("/* For ", code.target.word, ". */\n");
   if (code.target.level == 0) return out;
-  // Without instructions for it, no compiler makes one of a product and a sum. NOTE: those of avx512f are always there.
+  // Without instructions for it, no compiler makes an fma of a product and a sum. Those of avx512f are always there:
+  // gcc, which ignores FP_CONTRACT, is told by an option, because the file needs none otherwise.
   const std::string features = model.options.deterministic ? std::string(code.target.features)
                                                            : message(code.target.features, ",", code.target.fma);
   return out + message("#if ", model.name,
                        "_chooses\n#if defined(__clang__)\n#pragma clang attribute push(__attribute__((target(\"",
                        features, "\"))), apply_to = function)\n#else\n#pragma GCC push_options\n#pragma GCC target(\"",
-                       features, "\")\n#endif\n");
+                       features, "\")\n",
+                       model.options.deterministic ? "#pragma GCC optimize(\"fp-contract=off\")\n" : "", "#endif\n");
 }
 
 std::string end_of_target(const ModelCode& code) {

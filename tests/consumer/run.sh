@@ -56,7 +56,9 @@ if grep -q '^PROTOZERO_INCLUDE_DIR:PATH=/' "$build/CMakeCache.txt"; then
   refused=(
     'WEIGHTS;beside|WEIGHTS is one of embed;file;pointer, not beside'
     'TARGET;sse|TARGET is one of .*, not sse'
+    'TARGET;avx2,sse|TARGET is one of .*, not sse'
     'OPTIONS;--target;avx2|OPTIONS has --target, which NAME, TARGET'
+    'OPTIONS;--kernels;cuda|OPTIONS has --kernels, of which no library is made'
     'NAMED;leaf|unknown: NAMED;leaf'
     'NAME|without a value: NAME'
   )

@@ -89,6 +89,30 @@ def test_sizes(tmp_path):
             agrees(got, want.numpy())
 
 
+FUNCTIONS = {
+    "softmax": lambda x: x.softmax(-1), "attention": lambda x: (x @ x.transpose(0, 1)).softmax(-1) @ x, "sum": lambda x: x.sum(),
+    "columns": lambda x: x.sum(0), "turned": lambda x: x.transpose(0, 1).contiguous() * 2, "running": lambda x: x.cumsum(0),
+    "joined": lambda x: strata.cat([x.flip(0), x * 2], 0), "norm": lambda x: x * ((x * x).mean(-1, keepdim=True) + 1e-5).sqrt().reciprocal()}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_sizes(tmp_path, name):
+    """Each language has them: what is left over of a size needs no integers of 64 bits, which Metal and WGSL do not have."""
+    n, full = strata.Variable("n", 1, 100), normal(np.random.default_rng(68), 100, 32)
+    rows = lambda k: full.shrink(((0, n.bind(k)), (0, 32))).contiguous()
+    f = strata.jit(FUNCTIONS[name])
+    for k in (5, 7):
+        f(rows(k))
+    for language in LANGUAGES:
+        f.export_c(tmp_path / "m", kernels=language)
+    if opencl_host.library() is None:
+        pytest.skip("there is no device of OpenCL")
+    f.export_c(tmp_path / "m", kernels="opencl")
+    model = opencl_host.Model(tmp_path / "m")
+    for k, group in ((1, 8), (17, 1), (100, 8)):
+        agrees(model.run(*numpy_of(rows(k)), n=k, group=group)[0], np.array(f(rows(k)).numpy()))
+
+
 @NEEDS_OPENCL
 def test_state_and_arguments_that_are_written(tmp_path):
     """A state goes on from run to run, from that of the export; and what is updated in place is not read and written by one launch."""
