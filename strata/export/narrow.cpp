@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "strata/export/constants.h"
 #include "strata/graph/rebuild.h"
 
 namespace strata::exporting {
@@ -39,7 +40,9 @@ int exponent_of(float most) {
 
 std::vector<std::byte> quotients(std::span<const float> elements) {
   const auto blocks = static_cast<std::size_t>(blocks_of(std::ssize(elements)));
-  std::vector<std::byte> out(blocks + elements.size());
+  // NOTE: whole vectors, though the last lanes are not read: gcc warns of reads behind an array in branches not taken.
+  std::vector<std::byte> out(
+      static_cast<std::size_t>(aligned(std::ssize(elements) + static_cast<std::int64_t>(blocks))));
   for (std::size_t b = 0; b < blocks; ++b) {
     const auto block = elements.subspan(b * kBlock, std::min<std::size_t>(kBlock, elements.size() - b * kBlock));
     float most = 0;
