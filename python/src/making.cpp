@@ -171,8 +171,9 @@ void bind_filled(Functions& f) {
            "float32. Raises DomainError if `step` is 0 or leads away from `end`.");
   f.making(
       "linspace", "start|begin, end|stop, steps|num=50, " STRATA_TAIL,
-      [](double begin, double end, std::int64_t steps, const std::optional<DType>& dtype, const Device* device,
-         bool g) { return finished(Tensor::linspace(begin, end, steps, dtype.value_or(dtypes::float32)), device, g); },
+      [](double begin, double end, const Int& steps, const std::optional<DType>& dtype, const Device* device, bool g) {
+        return finished(Tensor::linspace(begin, end, steps, dtype.value_or(dtypes::float32)), device, g);
+      },
       "A vector of `steps` evenly spaced numbers from `start` to `end`, both included. Raises "
       "DomainError if `steps` is negative.");
   f.making(

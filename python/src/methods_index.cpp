@@ -144,7 +144,7 @@ void bind_gathers(Functions& f) {
        "The elements at which `mask`, a tensor of bools, is true, in row-major order, as a vector. "
        "The tensor and the mask broadcast. Realizes the mask.",
        Gil::release);
-  f.op("one_hot", "num_classes|classes=-1", &Tensor::one_hot,
+  f.op("one_hot", "num_classes|classes=-1", static_cast<Tensor (Tensor::*)(const Int&, At) const>(&Tensor::one_hot),
        "int64 of shape (..., num_classes): 1 where the last index equals the element, else 0. An "
        "element outside of [0, num_classes) gives zeros. num_classes=-1 means the largest element + "
        "1, and realizes that element. Raises DomainError unless the elements are integers.",

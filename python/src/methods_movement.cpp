@@ -36,8 +36,13 @@ Tensor transposed(const Tensor& x, const std::vector<std::int64_t>& axes, const 
 
 Tensor squeezed(const Tensor& x, const std::optional<Axes>& axes) { return axes ? x.squeeze(*axes) : x.squeeze(); }
 
-Tensor rolled(const Tensor& x, const Axes& shifts, const std::optional<Axes>& axes) {
-  if (axes) return x.roll(shifts, *axes);
+Tensor rolled(const Tensor& x, const Ints& shifts, const std::optional<Axes>& axes) {
+  if (axes) {
+    STRATA_CHECK(shifts.size() == axes->size(), shape, "[roll] ", shifts.size(), " shifts for ", axes->size(), " axes");
+    Tensor out = x;
+    for (std::size_t k = 0; k < axes->size(); ++k) out = out.roll(shifts[k], (*axes)[k]);
+    return out;
+  }
   STRATA_CHECK(shifts.size() == 1, shape, "[roll] ", shifts.size(), " shifts need axes");
   return x.roll(shifts[0]);
 }
@@ -127,7 +132,7 @@ py::object sizes_of_tensor(const Tensor& x, const std::optional<std::int64_t>& a
 
 Tensors split_in(const Tensor& x, const py::object& sizes, std::int64_t axis) {
   if (is_integer(sizes.ptr())) return x.split(integer_of(given(sizes, "split", "sizes")), axis);
-  return x.split(integers_of(given(sizes, "split", "sizes")), axis);
+  return x.split(sizes_of(given(sizes, "split", "sizes")), axis);
 }
 Tensors tensor_split_in(const Tensor& x, const py::object& where, std::int64_t axis) {
   if (is_integer(where.ptr())) return x.tensor_split(integer_of(given(where, "tensor_split", "indices")), axis);

@@ -16,7 +16,7 @@ ConvOptions conv_options(const Call& call, const Tensor& x, const Tensor& weight
   const Sizes kernel(shape.begin() + 2, shape.end());
   STRATA_CHECK(!call.given("kernel_shape") || call.integers("kernel_shape") == kernel, shape, "kernel_shape is ",
                sizes_text(call.integers("kernel_shape")), ", the weight has the shape ", sizes_text(shape));
-  const std::vector<WindowAxis> windows = windows_of(call, x.shape(), kernel, true, false);
+  const std::vector<WindowAxis> windows = windows_of(call, x.shape(), kernel, true);
   return {.stride = strides_of(windows),
           .padding = pads_of(windows),
           .dilation = dilations_of(windows),

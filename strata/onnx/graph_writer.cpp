@@ -140,8 +140,49 @@ std::vector<Written> GraphWriter::add_several(std::string op, std::span<const Wr
   node.name = detail::message("node_", out.empty() ? wanted : out[0].name);
   node.op = std::move(op);
   node.attributes = std::move(attributes);
+  note_bias(node, out);
   graph().nodes.push_back(std::move(node));
   return out;
+}
+
+void GraphWriter::note_bias(const Node& node, const std::vector<Written>& results) {
+  if (node.op == "Gemm" && node.inputs.size() == 2) gemms_.emplace(results[0].name, results[0].shape);
+  if (node.op != "Add") return;
+  for (std::size_t k = 0; k < 2; ++k)
+    if (const auto at = gemms_.find(node.inputs[k]); at != gemms_.end() && at->second == results[0].shape)
+      biased_.emplace(results[0].name, k);
+}
+
+/// Makes one Gemm of a Gemm and an Add that alone reads it.
+void GraphWriter::fold_biases() {
+  std::map<std::string, int> reads;
+  for (const Graph& graph : model_.graphs) {
+    for (const Port& port : graph.outputs) ++reads[port.name];
+    for (const Node& node : graph.nodes)
+      for (const std::string& name : node.inputs) ++reads[name];
+  }
+  for (Graph& graph : model_.graphs) {
+    std::map<std::string, std::size_t> made;  // by the result of a Gemm: its node
+    std::set<std::size_t> folded;
+    for (std::size_t k = 0; k < graph.nodes.size(); ++k) {
+      Node& node = graph.nodes[k];
+      if (node.op == "Gemm" && node.inputs.size() == 2) made.emplace(node.outputs[0], k);
+      const auto biased = node.op == "Add" ? biased_.find(node.outputs[0]) : biased_.end();
+      if (biased == biased_.end()) continue;
+      const std::string &gemm = node.inputs[biased->second], &bias = node.inputs[1 - biased->second];
+      const auto at = made.find(gemm);
+      if (at == made.end() || reads[gemm] != 1) continue;
+      folded.insert(at->second);
+      const Node& product = graph.nodes[at->second];
+      node.inputs = {product.inputs[0], product.inputs[1], bias};
+      node.attributes = product.attributes;
+      node.op = "Gemm";
+    }
+    std::vector<Node> kept;
+    for (std::size_t k = 0; k < graph.nodes.size(); ++k)
+      if (!folded.contains(k)) kept.push_back(std::move(graph.nodes[k]));
+    graph.nodes = std::move(kept);
+  }
 }
 
 Written GraphWriter::add(std::string op, std::span<const Written> inputs, std::vector<Attribute> attributes,
@@ -298,6 +339,12 @@ void GraphWriter::finish(const std::map<std::string, std::string>& renamed) {
     std::reverse(nodes.begin(), nodes.end());
     graph.nodes = std::move(nodes);
   }
+  for (const auto& [from, to] : renamed)
+    if (auto node = biased_.extract(from)) {
+      node.key() = to;
+      biased_.insert(std::move(node));
+    }
+  fold_biases();
   std::erase_if(model_.graphs[0].initializers, [&](const auto& i) { return !free[0].contains(i.first); });
 }
 

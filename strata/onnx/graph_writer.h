@@ -149,6 +149,8 @@ class GraphWriter {
 
   const Written* constant_by(const std::string& key) const;
   Written written_size(const Expr& e);
+  void note_bias(const Node& node, const std::vector<Written>& results);
+  void fold_biases();
   Written variable_size(const Variable& v);
 
   Definition& model_;
@@ -157,6 +159,9 @@ class GraphWriter {
   std::map<std::string, std::uint64_t> numbers_;                // by wanted name
   std::map<std::string, Written> reshapes_;                     // by the result of a Reshape: its operand
   std::map<std::string, std::pair<Written, Axes>> transposes_;  // by the result of a Transpose
+  std::map<std::string, Ints> gemms_;                           // by the result of a Gemm without a bias: its shape
+  std::map<std::string, std::size_t>
+      biased_;  // by the result of an Add that may be the bias of a Gemm: the Gemm's input
   std::unordered_map<const void*, std::string> memory_names_;
   std::map<std::string, Written> memory_;  // by address, dtype and shape
   std::unordered_set<const void*> fed_;

@@ -19,7 +19,7 @@ std::vector<WindowAxis> pool_windows(const Call& call, const Tensor& x, bool has
   const Sizes kernel = call.integers("kernel_shape");
   STRATA_CHECK(!kernel.empty() && kernel.size() <= 3, undefined, "pools over ", kernel.size(),
                " axes (1 to 3 are supported)");
-  return windows_of(call, x.shape(), kernel, has_dilations, has_ceil_mode(call));
+  return windows_of(call, x.shape(), kernel, has_dilations);
 }
 
 Sizes kernel_of(const std::vector<WindowAxis>& windows) {

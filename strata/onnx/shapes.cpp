@@ -248,25 +248,28 @@ Results concat(const Call& call) {
 Results split(const Call& call) {
   const Tensor x = call.x(0);
   const std::int64_t axis = Call::axis_in(call.integer("axis"), x.ndim());
-  const std::int64_t size = number_of_size(x, axis), count = static_cast<std::int64_t>(call.outputs());
+  const Int& size = x.size(axis);
+  const auto count = static_cast<std::int64_t>(call.outputs());
   const bool by_input = call.node().row->attribute("split") == nullptr;
-  Sizes sizes = by_input ? (call.has(1) ? call.integers_of(1) : Sizes()) : call.integers("split");
+  Ints sizes;
+  if (by_input && call.has(1)) sizes = call.sizes_of_input(1);
+  if (!by_input) sizes = to_shape(call.integers("split"));
   if (call.node().row->attribute("num_outputs") != nullptr && call.given("num_outputs")) {
     STRATA_CHECK(sizes.empty() && call.integer("num_outputs") == count && count > 0, domain, "num_outputs is ",
                  call.integer("num_outputs"), " for ", count, " outputs and ", sizes.size(), " sizes");
-    const std::int64_t part = (size + count - 1) / count;
-    STRATA_CHECK(part * (count - 1) <= size, shape, "an axis of ", size, " does not split into ", count,
+    const Int part((size + Int(count - 1)).expr() / Expr(count)), last = size - part * Int(count - 1);
+    STRATA_CHECK(known(is_at_most(0, last)), shape, "an axis of ", size.render(), " does not split into ", count,
                  " parts of which only the last one is smaller");
-    sizes.assign(static_cast<std::size_t>(count), part);
-    sizes.back() = size - part * (count - 1);
+    sizes = Ints(static_cast<std::size_t>(count), part);
+    sizes.back() = last;
   }
   if (sizes.empty()) {
-    STRATA_CHECK(count > 0 && size % count == 0, shape, "an axis of ", size, " does not split into ", count,
-                 " equal parts");
-    sizes.assign(static_cast<std::size_t>(count), size / count);
+    const std::optional<Int> part = count > 0 ? exact_quotient(size, count) : std::nullopt;
+    STRATA_CHECK(part, shape, "an axis of ", size.render(), " does not split into ", count, " equal parts");
+    sizes = Ints(static_cast<std::size_t>(count), *part);
   }
   STRATA_CHECK(std::ssize(sizes) == count, shape, sizes.size(), " sizes for ", count, " outputs");
-  const std::vector<Tensor> parts = x.split(std::span<const std::int64_t>(sizes), axis);
+  const std::vector<Tensor> parts = x.split(sizes, axis);
   return {parts.begin(), parts.end()};
 }
 

@@ -56,15 +56,20 @@ ConvPadding::Sides ConvPadding::of(const char* operation, const std::vector<std:
 
 namespace strata::ops {
 
-Spatial::Spatial(const char* operation, const Value& x, std::size_t axes) : x_(x) {
+Spatial::Spatial(const char* operation, const Value& x, std::size_t axes) : operation_(operation), x_(x) {
   const auto n = static_cast<std::int64_t>(axes);
   STRATA_CHECK(x.ndim() == n + 2 || x.ndim() == n + 1, shape, "[", operation, "] the input has shape ",
                render(x.shape()), "; (batch, channels, ", axes, axes == 1 ? " size)" : " sizes)",
                ", with or without the batch, is expected");
   is_one_ = x.ndim() == n + 1;
   if (is_one_) x_ = x.unsqueeze(0);
-  for (std::size_t k = 0; k < axes; ++k)
-    sizes.push_back(number_of(x_.size(static_cast<std::int64_t>(k) + 2), operation));
+  for (std::size_t k = 0; k < axes; ++k) sizes.push_back(x_.size(static_cast<std::int64_t>(k) + 2));
+}
+
+Numbers Spatial::numbers() const {
+  Numbers out;
+  for (const Int& size : sizes) out.push_back(number_of(size, operation_));
+  return out;
 }
 
 Value padded(const Value& x, const ConvPadding::Sides& sides, Number value) {
@@ -75,8 +80,8 @@ Value padded(const Value& x, const ConvPadding::Sides& sides, Number value) {
   return is_none ? x : x.pad(padding, PadMode::constant, value);
 }
 
-Value windows_of(const Value& x, std::span<const Window> each, std::span<const std::int64_t> counts) {
-  return Value(windows_of(x.node(), each, counts));
+Value windows_of(const Value& x, std::span<const Window> each, const Ints& counts) {
+  return Value(windows_of(x.node(), each, std::span(counts.data(), counts.size())));
 }
 
 namespace {
@@ -84,20 +89,20 @@ namespace {
 /// The windows along each spatial axis of the padded input, and their numbers (the output sizes).
 struct ConvPlan {
   std::vector<Window> windows;
-  Numbers counts;
+  Ints counts;
 };
 
-ConvPlan plan(const char* operation, const Numbers& sizes, const Numbers& kernel, const Numbers& stride,
+ConvPlan plan(const char* operation, const Ints& sizes, const Numbers& kernel, const Numbers& stride,
               const Numbers& dilation, const ConvPadding::Sides& sides) {
   ConvPlan out;
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     const Window w{kernel[k], stride[k], dilation[k]};
-    const Int size = Int(sizes[k]) + Int(sides[k].first) + Int(sides[k].second);
-    STRATA_CHECK(w.size >= 1 && w.reach().value() <= size.value(), shape, "[", operation, "] a kernel that spans ",
+    const Int size = sizes[k] + Int(sides[k].first) + Int(sides[k].second);
+    STRATA_CHECK(w.size >= 1 && known(is_at_most(w.reach(), size)), shape, "[", operation, "] a kernel that spans ",
                  w.reach().render(), " elements does not fit the ", size.render(), " elements of spatial axis ", k,
                  " with its padding");
     out.windows.push_back(w);
-    out.counts.push_back((size.value() - w.reach().value()) / w.step + 1);
+    out.counts.push_back(w.count_in(size));
   }
   return out;
 }
@@ -156,7 +161,7 @@ struct PhaseAxis {
 
 /// @param from the place of output 0 among the places of whole windows  @param count outputs of each phase  @param size
 /// of the axis of the values
-PhaseAxis phase_axis(const Window& w, std::int64_t phase, std::int64_t from, std::int64_t count, std::int64_t size) {
+PhaseAxis phase_axis(const Window& w, std::int64_t phase, std::int64_t from, const Int& count, const Int& size) {
   const std::int64_t place = phase + from, rest = place % w.step, shared = std::gcd(w.step, w.dilation);
   PhaseAxis out;
   out.every = w.step / shared;
@@ -165,8 +170,9 @@ PhaseAxis phase_axis(const Window& w, std::int64_t phase, std::int64_t from, std
   const std::int64_t elements = (w.size - out.first - 1) / out.every + 1, apart = w.dilation / shared;
   const std::int64_t reach = (elements - 1) * apart;
   const std::int64_t front = (out.first * w.dilation - rest) / w.step - place / w.step + reach;
-  const std::int64_t back = count + reach - front - size;
-  if (-front < size && -back < size) out.window.size = elements, out.window.dilation = apart;
+  const std::int64_t back = (count - size).value() + reach - front;
+  const bool is_seen = known(is_less(-front, size)) && known(is_less(-back, size));
+  if (is_seen) out.window.size = elements, out.window.dilation = apart;
   out.sides = {front, back};
   return out;
 }
@@ -178,7 +184,7 @@ class Adjoint {
  public:
   /// @param values (batch, out channels, counts...)  @param weight of the convolution  @param sizes of the input
   Adjoint(const char* operation, const Value& values, const Value& weight, std::span<const Window> each,
-          const ConvPadding::Sides& sides, const Numbers& sizes, std::int64_t groups)
+          const ConvPadding::Sides& sides, const Ints& sizes, std::int64_t groups)
       : operation_(operation),
         values_(values),
         weight_(weight),
@@ -190,7 +196,7 @@ class Adjoint {
         shape_{values.size(0), channels_} {
     for (std::size_t k = 0; k < each.size(); ++k) {
       phases_ *= static_cast<std::size_t>(each[k].step);
-      counts_.push_back((sizes[k] - 1) / each[k].step + 1);
+      counts_.push_back(Window{1, each[k].step}.count_in(sizes[k]));
       shape_.push_back(counts_[k]);
       spatial_.push_back(static_cast<std::int64_t>(k) + 2);
     }
@@ -214,7 +220,7 @@ class Adjoint {
     for (std::size_t k = each_.size(); k-- > 0;) {
       const auto step = static_cast<std::size_t>(each_[k].step);
       out[k] = phase_axis(each_[k], static_cast<std::int64_t>(number % step), sides_[k].first, counts_[k],
-                          number_of(values_.size(spatial_[k]), operation_));
+                          values_.size(spatial_[k]));
       number /= step;
     }
     return out;
@@ -248,7 +254,7 @@ class Adjoint {
     Mask inside = {{0, shape_[0]}, {0, shape_[1]}};
     for (std::int64_t k = 0; k < n; ++k) {
       const auto at = static_cast<std::size_t>(k);
-      stacked.push_back(each_[at].step), joined.push_back(counts_[at] * each_[at].step);
+      stacked.push_back(each_[at].step), joined.push_back(counts_[at] * Int(each_[at].step));
       order.push_back(n + 2 + k), order.push_back(k);
       inside.push_back({0, sizes_[at]});
     }
@@ -261,17 +267,17 @@ class Adjoint {
   const Value &values_, &weight_;
   std::span<const Window> each_;
   const ConvPadding::Sides& sides_;
-  const Numbers& sizes_;
+  const Ints& sizes_;
   std::int64_t groups_;
   Int channels_;
   std::size_t phases_ = 1;
-  Numbers counts_;  // by spatial axis: the outputs of each phase
-  Ints shape_;      // of a phase
+  Ints counts_;  // by spatial axis: the outputs of each phase
+  Ints shape_;   // of a phase
   Axes spatial_;
 };
 
 Value adjoint(const char* operation, const Value& values, const Value& weight, std::span<const Window> each,
-              const ConvPadding::Sides& sides, const Numbers& sizes, std::int64_t groups) {
+              const ConvPadding::Sides& sides, const Ints& sizes, std::int64_t groups) {
   return Adjoint(operation, values, weight, each, sides, sizes, groups).run();
 }
 
@@ -301,14 +307,14 @@ struct SavedPlan {
       const auto at = static_cast<std::size_t>(4 * (k - 2) + 1);
       forwards.windows.push_back({number_of(weight.size(k), "conv"), saved.number(at), saved.number(at + 1)});
       sides.emplace_back(saved.number(at + 2), saved.number(at + 3));
-      forwards.counts.push_back(number_of(output.size(k), "conv"));
-      sizes.push_back(number_of(input.size(k), "conv"));
+      forwards.counts.push_back(output.size(k));
+      sizes.push_back(input.size(k));
     }
   }
   std::int64_t groups;
   ConvPlan forwards;
   ConvPadding::Sides sides;
-  Numbers sizes;
+  Ints sizes;
 };
 
 /// The gradients of a convolution by the input and by the weight. `saved`: both, and SavedPlan::numbers().
@@ -331,16 +337,28 @@ std::vector<Value> conv_transpose_gradients(const Value& dy, const Saved& saved)
           gradients(y, {&variable, 1}, x.cast(y.dtype()))[0]};
 }
 
+/// True iff adjoint() pads by numbers, and no phase has outputs that are 0 for some of the sizes alone: all sizes are
+/// numbers, or steps are 1 and the padding is less than what a window spans.
+bool has_plain_sides(const ConvPlan& p, const ConvPadding::Sides& sides) {
+  const auto is_number = [](const Int& n) { return n.is_number(); };
+  if (std::all_of(p.counts.begin(), p.counts.end(), is_number)) return true;
+  for (std::size_t k = 0; k < sides.size(); ++k) {
+    const std::int64_t reach = p.windows[k].reach().value();
+    if (p.windows[k].step > 1 || sides[k].first >= reach || sides[k].second >= reach) return false;
+  }
+  return true;
+}
+
 /// `y`, the convolution of `x`, with conv_gradients() where these are no more work than the sums of windows that follow
 /// from the formula: where adjoint() serves, and the output is not much smaller than the steps make it.
 Value with_conv_gradients(const Value& y, const Value& x, const Value& weight, const ConvPlan& p,
                           const ConvPadding::Sides& sides, std::int64_t groups) {
   constexpr double most = 2;  // elements of the input for each window and step
-  if (!kTakesGradients || !is_worth_phases(p.windows)) return y;
+  if (!kTakesGradients || !is_worth_phases(p.windows) || !has_plain_sides(p, sides)) return y;
   double ratio = 1;
   for (std::size_t k = 0; k < p.windows.size(); ++k)
-    ratio *= static_cast<double>(number_of(x.size(static_cast<std::int64_t>(k) + 2), "conv")) /
-             static_cast<double>(p.counts[k] * p.windows[k].step);
+    ratio *= static_cast<double>(x.size(static_cast<std::int64_t>(k) + 2).vmax()) /
+             static_cast<double>(p.counts[k].vmax() * p.windows[k].step);
   if (ratio > most) return y;
   return with_gradient(y, std::array{x, weight}, &conv_gradients,
                        Saved({x, weight}, SavedPlan::numbers(groups, p.windows, sides)));
@@ -387,6 +405,7 @@ Value conv_transpose(const char* operation, const Value& input, const Value& wei
   const Numbers kernel = kernel_of(operation, weight);
   const std::size_t n = kernel.size();
   const Spatial x(operation, input, n);
+  const Numbers in_sizes = x.numbers();
   const std::int64_t in = number_of(weight.size(0), operation);
   check_channels(operation, x.batched(), weight, o.groups, in, in);
   const Numbers stride = o.stride.of(operation, "stride", n, 1), dilation = o.dilation.of(operation, "dilation", n, 1),
@@ -396,7 +415,7 @@ Value conv_transpose(const char* operation, const Value& input, const Value& wei
   std::vector<Int> sizes;
   ConvPadding::Sides sides;
   for (std::size_t k = 0; k < n; ++k) {
-    STRATA_CHECK(x.sizes[k] > 0 && kernel[k] > 0, shape, "[", operation, "] an input of shape ", render(input.shape()),
+    STRATA_CHECK(in_sizes[k] > 0 && kernel[k] > 0, shape, "[", operation, "] an input of shape ", render(input.shape()),
                  " or a weight of shape ", render(weight.shape()), " has an empty spatial axis");
     each.push_back({kernel[k], stride[k], dilation[k]});
     reaches.push_back(each[k].reach().value() - 1);
@@ -404,7 +423,7 @@ Value conv_transpose(const char* operation, const Value& input, const Value& wei
   const ConvPadding::Sides padding = o.padding.of(operation, reaches, stride);
   for (std::size_t k = 0; k < n; ++k) {
     const auto [before, after] = padding[k];
-    const Int whole = Int(x.sizes[k] - 1) * Int(stride[k]) + each[k].reach(), cut = Int(before) + Int(after);
+    const Int whole = Int(in_sizes[k] - 1) * Int(stride[k]) + each[k].reach(), cut = Int(before) + Int(after);
     const std::int64_t limit = std::max(stride[k], dilation[k]);
     if (o.output_size) {
       const std::int64_t least = (whole - cut).value();
@@ -421,7 +440,7 @@ Value conv_transpose(const char* operation, const Value& input, const Value& wei
   }
   if (is_worth_phases(each)) {
     ConvPadding::Sides around;
-    Numbers results;
+    Ints results;
     for (std::size_t k = 0; k < n; ++k) {
       const auto [before, after] = padding[k];
       results.push_back(sizes[k].value() - before - after);
@@ -476,7 +495,7 @@ namespace {
 
 /// The windows of unfold() and fold().
 struct Columns {
-  Columns(const char* operation, const PerAxis& kernel, const UnfoldOptions& o, const Numbers& sizes) {
+  Columns(const char* operation, const PerAxis& kernel, const UnfoldOptions& o, const Ints& sizes) {
     const Numbers padding = o.padding.of(operation, "padding", 2, 0);
     for (const std::int64_t n : padding) sides.emplace_back(n, n), around.push_back({n, n});
     p = plan(operation, sizes, kernel.of(operation, "kernel size", 2, 1), o.stride.of(operation, "stride", 2, 1),
@@ -485,9 +504,10 @@ struct Columns {
   std::int64_t elements() const { return (Int(p.windows[0].size) * Int(p.windows[1].size)).value(); }
   /// (batch, channels, height, width) becomes (batch, channels * elements of a window, windows).
   LazyOp of(const LazyOp& image) const {
-    const LazyOp seen = windows_of(image.pad(around), p.windows, p.counts);
-    return seen.permute({0, 1, 4, 5, 2, 3})
-        .reshape({image.shape()[0], image.shape()[1] * Int(elements()), Int(p.counts[0]) * Int(p.counts[1])});
+    const Value seen = windows_of(Value(image.pad(around)), p.windows, p.counts);
+    return seen.node()
+        .permute({0, 1, 4, 5, 2, 3})
+        .reshape({image.shape()[0], image.shape()[1] * Int(elements()), p.counts[0] * p.counts[1]});
   }
   ConvPadding::Sides sides;
   Padding around = {{0, 0}, {0, 0}};
@@ -505,13 +525,13 @@ Value unfold(const Value& input, const PerAxis& kernel, const UnfoldOptions& opt
 Value fold(const Value& input, const PerAxis& output_size, const PerAxis& kernel, const UnfoldOptions& options) {
   const Spatial x("fold", input, 1);
   const Numbers to = output_size.of("fold", "output size", 2, 1);
-  const Columns columns("fold", kernel, options, to);
+  const Columns columns("fold", kernel, options, {to[0], to[1]});
   const Ints& shape = x.batched().shape();
   const ConvPlan& p = columns.p;
   const std::int64_t rows = number_of(shape[1], "fold"), elements = columns.elements();
   STRATA_CHECK(rows % elements == 0, shape, "[fold] columns of ", rows, " elements do not match a kernel of ", elements,
                " elements");
-  const Int count = Int(p.counts[0]) * Int(p.counts[1]);
+  const Int count = p.counts[0] * p.counts[1];
   STRATA_CHECK(shape[2] == count, shape, "[fold] columns of shape ", render(input.shape()),
                " do not match an image of ", to[0], " x ", to[1], ", which has ", count.render(), " windows");
   const Ints split = {shape[0], rows / elements, p.windows[0].size, p.windows[1].size, p.counts[0], p.counts[1]};

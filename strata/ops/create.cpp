@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "strata/base/int_math.h"
+#include "strata/ops/indexed.h"
 #include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
@@ -81,6 +82,26 @@ Value Value::of(const Expr& integer) {
   const std::int64_t least = integer.vmin();
   const View at = View::create({}, Ints{}, Int(integer - least));
   return Value(LazyOp::iota(dtypes::int64, ShapeTracker({at}))) + least;
+}
+
+namespace {
+
+/// linspace() of a symbolic number of steps: each element by the formula of numbers.
+Value spaced_by_size(double begin, double end, const Int& steps, DType dtype) {
+  const Value count = Value::of(steps.expr()), parts = (count - 1).maximum(1).cast(dtypes::float64);
+  const Value k = counting(steps), at = k.cast(dtypes::float64);
+  const auto shared = [&](double whole) { return Value::full({}, whole, dtypes::float64) / parts; };
+  const Value by = std::isfinite(end - begin) ? shared(end - begin) : shared(end) - shared(begin);
+  const Value is_first = (k * 2).lt(count - count.remainder(2)) | k.eq(0);
+  return is_first.where(at * by + begin, (parts - at) * -by + end).cast(dtype);
+}
+
+}  // namespace
+
+Value Value::linspace(double begin, double end, const Int& steps, DType dtype) {
+  if (steps.is_number()) return linspace(begin, end, steps.value(), dtype);
+  STRATA_CHECK(known(is_at_most(0, steps)), domain, "[linspace] ", steps.render(), " steps");
+  return spaced_by_size(begin, end, steps, dtype);
 }
 
 Value Value::linspace(double begin, double end, std::int64_t steps, DType dtype) {

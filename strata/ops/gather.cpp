@@ -79,8 +79,8 @@ Value wrapped(const Value& index, const Int& size, const char* operation) {
   return size.is_number() ? i.lt(0).where(i + size.value(), i) : i.lt(0).where(i + Value::of(size.expr()), i);
 }
 
-Value one_hot(const Value& classes, std::int64_t count) {
-  const Value given = in_range(classes, {"one_hot", "class", count});
+Value one_hot(const Value& classes, const Int& count) {
+  const Value given = in_range(classes, {"one_hot", "class", count.vmax()});
   return given.unsqueeze(-1).eq(counting(count)).cast(dtypes::int64);
 }
 

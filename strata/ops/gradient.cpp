@@ -103,7 +103,10 @@ Grads of_shrink(const LazyOp& y, const LazyOp& dy) {
   Padding around;
   for (std::size_t d = 0; d < bounds.size(); ++d)
     around.push_back({bounds[d].begin, y.src(0).shape()[d] - bounds[d].end});
-  return {dy.pad(around)};
+  // The sum of a symbolic size's parts may be written in another way than the size.
+  const LazyOp padded = dy.pad(around);
+  const Ints& shape = y.src(0).shape();
+  return {padded.shape() == shape ? padded : padded.reshape(shape)};
 }
 
 /// STRIDE: the elements of dy at their original distance, with zeros between; flipped axes are flipped back.

@@ -30,7 +30,7 @@ Value wrapped(const Value& index, const Int& size, const char* operation);
 
 /// (..., count), i64: element c is 1 where the class is c, else 0; a class outside of [0, count) gives zeros. @pre
 /// `classes` are integers
-Value one_hot(const Value& classes, std::int64_t count);
+Value one_hot(const Value& classes, const Int& count);
 
 /// result[i...] = values[i..., index[i...]], 0 where the index is outside of the last axis of `values`. The dimensions
 /// of `values` in front of the last one broadcast with those of `index`.

@@ -40,31 +40,33 @@ Value with_constant(const Value& x, const Padding& padding, const Number& value)
 }
 
 /// The `count` elements that the padding mode puts at the front or back of an axis.
-Value continued(const Value& x, std::int64_t axis, PadMode mode, std::int64_t count, bool is_front) {
-  const std::int64_t n = x.size(axis).value();
-  if (mode == PadMode::reflect) return x.narrow(axis, is_front ? 1 : n - 1 - count, count).flip(axis);
-  if (mode == PadMode::circular) return x.narrow(axis, is_front ? n - count : 0, count);
+Value continued(const Value& x, std::int64_t axis, PadMode mode, const Int& count, bool is_front) {
+  const Int n = x.size(axis);
+  if (mode == PadMode::reflect) return x.narrow(axis, is_front ? Int(1) : n - Int(1) - count, count).flip(axis);
+  if (mode == PadMode::circular) return x.narrow(axis, is_front ? n - count : Int(0), count);
   Ints sizes = x.shape();
   sizes[static_cast<std::size_t>(axis)] = count;
-  return x.narrow(axis, is_front ? 0 : n - 1, 1).expand(sizes);
+  return x.narrow(axis, is_front ? Int(0) : n - Int(1), 1).expand(sizes);
 }
 
-/// The most elements that the mode can add at each end of an axis of n elements.
-std::int64_t most_beyond(PadMode mode, std::int64_t n) {
-  if (mode == PadMode::reflect) return std::max<std::int64_t>(n - 1, 0);
-  return mode == PadMode::circular || n == 0 ? n : kPosInf;
+/// The most elements that the mode can add at each end of an axis of n elements; none: any number. A symbolic size that
+/// may be 0 has no edge.
+std::optional<Int> most_beyond(PadMode mode, const Int& n) {
+  if (mode == PadMode::circular || !known(is_less(0, n))) return n;
+  return mode == PadMode::reflect ? std::optional(n - Int(1)) : std::nullopt;
 }
 
 Value with_more(const Value& x, std::int64_t axis, PadMode mode, const Int& before, const Int& after) {
   if (before == Int(0) && after == Int(0)) return x;
-  const std::int64_t n = number_of(x.size(axis), "pad"), first = number_of(before, "pad"),
-                     last = number_of(after, "pad"), most = most_beyond(mode, n);
-  STRATA_CHECK(std::max(first, last) <= most, shape, "[pad] the padding (", first, ", ", last, ") of dimension ", axis,
-               " of size ", n, " is more than ", most, ", the most in this mode");
+  const Int& n = x.size(axis);
+  const std::optional<Int> most = most_beyond(mode, n);
+  STRATA_CHECK(!most || (known(is_at_most(before, *most)) && known(is_at_most(after, *most))), shape,
+               "[pad] the padding (", before.render(), ", ", after.render(), ") of dimension ", axis, " of size ",
+               n.render(), " is more than ", most->render(), ", the most in this mode");
   std::vector<Value> parts;
-  if (first > 0) parts.push_back(continued(x, axis, mode, first, true));
+  if (!(before == Int(0))) parts.push_back(continued(x, axis, mode, before, true));
   parts.push_back(x);
-  if (last > 0) parts.push_back(continued(x, axis, mode, last, false));
+  if (!(after == Int(0))) parts.push_back(continued(x, axis, mode, after, false));
   return Value::cat(parts, axis);
 }
 

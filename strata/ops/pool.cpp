@@ -14,9 +14,10 @@ namespace {
 /// The windows of a pooling operation.
 struct PoolPlan {
   std::vector<Window> windows;
-  Numbers counts;
+  Ints counts;
   ConvPadding::Sides padding;  // as asked for
-  // The padding with which the last window ends at the end of the axis; negative behind: cropped.
+  // The padding with which the last window ends at the end of the axis; negative behind: cropped. Of symbolic sizes: as
+  // asked for.
   ConvPadding::Sides sides;
 };
 
@@ -38,7 +39,7 @@ std::int64_t count_of(const Window& w, std::int64_t size, std::int64_t after, bo
   return out;
 }
 
-PoolPlan plan(const char* operation, const Numbers& sizes, const PoolSizes& o) {
+PoolPlan plan(const char* operation, const Ints& sizes, const PoolSizes& o) {
   const std::size_t n = sizes.size();
   const Numbers kernel = o.kernel.of(operation, "kernel size", n, 1),
                 dilation = o.dilation.of(operation, "dilation", n, 1),
@@ -53,14 +54,23 @@ PoolPlan plan(const char* operation, const Numbers& sizes, const PoolSizes& o) {
   for (std::size_t k = 0; k < n; ++k) {
     const Window& w = out.windows[k];
     const auto [before, after] = out.padding[k];
-    const std::int64_t reach = reaches[k] + 1, size = (Int(sizes[k]) + Int(before) + Int(after)).value();
+    const std::int64_t reach = reaches[k] + 1;
+    const Int size = sizes[k] + Int(before) + Int(after);
     STRATA_CHECK(before < reach && after < reach, domain, "[", operation, "] padding ", std::max(before, after),
                  " is not less than the ", reach, " elements that a window spans");
-    STRATA_CHECK(reach <= size, shape, "[", operation, "] a window that spans ", reach, " elements does not fit the ",
-                 size, " elements of spatial axis ", k, " with its padding");
-    out.counts.push_back(count_of(w, size, after, o.ceil_mode));
-    const Int used = Int(out.counts[k] - 1) * Int(w.step) + w.reach();
-    out.sides.emplace_back(before, (used - Int(sizes[k]) - Int(before)).value());
+    STRATA_CHECK(known(is_at_most(reach, size)), shape, "[", operation, "] a window that spans ", reach,
+                 " elements does not fit the ", size.render(), " elements of spatial axis ", k, " with its padding");
+    if (!size.is_number() && !o.ceil_mode) {
+      out.counts.push_back(w.count_in(size));
+      out.sides.emplace_back(before, after);
+      continue;
+    }
+    STRATA_CHECK(size.is_number(), shape, "[", operation, "] ceil_mode needs a number for spatial axis ", k,
+                 " of size ", sizes[k].render());
+    const std::int64_t count = count_of(w, size.value(), after, o.ceil_mode);
+    const Int used = Int(count - 1) * Int(w.step) + w.reach();
+    out.counts.push_back(count);
+    out.sides.emplace_back(before, (used - sizes[k] - Int(before)).value());
   }
   return out;
 }
@@ -109,13 +119,14 @@ std::pair<Value, Value> max_pool(const char* operation, const Value& input, cons
 
 /// The number of elements that each window along spatial axis k counts: those in front of the end of what counts less
 /// those in front of its begin.
-Value counts_along(const PoolPlan& p, std::int64_t size, std::size_t k, bool with_padding) {
+Value counts_along(const PoolPlan& p, const Int& size, std::size_t k, bool with_padding) {
   const Window& w = p.windows[k];
   const Value first = counting(p.counts[k]) * w.step - p.padding[k].first;
-  const auto in_front_of = [&](std::int64_t place) {
-    return (place + w.dilation - 1 - first).floor_divide(w.dilation).maximum(0).minimum(w.size);
+  const auto in_front_of = [&](const Int& place) {
+    const Value end = Value::of((place + Int(w.dilation - 1)).expr());
+    return (end - first).floor_divide(w.dilation).maximum(0).minimum(w.size);
   };
-  if (with_padding) return in_front_of(size + p.padding[k].second);
+  if (with_padding) return in_front_of(size + Int(p.padding[k].second));
   return in_front_of(size) - in_front_of(0);
 }
 
@@ -183,7 +194,7 @@ Value all_cells(const Value& batched, const Numbers& to, const Numbers& sizes, c
 }
 
 Numbers adaptive_sizes(const char* operation, const Spatial& x, const PerAxis& output_size) {
-  for (const std::int64_t n : x.sizes)
+  for (const std::int64_t n : x.numbers())
     STRATA_CHECK(n > 0, shape, "[", operation, "] of nothing: shape ", render(x.batched().shape()));
   return output_size.of(operation, "output size", x.sizes.size(), 1);
 }
@@ -193,12 +204,12 @@ Value adaptive_average(const char* operation, const Value& input, const PerAxis&
                ": cast it to a float dtype first");
   return rounded_once(input, [&](const Value& wide) {
     const Spatial x(operation, wide, n);
-    const Numbers to = adaptive_sizes(operation, x, output_size);
-    const Value seen = all_cells(x.batched(), to, x.sizes, 0);
+    const Numbers to = adaptive_sizes(operation, x, output_size), sizes = x.numbers();
+    const Value seen = all_cells(x.batched(), to, sizes, 0);
     Value out = seen.sum(last_axes(seen, n));
     for (std::size_t k = 0; k < n; ++k) {
-      out = x.sizes[k] % to[k] == 0 ? out / (x.sizes[k] / to[k])
-                                    : out / along(sizes_of_cells(to[k], x.sizes[k]), k, n).cast(out.dtype());
+      out = sizes[k] % to[k] == 0 ? out / (sizes[k] / to[k])
+                                  : out / along(sizes_of_cells(to[k], sizes[k]), k, n).cast(out.dtype());
     }
     return x.unbatched(out);
   });
@@ -208,15 +219,15 @@ Value adaptive_average(const char* operation, const Value& input, const PerAxis&
 std::pair<Value, Value> adaptive_maximum(const char* operation, const Value& input, const PerAxis& output_size,
                                          std::size_t n, bool indices) {
   const Spatial x(operation, input, n);
-  const Numbers to = adaptive_sizes(operation, x, output_size);
-  const Value seen = all_cells(x.batched(), to, x.sizes, least_of(input.dtype()));
+  const Numbers to = adaptive_sizes(operation, x, output_size), numbers = x.numbers();
+  const Value seen = all_cells(x.batched(), to, numbers, least_of(input.dtype()));
   const Value largest = seen.max(last_axes(seen, n));
   if (!indices) return {x.unbatched(largest), input};
   const Number beyond(identity_of(Ops::REDUCE_MIN, dtypes::int64));
   Ints sizes = {1, 1};
   Int count = 1;
-  for (const std::int64_t size : x.sizes) sizes.push_back(size), count *= Int(size);
-  const Value each = all_cells(counting(count).reshape(sizes), to, x.sizes, beyond);
+  for (const Int& size : x.sizes) sizes.push_back(size), count *= size;
+  const Value each = all_cells(counting(count).reshape(sizes), to, numbers, beyond);
   const Value is_it = seen.eq(with_ones_behind(largest, n)) | seen.isnan();
   const Value at = is_it.where(each, beyond);
   return {x.unbatched(largest), x.unbatched(at.min(last_axes(at, n)))};
@@ -268,8 +279,9 @@ Value max_unpool(const char* operation, const Value& input, const Value& indices
                 step = o.stride ? o.stride->of(operation, "stride", n, 1) : size,
                 around = o.padding.of(operation, "padding", n, 0);
   Numbers to;
+  const Numbers sizes = x.numbers();
   for (std::size_t k = 0; k < n; ++k)
-    to.push_back((Int(x.sizes[k] - 1) * Int(step[k]) - Int(2 * around[k]) + Int(size[k])).value());
+    to.push_back((Int(sizes[k] - 1) * Int(step[k]) - Int(2 * around[k]) + Int(size[k])).value());
   return unpooled(operation, input, indices, to);
 }
 

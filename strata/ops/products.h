@@ -19,15 +19,17 @@ struct Window {
   std::int64_t size, step = 1, dilation = 1;
   /// The extent of a window in elements of the axis: (size - 1)*dilation + 1.
   Int reach() const;
+  /// The number of windows in an axis: (size - reach()) / step + 1, rounded down. @pre reach() <= size
+  Int count_in(const Int& size) const;
 };
 
 /// The first `count` windows along `axis`, as a view: the axis gets the size `count`, and a new last dimension has the
 /// size w.size. E.g. (10) with {.size = 3, .step = 2} and count 4: (4, 3). @pre count >= 1, and the last window ends
 /// within the axis
-LazyOp windows(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t count);
+LazyOp windows(const LazyOp& x, std::size_t axis, const Window& w, const Int& count);
 
 /// windows() along the last each.size() axes: (..., sizes...) becomes (..., counts..., window sizes...).
-LazyOp windows_of(const LazyOp& x, std::span<const Window> each, std::span<const std::int64_t> counts);
+LazyOp windows_of(const LazyOp& x, std::span<const Window> each, std::span<const Int> counts);
 
 /// The transpose of windows(): adds each element of each window to its place in an axis of `size`. E.g. (4, 3) becomes
 /// (10).

@@ -4,6 +4,7 @@
 
 #include "strata/ops/indexed.h"
 #include "strata/ops/operand_promotion.h"
+#include "strata/ops/products.h"
 
 namespace strata::ops {
 
@@ -26,18 +27,19 @@ std::int64_t real_axis(const Value& x, std::int64_t axis, const char* operation)
 }
 
 /// roll() of one axis: the axis repeated twice, from which the rotated axis is cut out.
-Value rolled(const Value& x, std::int64_t shift, std::int64_t axis) {
+Value rolled(const Value& x, const Int& shift, std::int64_t axis) {
   const Int& size = x.size(axis);
-  if (!size.is_number()) {
-    const Value places = (counting(size) - shift).remainder(Value::of(size.expr()));
-    return x.index_select(axis, places);
+  if (size == Int(0)) return x;
+  Int by = shift;
+  if (size.is_number() && shift.is_number()) by = floor_mod(shift.value(), size.value());
+  if (by == Int(0)) return x;
+  if (!known(is_at_most(0, by)) || !known(is_at_most(by, size))) {
+    const auto number = [](const Int& n) { return Value::of(n.expr()); };
+    return x.index_select(axis, (counting(size) - number(shift)).remainder(number(size)));
   }
-  const std::int64_t n = size.value();
-  const std::int64_t by = n > 0 ? floor_mod(shift, n) : 0;
-  if (by == 0) return x;
   Ints counts(x.shape().size(), 1);
   counts[at_axis(axis)] = 2;
-  return cut(x.repeat(counts), axis, n - by, Int(n - by) + n);
+  return cut(x.repeat(counts), axis, size - by, size - by + size);
 }
 
 }  // namespace
@@ -164,7 +166,11 @@ Value Value::roll(const Axes& shifts, const Axes& axes) const {
   for (std::size_t k = 0; k < axes.size(); ++k) out = rolled(out, shifts[k], real_axis(*this, axes[k], "roll"));
   return out;
 }
-Value Value::roll(std::int64_t shift) const { return rolled(flatten(), shift, 0).reshape(shape()); }
+Value Value::roll(const Int& shift, std::int64_t axis) const {
+  return rolled(*this, shift, real_axis(*this, axis, "roll"));
+}
+Value Value::roll(std::int64_t shift) const { return roll(Int(shift)); }
+Value Value::roll(const Int& shift) const { return rolled(flatten(), shift, 0).reshape(shape()); }
 
 Value Value::rot90(std::int64_t times, std::int64_t from, std::int64_t to) const {
   const std::int64_t a = real_axis(*this, from, "rot90"), b = real_axis(*this, to, "rot90");
@@ -177,28 +183,15 @@ Value Value::rot90(std::int64_t times, std::int64_t from, std::int64_t to) const
   }
 }
 
-/// Copies of the axis, of size n, are cut into rows of n + 1 elements, so that each row begins one element later:
-/// column o of the rows is the window that begins at element o.
 Value Value::unfold(std::int64_t axis, std::int64_t size, std::int64_t step) const {
   const Value x = atleast_1d();
   const std::int64_t a = axis_of(axis, x.ndim(), "unfold");
-  const std::int64_t n = number_of(x.size(a), "unfold");
-  STRATA_CHECK(0 <= size && size <= n && step > 0, shape, "[unfold] windows of size ", size, " and step ", step,
-               " do not fit axis ", axis, " of size ", n);
+  const Int& n = x.size(a);
+  STRATA_CHECK(0 <= size && known(is_at_most(size, n)) && step > 0, shape, "[unfold] windows of size ", size,
+               " and step ", step, " do not fit axis ", axis, " of size ", n.render());
   if (ndim() == 0) return cut(x, 0, 0, size);  // one window, without an axis that counts windows
-  const std::int64_t last = n - size, windows = last / step + 1;
-  const Value moved = x.movedim({a}, {-1});
-  Ints counts(moved.shape().size(), 1), rows = moved.shape(), steps(rows.size() + 1, 1);
-  rows.back() = size;
-  rows.push_back(Int(n) + 1);
-  steps.back() = step;
-  counts.back() = Int(size) + (n > 0 ? (size + n - 1) / n : 0);
-  const Value copies = moved.repeat(counts);
-  const Value shifted = cut(copies, copies.ndim() - 1, 0, Int(size) * (Int(n) + 1)).reshape(rows);
-  const Value kept = cut(shifted, shifted.ndim() - 1, 0, last + 1);
-  const Value out = Value(kept.node().stride(steps));  // (..., size, windows)
-  STRATA_ASSERT(out.size(-1) == Int(windows), "[unfold] ", out.size(-1).render(), " windows");
-  return out.movedim({-1}, {a});
+  const Window w{size, step};
+  return Value(windows(x.node(), at_axis(a), w, w.count_in(n)));
 }
 
 Value Value::pixel_shuffle(std::int64_t r) const {

@@ -15,28 +15,48 @@ std::int64_t axis_to_cut(const Value& x, std::int64_t axis, const char* operatio
   return axis_of(axis, x.ndim(), operation);
 }
 
+Int smaller(const Int& a, const Int& b) {
+  return known(is_at_most(a, b)) ? a : known(is_at_most(b, a)) ? b : Int(min(a.expr(), b.expr()));
+}
+Int larger(const Int& a, const Int& b) {
+  return known(is_at_most(b, a)) ? a : known(is_at_most(a, b)) ? b : Int(max(a.expr(), b.expr()));
+}
+
 void check_parts(std::int64_t count, const char* operation) {
   constexpr std::int64_t kMostParts = std::int64_t{1} << 20;
   STRATA_CHECK(count <= kMostParts, budget, "[", operation, "] ", count, " parts are more than ", kMostParts);
 }
 
 /// The parts of these sizes along the axis, in order.
-std::vector<Value> parts_of(const Value& x, std::int64_t axis, std::span<const std::int64_t> sizes) {
+std::vector<Value> parts_of(const Value& x, std::int64_t axis, const Ints& sizes) {
   std::vector<Value> out;
-  std::int64_t begin = 0;
-  for (const std::int64_t size : sizes) {
+  Int begin = 0;
+  for (const Int& size : sizes) {
     out.push_back(x.narrow(axis, begin, size));
     begin += size;
   }
   return out;
 }
 
-/// The sizes of parts of `size` elements, the last one possibly smaller; at least one part.
-std::vector<std::int64_t> sizes_up_to(std::int64_t n, std::int64_t size, const char* operation) {
-  std::vector<std::int64_t> out;
-  if (n > 0) check_parts((n - 1) / size + 1, operation);
-  for (std::int64_t left = n; left > 0; left -= size) out.push_back(std::min(left, size));
-  if (out.empty()) out.push_back(0);
+/// a / b, rounded down. @pre a >= 0 and b > 0
+Int quotient(const Int& a, std::int64_t b) { return a.is_number() ? Int(a.value() / b) : Int(a.expr() / Expr(b)); }
+
+/// The sizes of parts of `size` elements, the last one possibly smaller; at least one part. @throws Error (shape) where
+/// the number of parts differs among the values of a symbolic size
+Ints sizes_up_to(const Int& n, const Int& size, const char* operation) {
+  const auto parts = [&](std::int64_t count, std::int64_t of) { return count == 0 ? 1 : (count - 1) / of + 1; };
+  std::int64_t count = 0;
+  if (n.is_number()) {
+    count = n == Int(0) ? 1 : parts(n.value(), size.value());
+  } else {
+    count = parts(std::max<std::int64_t>(n.vmax(), 1), std::max<std::int64_t>(size.vmax(), 1));
+    STRATA_CHECK(known(is_less(Int(count - 1) * size, n)) && known(is_at_most(n, Int(count) * size)), shape, "[",
+                 operation, "] axis of size ", n.render(), " in parts of ", size.render(),
+                 ": the number of parts differs among the sizes within the bounds");
+  }
+  check_parts(count, operation);
+  Ints out(static_cast<std::size_t>(count - 1), size);
+  out.push_back(n - Int(count - 1) * size);
   return out;
 }
 
@@ -46,9 +66,9 @@ std::int64_t cut_axis(const char* operation, const Value& x, std::int64_t least,
                       std::int64_t count) {
   STRATA_CHECK(x.ndim() >= least, shape, "[", operation, "] the tensor has shape ", render(x.shape()), ": ", least,
                least == 1 ? " dimension is needed" : " dimensions at least are needed");
-  const std::int64_t n = number_of(x.size(axis), operation);
-  STRATA_CHECK(count > 0 && n % count == 0, shape, "[", operation, "] axis ", axis, " of size ", n,
-               " cannot be split into ", count, " equal parts");
+  const Int& n = x.size(axis);
+  STRATA_CHECK(count > 0 && known(is_multiple(n, count)), shape, "[", operation, "] axis ", axis, " of size ",
+               n.render(), " cannot be split into ", count, " equal parts");
   return axis;
 }
 std::int64_t horizontal(const Value& x) { return x.ndim() < 2 ? 0 : 1; }
@@ -56,61 +76,76 @@ std::int64_t horizontal(const Value& x) { return x.ndim() < 2 ? 0 : 1; }
 }  // namespace
 
 std::vector<Value> Value::split(std::int64_t size, std::int64_t axis) const {
-  const std::int64_t a = axis_to_cut(*this, axis, "split"), n = number_of(this->size(a), "split");
-  STRATA_CHECK(size > 0 || (size == 0 && n == 0), shape, "[split] axis ", axis, " of size ", n,
+  const std::int64_t a = axis_to_cut(*this, axis, "split");
+  const Int& n = this->size(a);
+  STRATA_CHECK(size > 0 || (size == 0 && n == Int(0)), shape, "[split] axis ", axis, " of size ", n.render(),
                " cannot be split into parts of ", size);
   return parts_of(*this, a, sizes_up_to(n, size, "split"));
 }
 
 std::vector<Value> Value::split(std::span<const std::int64_t> sizes, std::int64_t axis) const {
-  const std::int64_t a = axis_to_cut(*this, axis, "split"), n = number_of(size(a), "split");
-  std::int64_t left = n;
-  for (const std::int64_t part : sizes) {
-    STRATA_CHECK(0 <= part && part <= left, shape, "[split] axis ", axis, " of size ", n, " has no ", part,
-                 " left: ", left);
+  Ints all;
+  for (const std::int64_t size : sizes) all.push_back(size);
+  return split(all, axis);
+}
+
+std::vector<Value> Value::split(const Ints& sizes, std::int64_t axis) const {
+  const std::int64_t a = axis_to_cut(*this, axis, "split");
+  const Int& n = size(a);
+  Int left = n;
+  for (const Int& part : sizes) {
+    STRATA_CHECK(known(is_at_most(0, part)) && known(is_at_most(part, left)), shape, "[split] axis ", axis, " of size ",
+                 n.render(), " has no ", part.render(), " left: ", left.render());
     left -= part;
   }
-  STRATA_CHECK(left == 0, shape, "[split] the sizes for axis ", axis, " of size ", n, " leave ", left,
-               " elements over");
+  STRATA_CHECK(known(is_equal(left, 0)), shape, "[split] the sizes for axis ", axis, " of size ", n.render(), " leave ",
+               left.render(), " elements over");
   return parts_of(*this, a, sizes);
 }
 
 std::vector<Value> Value::chunk(std::int64_t count, std::int64_t axis) const {
-  const std::int64_t a = axis_to_cut(*this, axis, "chunk"), n = number_of(size(a), "chunk");
-  STRATA_CHECK(count > 0, shape, "[chunk] axis ", axis, " of size ", n, " cannot be split into ", count, " parts");
-  if (n == 0) {
+  const std::int64_t a = axis_to_cut(*this, axis, "chunk");
+  const Int& n = size(a);
+  STRATA_CHECK(count > 0, shape, "[chunk] axis ", axis, " of size ", n.render(), " cannot be split into ", count,
+               " parts");
+  if (n == Int(0)) {
     check_parts(count, "chunk");
     return std::vector<Value>(static_cast<std::size_t>(count), *this);
   }
-  return parts_of(*this, a, sizes_up_to(n, n / count + (n % count != 0), "chunk"));
+  return parts_of(*this, a, sizes_up_to(n, quotient(n + Int(count - 1), count), "chunk"));
 }
 
 std::vector<Value> Value::tensor_split(std::int64_t count, std::int64_t axis) const {
-  const std::int64_t a = axis_to_cut(*this, axis, "tensor_split"), n = number_of(size(a), "tensor_split");
-  STRATA_CHECK(count > 0, shape, "[tensor_split] axis ", axis, " of size ", n, " cannot be split into ", count,
+  const std::int64_t a = axis_to_cut(*this, axis, "tensor_split");
+  const Int& n = size(a);
+  STRATA_CHECK(count > 0, shape, "[tensor_split] axis ", axis, " of size ", n.render(), " cannot be split into ", count,
                " parts");
   check_parts(count, "tensor_split");
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t k = 0; k < count; ++k) sizes.push_back(n / count + (k < n % count));
+  Ints sizes;
+  // Part k has an element more iff k is less than the rest: (n + count - 1 - k) / count elements.
+  for (std::int64_t k = 0; k < count; ++k) sizes.push_back(quotient(n + Int(count - 1 - k), count));
   return parts_of(*this, a, sizes);
 }
 
 /// As Python slices: indices beyond the axis are clamped, and a part whose end precedes its begin is empty.
 std::vector<Value> Value::tensor_split(std::span<const std::int64_t> indices, std::int64_t axis) const {
-  const std::int64_t a = axis_to_cut(*this, axis, "tensor_split"), n = number_of(size(a), "tensor_split");
+  const std::int64_t a = axis_to_cut(*this, axis, "tensor_split");
+  const Int& n = size(a);
   std::vector<Value> out;
-  std::int64_t begin = 0;
+  Int begin = 0;
   for (std::size_t k = 0; k <= indices.size(); ++k) {
-    const std::int64_t at_index = k < indices.size() ? indices[k] : n;
-    const std::int64_t end = std::clamp(at_index < 0 ? at_index + n : at_index, std::int64_t{0}, n);
-    out.push_back(narrow(a, std::min(begin, end), std::max(end - begin, std::int64_t{0})));
+    const Int end = k == indices.size() ? n : indices[k] < 0 ? larger(n + Int(indices[k]), 0) : smaller(indices[k], n);
+    out.push_back(narrow(a, smaller(begin, end), larger(end - begin, 0)));
     begin = end;
   }
   return out;
 }
 
 std::vector<Value> Value::unbind(std::int64_t axis) const {
-  const std::int64_t a = axis_to_cut(*this, axis, "unbind"), n = number_of(size(a), "unbind");
+  const std::int64_t a = axis_to_cut(*this, axis, "unbind");
+  STRATA_CHECK(size(a).is_number(), shape, "[unbind] the size ", size(a).render(), " of axis ", axis,
+               " is symbolic: the number of parts has to be known");
+  const std::int64_t n = size(a).value();
   check_parts(n, "unbind");
   std::vector<Value> out;
   for (std::int64_t k = 0; k < n; ++k) out.push_back(select(a, k));

@@ -50,26 +50,29 @@ LazyOp spaced(const LazyOp& x, std::size_t axis, std::int64_t step) {
   gaps[axis + 1].second = step - 1;
   return first_of(column.pad(gaps).reshape(with_sizes(x, axis, {size})), axis, size - Int(step - 1));
 }
-/// The axis cut, or padded with zeros, to `count` elements.
+/// The axis cut, or padded with zeros, to `count` elements. Of sizes that are symbolic it may be either.
 LazyOp of_size(const LazyOp& x, std::size_t axis, const Int& count) {
   const Int& have = x.shape()[axis];
   if (known(is_at_most(count, have))) return first_of(x, axis, count);
+  const Int more = count - have;
+  const bool is_more = known(is_at_most(0, more));
   Padding padding(x.shape().size(), {0, 0});
-  padding[axis].second = count - have;
-  return x.pad(padding);
+  padding[axis].second = is_more ? more : Int(more.vmax());
+  return is_more ? x.pad(padding) : first_of(x.pad(padding), axis, count);
 }
 
 /// The dimensions (window, element) in place of `axis`, for windows that do not overlap.
-LazyOp apart(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t count) {
-  const LazyOp rows = of_size(x, axis, Int(count) * Int(w.step)).reshape(with_sizes(x, axis, {count, w.step}));
+LazyOp apart(const LazyOp& x, std::size_t axis, const Window& w, const Int& count) {
+  const LazyOp rows = of_size(x, axis, count * Int(w.step)).reshape(with_sizes(x, axis, {count, w.step}));
   return every(first_of(rows, axis + 1, w.reach()), axis + 1, w.dilation);
 }
 
 /// The dimensions (window, element) in place of `axis`, for windows that overlap.
-LazyOp overlapping(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t count) {
-  const Int last = Int(count - 1) * Int(w.step), length = last + w.reach();
+LazyOp overlapping(const LazyOp& x, std::size_t axis, const Window& w, const Int& count) {
+  const Int last = (count - Int(1)) * Int(w.step), length = last + w.reach();
   const Int row = length + Int(w.dilation), all = row * Int(w.size);
-  const Int copies = (all.value() - 1) / length.value() + 1;
+  // all / length, rounded up; the largest one of symbolic sizes.
+  const Int copies = Int(w.size) + Int((w.size * w.dilation - 1) / length.vmin() + 1);
   const LazyOp used = first_of(x, axis, length);
   const LazyOp repeated = used.reshape(with_sizes(used, axis, {1, length}))
                               .expand(with_sizes(used, axis, {copies, length}))
@@ -120,7 +123,7 @@ LazyOp sheared(const LazyOp& rows, std::size_t axis, const Window& w, const Int&
   return sum.reshape(with_sizes(flat, axis, {size}));
 }
 
-LazyOp plain_windows(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t count) {
+LazyOp plain_windows(const LazyOp& x, std::size_t axis, const Window& w, const Int& count) {
   const LazyOp pairs = overlap(w) ? overlapping(x, axis, w, count) : apart(x, axis, w, count);
   return element_moved(pairs, axis + 1, pairs.shape().size() - 1);
 }
@@ -167,20 +170,24 @@ class WindowsGradient final : public GradientFunction {
 };
 class UnwindowedGradient final : public GradientFunction {
  public:
-  UnwindowedGradient(std::size_t axis, const Window& w, std::int64_t count) : axis_(axis), w_(w), count_(count) {}
+  UnwindowedGradient(std::size_t axis, const Window& w, Int count) : axis_(axis), w_(w), count_(std::move(count)) {}
   std::vector<LazyOp> gradients(const LazyOp& dy) const override { return {windows(dy, axis_, w_, count_)}; }
 
  private:
   std::size_t axis_;
   Window w_;
-  std::int64_t count_;
+  Int count_;
 };
 
 }  // namespace
 
 Int Window::reach() const { return Int(size - 1) * Int(dilation) + Int(1); }
+Int Window::count_in(const Int& all) const {
+  const Int left = all - reach();
+  return (left.is_number() ? Int(left.value() / step) : Int(left.expr() / Expr(step))) + Int(1);
+}
 
-LazyOp windows(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t count) {
+LazyOp windows(const LazyOp& x, std::size_t axis, const Window& w, const Int& count) {
   LazyOp out = plain_windows(x, axis, w, count);
   if (!x.is_tracked()) return out;
   return out.with_gradient({&x, 1}, std::make_shared<WindowsGradient>(axis, w, x.shape()[axis]));
@@ -189,11 +196,10 @@ LazyOp windows(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t 
 LazyOp unwindowed(const LazyOp& rows, std::size_t axis, const Window& w, const Int& size) {
   LazyOp out = plain_unwindowed(rows, axis, w, size);
   if (!rows.is_tracked()) return out;
-  const std::int64_t count = rows.shape()[axis].value();
-  return out.with_gradient({&rows, 1}, std::make_shared<UnwindowedGradient>(axis, w, count));
+  return out.with_gradient({&rows, 1}, std::make_shared<UnwindowedGradient>(axis, w, rows.shape()[axis]));
 }
 
-LazyOp windows_of(const LazyOp& x, std::span<const Window> each, std::span<const std::int64_t> counts) {
+LazyOp windows_of(const LazyOp& x, std::span<const Window> each, std::span<const Int> counts) {
   const std::size_t first = x.shape().size() - each.size();
   LazyOp out = x;
   for (std::size_t k = 0; k < each.size(); ++k) out = windows(out, first + k, each[k], counts[k]);

@@ -57,13 +57,19 @@ Tensor Tensor::masked_select(const Tensor& mask, At at) const {
       places);
 }
 
-Tensor Tensor::one_hot(std::int64_t classes, At at) const {
+Tensor Tensor::one_hot(std::int64_t classes, At at) const { return one_hot(Int(classes), at); }
+
+Tensor Tensor::one_hot(const Int& classes, At at) const {
   const OriginScope scope("one_hot", at);
   STRATA_CHECK(dtype().is_int(), domain, "[one_hot] classes are integers, not ", dtype().name());
-  STRATA_CHECK(classes >= -1, shape, "[one_hot] the number of classes is ", classes, "; -1 or more is expected");
-  const std::int64_t count = classes >= 0 ? classes : max().item<std::int64_t>() + 1;
+  if (!(classes == Int(-1))) {
+    STRATA_CHECK(known(is_at_most(0, classes)), shape, "[one_hot] the number of classes is ", classes.render(),
+                 "; -1 or more is expected");
+    return on_values("one_hot", at, ops::one_hot, *this, classes);
+  }
+  const std::int64_t count = max().item<std::int64_t>() + 1;
   STRATA_CHECK(count >= 0, domain, "[one_hot] the largest class is ", count - 1, ", which is below 0");
-  return on_values("one_hot", at, ops::one_hot, *this, count);
+  return on_values("one_hot", at, ops::one_hot, *this, Int(count));
 }
 
 }  // namespace strata

@@ -44,7 +44,7 @@ LazyOp spread(LazyOp x, std::vector<Dim> dims, std::int64_t from, std::vector<st
     reach -= step * (d.count - 1);
     ops::Window w{reach, step, 1};
     if (k + 2 == dims.size()) w = {dims[k + 1].count, step, std::abs(dims[k + 1].step)};
-    const std::int64_t counts[] = {d.count};
+    const Int counts[] = {d.count};
     x = ops::windows_of(x, {&w, 1}, counts);
     if (k + 2 != dims.size()) continue;
     order.push_back(dims[k + 1].to);

@@ -277,6 +277,8 @@ class Tensor {
   /// gives a row of zeros. classes == -1 means the largest element + 1, which is realized. @throws Error (domain)
   /// unless the elements are integers
   Tensor one_hot(std::int64_t classes = -1, At at = At::current()) const;
+  /// The same for a symbolic number of classes.
+  Tensor one_hot(const Int& classes, At at = At::current()) const;
   /// As contiguous().
   Tensor clone(At at = At::current()) const { return contiguous(at); }
 

@@ -45,7 +45,7 @@ inline ShapeTracker windows_of_image(const Ints& image, std::int64_t padding, co
   ShapeTracker st = ShapeTracker::from_shape(image).pad({{0, 0}, {padding, padding}, {padding, padding}});
   const LazyOp leaf = LazyOp::load(1, dtypes::float32, st);
   const std::int64_t count = (image[1].value() + 2 * padding - w.reach().value()) / w.step + 1;
-  const LazyOp seen = ops::windows_of(leaf, std::vector{w, w}, std::vector{count, count});
+  const LazyOp seen = ops::windows_of(leaf, std::vector{w, w}, std::vector<Int>{count, count});
   for (const LazyNode* n : postorder(seen))
     if (is_movement(n->op)) st = moved_as(*n, st);
   return st;

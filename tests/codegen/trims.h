@@ -36,7 +36,7 @@ inline LazyOp random_convolution(std::mt19937_64& random, DType dtype) {
     counts.push_back((size[d] + before + after - reach[d]) / (d == 0 ? rows : columns).step + 1);
   }
   const LazyOp image = LazyOp::load(1, dtype, ShapeTracker::from_shape({images, channels, size[0], size[1]}));
-  const std::int64_t all[] = {counts[0].value(), counts[1].value()};
+  const Int all[] = {counts[0], counts[1]};
   LazyOp seen = ops::windows_of(image.pad(padding), std::vector{rows, columns}, all);  // (n, c, h, w, kh, kw)
   if (random() % 4 == 0) seen = seen.flip({4});
   const Ints shape = {images, out, counts[0], counts[1], channels, rows.size, columns.size};

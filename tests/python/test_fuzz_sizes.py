@@ -52,7 +52,13 @@ OPERATIONS = {
     "scatter": lambda x, n: x.scatter(0, (x * 0).long(), 7.0), "put": lambda x, n: x.put(Tensor([-1]), Tensor([9.0])), "every other": lambda x, n: x[::2], "every third": lambda x, n: x[::3],
     "backwards": lambda x, n: x[::-1], "every other, backwards": lambda x, n: x[::-2], "diagonal": lambda x, n: (x @ x.t()).diagonal(), "trace": lambda x, n: (x @ x.t()).trace(),
     "diff": lambda x, n: strata.cat([x, x[:1]]).diff(dim=0), "arange": lambda x, n: strata.arange(n), "arange from": lambda x, n: strata.arange(n, 2 * n + 1, 2, dtype="float32"), "eye": lambda x, n: strata.eye(n, 3),
-    "a number by integers": lambda x, n: n * x.sum(1).long()[:n]}
+    "split": lambda x, n: strata.cat([p * (k + 1) for k, p in enumerate(x.split([1, n - 1]))]), "tensor_split": lambda x, n: strata.cat([p * (k + 1) for k, p in enumerate(x.tensor_split(3))]),
+    "chunk": lambda x, n: strata.cat([p * (k + 1) for k, p in enumerate(strata.cat([x, x]).chunk(2))]), "unfold": lambda x, n: strata.cat([x, x]).unfold(0, 2, 1), "unfold by 3": lambda x, n: strata.cat([x, x]).unfold(0, 2, 3),
+    "roll by a size": lambda x, n: x.roll(n // 2, 0), "roll a number by a size": lambda x, n: strata.arange(7).roll(n), "linspace": lambda x, n: strata.linspace(0, 3, n), "one_hot": lambda x, n: strata.arange(4).one_hot(n),
+    "reflected": lambda x, n: x.t().pad((n - 1, 0), mode="reflect"), "edges": lambda x, n: x.t().pad((n, 2), mode="replicate"), "circular": lambda x, n: x.t().pad((1, n), mode="circular"), "tril": lambda x, n: x.tril(-1),
+    "conv1d": lambda x, n: x.t().unsqueeze(0).conv1d(strata.arange(18.0).reshape(2, 3, 3), padding=1), "conv1d by 2": lambda x, n: x.t().unsqueeze(0).conv1d(strata.arange(18.0).reshape(2, 3, 3), stride=2, padding=1),
+    "conv2d": lambda x, n: x.reshape(1, 1, n, 3).conv2d(strata.arange(12.0).reshape(2, 1, 3, 2), padding=(1, 0), stride=(2, 1)), "conv2d apart": lambda x, n: x.reshape(1, 1, n, 3).conv2d(strata.arange(12.0).reshape(2, 1, 3, 2), padding=(2, 0), dilation=(2, 1)),
+    "max_pool": lambda x, n: strata.nn.functional.max_pool1d(x.t(), 3, 2, 1), "avg_pool": lambda x, n: strata.nn.functional.avg_pool1d(x.t(), 2, 2, 1) * 2, "a number by integers": lambda x, n: n * x.sum(1).long()[:n]}
 
 
 @pytest.mark.parametrize("device", ["LLVM", "INTERP"])
@@ -68,7 +74,7 @@ def test_operations_of_symbolic_sizes(name, device):
         assert (captured.runs, captured.replays) == (2, 3)
 
 
-@pytest.mark.parametrize("name", ["indices", "gather", "roll", "sort", "every other", "diagonal", "index_add", "diff"])
+@pytest.mark.parametrize("name", ["indices", "gather", "roll", "sort", "every other", "diagonal", "index_add", "diff", "split", "tensor_split", "unfold", "unfold by 3", "reflected", "edges", "circular", "conv1d", "conv1d by 2", "conv2d", "conv2d apart", "max_pool", "avg_pool"])
 def test_slopes_of_symbolic_sizes(name):
     f = OPERATIONS[name]
     for k in (1, 5, 12):
@@ -97,7 +103,10 @@ def test_a_histogram_of_nothing_counts_nothing():
 
 def test_what_is_refused_says_where():
     x = Tensor(X).realize()[: ROWS.bind(3)]
-    for call, words in ((lambda: x.median(0), "[median]"), (lambda: x.unbind(0), "[unbind]"), (lambda: x.topk(2, 0), "[topk] k is 2, not from 0 to the rows"),
+    for call, words in ((lambda: x.median(0), "[median]"), (lambda: x.unbind(0), "[unbind] the size rows of axis 0 is symbolic: the number of parts has to be known"), (lambda: x.split(2), "[split] axis of size rows in parts of 2: the number of parts differs"),
+                        (lambda: x.chunk(2), "[chunk] axis of size rows in parts of"), (lambda: x.split([1, 2]), "[split] axis 0 of size rows has no 2 left"), (lambda: x.split([1]), "leave (-1+rows) elements over"), (lambda: x.unfold(0, 2, 1), "[unfold] windows of size 2"),
+                        (lambda: x.t().conv1d(Tensor(X[:, :2]).reshape(4, 3, 2)), "[conv1d] a kernel that spans 2 elements does not fit the rows elements"), (lambda: x.t().pad((2, 0), mode="reflect"), "[pad] the padding (2, 0) of dimension 1 of size rows is more than (-1+rows)"),
+                        (lambda: strata.nn.functional.max_pool1d(x.t(), 1, ceil_mode=True), "[max_pool1d] ceil_mode needs a number"), (lambda: x.reshape(1, 1, -1).conv_transpose1d(strata.ones(1, 1, 2)), "[conv_transpose1d] a size is symbolic"), (lambda: x.topk(2, 0), "[topk] k is 2, not from 0 to the rows"),
                         (lambda: x[5], "[index] index 5 is outside of axis 0 of size rows"), (lambda: x[[0, 4]], "[index] index 4"), (lambda: Tensor(X).realize()[: Variable("some", 0, 12).bind(3)].diff(dim=0), "[diff]"),
                         (lambda: strata.arange(0, ROWS.bind(2), 0.5), "[arange]"), (lambda: strata.arange(0.5, ROWS.bind(2)), "[arange]"), (lambda: strata.arange(ROWS.bind(3), 0), "[arange]")):
         with pytest.raises(strata.Error, match=re.escape(words)):

@@ -31,7 +31,7 @@ def symbols(graph_of, opset=17, **inputs):
     return graph_of, opset, inputs
 
 
-N, NT = {"n": (1, 9)}, {"n": (1, 9), "t": (1, 6)}
+N, NT, HW = {"n": (1, 9)}, {"n": (1, 9), "t": (1, 6)}, {"h": (1, 9), "w": (1, 6)}
 X = port("x", shape=["n", 3])
 CASES = {
     "elementwise": (N, Graph([node("Add", "x x", "a"), node("Tanh", "a", "y")], [X], [port("y")]), {"x": ("n", 3)}),
@@ -80,6 +80,21 @@ CASES = {
         [port("x", shape=["n", 2, 6, 6])], [port("y")], {"w": floats(4, 2, 3, 3), "b": floats(4)}), {"x": ("n", 2, 6, 6)}),
     "resized images": (N, Graph([node("Resize", "x _ scales", "y", mode="linear")], [port("x", shape=["n", 2, 3, 3])], [port("y")],
                                 {"scales": np.array([1, 1, 2, 2], np.float32)}), {"x": ("n", 2, 3, 3)}),
+    "images of any size": (HW, Graph(
+        [node("Conv", "x w b", "a", pads=[1, 1, 1, 1]), node("Relu", "a", "r"), node("Conv", "r v", "c", strides=[2, 2], pads=[1, 1, 1, 1], group=2),
+         node("Conv", "c u", "d", auto_pad="SAME_UPPER", dilations=[2, 1]), node("MaxPool", "d", "m", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
+         node("AveragePool", "m", "y", kernel_shape=[2, 3], pads=[1, 1, 1, 1]), node("LpPool", "c", "z", kernel_shape=[2, 2], pads=[1, 1, 1, 1])],
+        [port("x", shape=[1, 2, "h", "w"])], [port("y"), port("z")], {"w": floats(4, 2, 3, 3), "b": floats(4), "v": floats(4, 2, 3, 3), "u": floats(3, 4, 2, 3)}),
+        {"x": (1, 2, "h", "w")}),
+    "a signal with strides": (N, Graph(
+        [node("Conv", "x w", "a", pads=[3, 3], strides=[3]), node("Conv", "x v", "b", strides=[2]), node("MaxPool", "x", "c", kernel_shape=[1], strides=[2])],
+        [port("x", shape=[2, 3, "n"])], [port("a"), port("b"), port("c")], {"w": floats(4, 3, 2), "v": floats(4, 3, 1)}), {"x": (2, 3, "n")}),
+    "Split of sizes": (N, Graph(
+        [node("Shape", "x", "s"), node("Gather", "s zero", "n", axis=0), node("Sub", "n one", "less"), node("Concat", "one less", "sizes", axis=0),
+         node("Split", "x sizes", "a b", axis=0), node("Concat", "x x", "twice", axis=0), node("Split", "twice", "c d", axis=0)],
+        [X], [port("a"), port("b"), port("c"), port("d")], {"zero": np.array([0]), "one": np.array([1])}), {"x": ("n", 3)}),
+    "padded by the elements": (N, Graph([node("Pad", "x around", "y", mode="edge"), node("Pad", "x sides", "z", mode="reflect")], [X], [port("y"), port("z")],
+                                        {"around": np.array([1, 0, 2, 1]), "sides": np.array([0, 2, 0, 1])}), {"x": ("n", 3)}),
     "an LSTM": (NT, Graph([node("LSTM", "x w r", "y h c", hidden_size=2)], [port("x", shape=["t", "n", 3])], [port("y"), port("h"), port("c")],
                           {"w": floats(1, 8, 3), "r": floats(1, 8, 2)}), {"x": ("t", "n", 3)}),
     "a scan": (N, Graph([node("Scan", "zero x", "last ys", num_scan_inputs=1, body=Graph(
@@ -107,25 +122,25 @@ def test_outputs_are_those_without_bounds(tmp_path, name):
     path = write(tmp_path / "m.onnx", graph, 11 if "before version 13" in name else 13 if "Split" in name else 17)
     plain, bounded = strata.onnx.load(path), strata.onnx.load(path, sizes=bounds)
     for n, t in [(4, 3), (1, 6), (9, 1), (2, 2)]:
-        inputs = values_of(shapes, {"n": n, "t": t})
+        inputs = values_of(shapes, {"n": n, "t": t, "h": n, "w": t})
         same(outputs_of(bounded, inputs), outputs_of(plain, inputs))
 
 
 @pytest.mark.parametrize("name", ["a product", "reshaped with arithmetic", "a range", "the size as a number", "sliced", "a scan", "a loop over the size",
-                                  "a convolution with a batch", "an LSTM"])
+                                  "a convolution with a batch", "an LSTM", "images of any size", "a signal with strides", "Split of sizes"])
 def test_one_capture_serves_all_sizes(tmp_path, name):
     bounds, graph, shapes = CASES[name]
     path = write(tmp_path / "m.onnx", graph)
     plain, bounded = strata.onnx.load(path), strata.onnx.load(path, sizes=bounds)
     fast = strata.jit(lambda *xs: list(out.values()) if isinstance(out := bounded(*xs), dict) else [out])
     for n, t in [(4, 3), (1, 6), (9, 1), (2, 2), (5, 4)]:
-        inputs = values_of(shapes, {"n": n, "t": t})
+        inputs = values_of(shapes, {"n": n, "t": t, "h": n, "w": t})
         same([y.numpy() for y in fast(*bounded.bound(inputs))], outputs_of(plain, inputs))
     assert fast.runs == 2 and fast.replays == 3
     # Numbers are captured for each size alone, and are right, too.
     numbers = strata.jit(lambda *xs: list(out.values()) if isinstance(out := bounded(*xs), dict) else [out])
     for n, t in [(4, 3), (4, 3), (4, 3), (2, 2), (2, 2), (2, 2)]:
-        inputs = values_of(shapes, {"n": n, "t": t})
+        inputs = values_of(shapes, {"n": n, "t": t, "h": n, "w": t})
         same([y.numpy() for y in numbers(*[strata.Tensor(x) for x in inputs.values()])], outputs_of(plain, inputs))
 
 
@@ -174,10 +189,14 @@ def test_sizes_out_of_bounds_and_bounds_of_nothing_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("graph, message", [
-    (Graph([node("Conv", "x w", "y", name="here")], [port("x", shape=[1, 2, "n", 6])], [port("y")], {"w": floats(4, 2, 1, 1)}),
-     r'node "here" \(Conv\): axis 2 of the shape \(1, 2, n.*, 6\) has to be a number'),
+    (Graph([node("Conv", "x w", "y", name="here", auto_pad="SAME_UPPER", strides=[2, 2])], [port("x", shape=[1, 2, "n", 6])], [port("y")], {"w": floats(4, 2, 1, 1)}),
+     r'node "here" \(Conv\): axis 2 of the shape \(1, 2, n.*, 6\) has to be a number, since auto_pad with stride 2'),
+    (Graph([node("Conv", "x w", "y", name="here")], [port("x", shape=[1, 2, "n", 6])], [port("y")], {"w": floats(4, 2, 2, 1)}),
+     r'node "here" \(Conv\): a window of 2 does not fit into n.* elements'),
+    (Graph([node("MaxPool", "x", "y", name="here", kernel_shape=[1, 1], ceil_mode=1)], [port("x", shape=[1, 2, "n", 6])], [port("y")]),
+     r'node "here" \(MaxPool\): \[max_pool2d\] ceil_mode needs a number for spatial axis 0 of size n'),
     (Graph([node("Split", "x", "a b", name="here")], [port("x", shape=["n", 2, 6, 6])], [port("a"), port("b")]),
-     r'node "here" \(Split\): the size of axis 0 of the shape \(n.*, 2, 6, 6\) has to be a number'),
+     r'node "here" \(Split\): an axis of n.* does not split into 2 equal parts'),
     (Graph([node("Shape", "x", "s"), node("Gather", "s zero", "k", axis=0), node("TopK", "v k", "y i", name="here")],
            [port("x", shape=["n", 2, 6, 6])], [port("y")], {"v": floats(9), "zero": np.array([0])}),
      r'node "here" \(TopK\): numbers are needed for input 1, which is \(n'),
@@ -186,7 +205,7 @@ def test_sizes_out_of_bounds_and_bounds_of_nothing_are_refused(tmp_path):
 ])
 def test_a_node_that_needs_a_number_is_named(tmp_path, graph, message):
     model = strata.onnx.load(write(tmp_path / "m.onnx", graph), sizes={"n": (1, 6)})
-    x = np.ones((1, 2, 4, 6) if "Conv" in message else (4, 2, 6, 6), np.float32)
+    x = np.ones((1, 2, 4, 6) if "Conv" in message or "Pool" in message else (4, 2, 6, 6), np.float32)
     with pytest.raises(strata.ShapeError, match=message):
         model(x)
 

@@ -64,10 +64,23 @@ def test_an_mlp_keeps_its_names_and_values(tmp_path):
     read = written(path, classify, x)
     assert read.inputs == {"flowers": "f32[5, 4]"} and read.outputs == {"y": "f32[5, 3]"}
     assert [n for n, _ in read.named_parameters()] == ["first.weight", "first.bias", "last.weight", "last.bias"]
-    assert has(path, "Gemm", "Relu", "Softmax")
+    assert operators(path) == [b"Gemm", b"Relu", b"Gemm", b"Softmax"]
     with strata.flags(DETERMINISTIC=True):
         other = strata.rand(5, 4)
         assert (read(flowers=other).numpy() == model(other).numpy()).all()
+
+
+def test_a_bias_is_part_of_a_product_that_nothing_else_reads(tmp_path):
+    w, b = strata.randn(5, 3), strata.randn(5)
+    x = strata.rand(4, 3)
+    wide = strata.randn(2, 4, 5)
+    for f, names in ((lambda x: x.linear(w) + b, ["Gemm"]), (lambda x: b * 2 + x.linear(w), ["Mul", "Gemm"]), (lambda x: (x.linear(w), x.linear(w) + b), ["Gemm", "Add"]),
+                     (lambda x: x.linear(w) + wide, ["Gemm", "Add"]), (lambda x: x.linear(w) + x.linear(w + b.reshape(5, 1)), ["Add", "Gemm", "Gemm"])):
+        read = written(tmp_path / "m.onnx", f, x)
+        found = [n.decode() for n in operators(tmp_path / "m.onnx")]
+        assert sorted(n for n in found if n in ("Gemm", "Add", "Mul", "MatMul")) == sorted(names), found
+        for got, want in zip(listed(read(x)), f(x) if isinstance(f(x), tuple) else [f(x)]):
+            close(got, want)
 
 
 def test_a_cnn_is_convolutions(tmp_path):
