@@ -83,15 +83,16 @@ static int64_t NAME(narrow)(KEY *a, uint32_t *i, uint32_t *counts, int64_t size,
 static int NAME(are_few)(const struct strata_order *rows) {
   return rows->first == 0 && rows->count <= 64 && rows->size >= 512;
 }
-/* Keeps at most `room` of the keys, with their places: all that are among the first `count`, and some more. Of `width`
-   parts of the row, interleaved, `count` begin with a key that is no larger than `bound`, so as many keys are. Returns
-   how many are kept; 0: too many are no larger. `flags` has room for size + 8 bytes. */
+/* Keeps at most `room` of the keys, with their places in order: all that are among the first `count`, and some more. Of
+   `width` parts of the row, interleaved, `count` begin with a key that is no larger than `bound`, so as many keys are. Of
+   those that are equal to it, the first `count` are enough. Returns how many are kept; 0: too many are smaller. `flags`
+   has room for size + 8 bytes. */
 static int64_t NAME(keep_few)(KEY *RESTRICT a, uint32_t *RESTRICT i, unsigned char *RESTRICT flags, int64_t size,
                               int64_t count, int64_t room) {
   const int64_t width = count <= 16 ? 32 : 128;
   KEY least[128], bound = (KEY)(((UKEY)1 << (BITS - 1)) - 1);
   UKEY before[32];
-  int64_t j, k, l, kept = 0;
+  int64_t j, k, l, kept = 0, equal = 0;
   for (l = 0; l < 128; ++l) { least[l] = a[l]; }
   for (k = 128; k + 128 <= size; k += 128) {
     for (l = 0; l < 128; ++l) { least[l] = a[k + l] < least[l] ? a[k + l] : least[l]; }
@@ -110,9 +111,11 @@ static int64_t NAME(keep_few)(KEY *RESTRICT a, uint32_t *RESTRICT i, unsigned ch
   for (k = 0; k < size; k += 8) {
     if (*(const uint64_t *)(const void *)(flags + k) == 0) { continue; }
     if (kept + 8 > room) { return 0; }
-    for (l = k; l < k + 8; ++l) {
+    for (l = k; l < k + 8 && l < size; ++l) {
+      const int is_equal = a[l] == bound;
       i[kept] = (uint32_t)l;
-      kept += flags[l];
+      kept += flags[l] & (!is_equal | (equal < count));
+      equal += is_equal;
     }
   }
   for (k = 0; k < kept; ++k) { a[k] = a[i[k]]; }
