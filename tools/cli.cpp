@@ -170,14 +170,14 @@ std::size_t Invocation::read_option(std::span<const std::string> words, std::siz
   }
   const std::string value = attached ? std::string(word.substr(equals + 1)) : words[at + 1];
   const auto choices = split(row->choices, '|');
-  const auto check = [&](std::string_view word) {
-    if (choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end()) return;
-    throw UsageError(option + (word == value ? " is '" : " has '") + std::string(word) + "', not one of " +
-                         std::string(row->choices) + did_you_mean(word, choices),
+  const auto check = [&](std::string_view given) {
+    if (choices.empty() || std::find(choices.begin(), choices.end(), given) != choices.end()) return;
+    throw UsageError(option + (given == value ? " is '" : " has '") + std::string(given) + "', not one of " +
+                         std::string(row->choices) + did_you_mean(given, choices),
                      command_);
   };
   if (row->argument.ends_with("[,...]"))
-    for (const std::string_view word : split(value, ',')) check(word);
+    for (const std::string_view one : split(value, ',')) check(one);
   else
     check(value);
   options_.emplace_back(row->name, value);

@@ -14,9 +14,9 @@ namespace strata {
 /// @pre `output` is written alone, and `input` is read alone
 std::optional<LazyOp> kernel_in_place(const LazyOp& ast, int output, int input);
 
-/// A kernel in place that leaves most elements as they are, e.g. x[i] = v, as one that computes the others alone: a STORE
-/// of `c ? v : x`, where x is the old element and c is true in a box of indices, stores v in that box. Nothing for any
-/// other kernel.
+/// A kernel in place that leaves most elements as they are, e.g. x[i] = v, as one that computes the others alone: a
+/// STORE of `c ? v : x`, where x is the old element and c is true in a box of indices, stores v in that box. Nothing
+/// for any other kernel.
 std::optional<LazyOp> kernel_of_changes(const LazyOp& ast);
 
 }  // namespace strata

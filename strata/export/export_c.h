@@ -44,12 +44,12 @@ struct ExportOptions {
   /// "embed": weights are constants of the file. "pointer": they are a blob, NAME.bin, whose address model_run() takes.
   /// "file": the blob has a head, by which model_run() refuses that of another model.
   std::string weights = "embed";
-  /// "f32": weights are stored as they are. "f16", "int8": tensors of f32 from outside with 1024 elements or more take 2
-  /// bytes an element, or 33 for 32, and are widened where kernels load them: results are those of the same function with
-  /// weights that were rounded before, bit by bit where `deterministic`. f16 rounds to nearest, ties to even; int8 to
-  /// multiples of a power of two for each 32 elements in memory, the least with which the largest is at most 127 times
-  /// it. A weight stays f32 that the dtype cannot hold (an element is not finite, beyond 65504 or 2^127; all are below
-  /// 2^-14 or 2^-100), and so do weights that a loop (scan()) reads.
+  /// "f32": weights are stored as they are. "f16", "int8": tensors of f32 from outside with 1024 elements or more take
+  /// 2 bytes an element, or 33 for 32, and are widened where kernels load them: results are those of the same function
+  /// with weights that were rounded before, bit by bit where `deterministic`. f16 rounds to nearest, ties to even; int8
+  /// to multiples of a power of two for each 32 elements in memory, the least with which the largest is at most 127
+  /// times it. A weight stays f32 that the dtype cannot hold (an element is not finite, beyond 65504 or 2^127; all are
+  /// below 2^-14 or 2^-100), and so do weights that a loop (scan()) reads.
   std::string weight_dtype = "f32";
   /// Whether comments name the lines of the user's sources.
   bool lines = true;
