@@ -18,8 +18,9 @@ const char* const kExportText =
     "None: as the flag. selftest: also writes PATH_test.c, a program that compares. inputs, outputs,\n"
     "states: the names of parameters in C. max_ram, max_flash: bytes; a function that needs more is refused.\n"
     "cpp: also writes PATH.hpp, a class for C++20 that takes spans. weight_dtype: 'f16', 'int8': weights of\n"
-    "1024 elements or more are stored so, rounded (int8: 32 elements share a power of two), and kernels widen them. kernels: 'opencl', 'cuda', 'metal' or\n"
-    "'wgsl': instead of C, the sources of the kernels, and PATH.json, a table of what a program launches.\n"
+    "1024 elements or more are stored so, rounded (int8: 32 elements share a power of two), and kernels widen\n"
+    "them. kernels: 'opencl', 'cuda', 'metal' or 'wgsl': instead of C, the sources of the kernels, and PATH.json,\n"
+    "a table of what a program launches.\n"
     "Returns the files and what the function needs: sizes in bytes, the steps of a run, the parts of its memory, and a "
     "report as\n"
     "text and as svg.";
