@@ -9,7 +9,7 @@
 namespace strata::python {
 
 template <>
-struct Words<Coordinates> {
+struct Words<CoordinateTransformation> {
   static std::size_t of(const Given& g) {
     return choice_of(g, {"half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric",
                          "tf_half_pixel_for_nn", "tf_crop_and_resize"});
@@ -19,7 +19,7 @@ struct Words<Coordinates> {
       "'tf_half_pixel_for_nn', 'tf_crop_and_resize']";
 };
 template <>
-struct OptionalType<Coordinates> {
+struct OptionalType<CoordinateTransformation> {
   static constexpr const char* type =
       "Literal['half_pixel', 'pytorch_half_pixel', 'half_pixel_symmetric', 'align_corners', 'asymmetric', "
       "'tf_half_pixel_for_nn', 'tf_crop_and_resize'] | None";
@@ -321,9 +321,10 @@ using MaybeReals = std::optional<std::vector<double>>;
 Tensor resized(const Tensor& x, const MaybePerAxis& size, const MaybeReals& scale_factor, const std::string& mode,
                const std::optional<bool>& align_corners, const std::optional<bool>& recompute_scale_factor,
                bool antialias, const std::optional<std::vector<std::int64_t>>& axes,
-               const std::optional<Coordinates>& coordinates, const std::optional<NearestMode>& nearest_mode,
-               const std::optional<double>& cubic_coeff_a, const std::optional<bool>& exclude_outside,
-               const MaybeReals& roi, double extrapolation_value, AspectRatio policy) {
+               const std::optional<CoordinateTransformation>& coordinates,
+               const std::optional<NearestMode>& nearest_mode, const std::optional<double>& cubic_coeff_a,
+               const std::optional<bool>& exclude_outside, const MaybeReals& roi, double extrapolation_value,
+               AspectRatio policy) {
   return interpolate(x, {.size = size,
                          .scale_factor = scale_factor.value_or(std::vector<double>()),
                          .mode = interpolation_of(mode, "interpolate"),

@@ -22,12 +22,13 @@ Interpolation mode_of(const Call& call) {
   return modes[choice<std::size_t>("mode", call.text("mode"), words)];
 }
 
-Coordinates coordinates_of(const Call& call) {
+CoordinateTransformation coordinates_of(const Call& call) {
   const std::string& word = call.text("coordinate_transformation_mode");
   STRATA_CHECK(word != "half_pixel_symmetric" || call.opset() >= 19, domain, "half_pixel_symmetric before version 19");
-  return choice<Coordinates>("coordinate_transformation_mode", word,
-                             std::array{"half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "align_corners",
-                                        "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"});
+  return choice<CoordinateTransformation>(
+      "coordinate_transformation_mode", word,
+      std::array{"half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric",
+                 "tf_half_pixel_for_nn", "tf_crop_and_resize"});
 }
 
 /// The axes of a Resize with what is given for each.
@@ -89,7 +90,7 @@ std::vector<std::int64_t> all_axes(const Call& call) {
 /// The forms before version 11.
 Results resized_by(const Call& call, const std::vector<double>& scales) {
   return resized(call, {.axes = all_axes(call), .scales = scales},
-                 {.mode = mode_of(call), .coordinate_transformation_mode = Coordinates::asymmetric});
+                 {.mode = mode_of(call), .coordinate_transformation_mode = CoordinateTransformation::asymmetric});
 }
 
 }  // namespace
@@ -122,7 +123,7 @@ Results resize(const Call& call) {
           choice<AspectRatio>("keep_aspect_ratio_policy", call.text("keep_aspect_ratio_policy"),
                               std::array{"stretch", "not_larger", "not_smaller"});
   }
-  if (options.coordinate_transformation_mode == Coordinates::tf_crop_and_resize) {
+  if (options.coordinate_transformation_mode == CoordinateTransformation::tf_crop_and_resize) {
     const std::vector<double> region = call.numbers_of(1);
     STRATA_CHECK(region.size() == 2 * count, shape, "a region of ", region.size(), " numbers for ", count, " axes");
     const auto middle = region.begin() + static_cast<std::ptrdiff_t>(count);

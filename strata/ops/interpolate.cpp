@@ -47,9 +47,9 @@ struct Rules {
         excludes_outside(o.exclude_outside.value_or(o.antialias)),
         cubic(o.cubic_coeff_a.value_or(o.antialias ? -0.5 : -0.75)) {
     const bool is_nearest = mode == Interpolation::nearest;
-    coordinates = o.coordinate_transformation_mode.value_or(o.align_corners ? Coordinates::align_corners
-                                                            : is_nearest    ? Coordinates::asymmetric
-                                                                            : Coordinates::half_pixel);
+    coordinates = o.coordinate_transformation_mode.value_or(o.align_corners ? CoordinateTransformation::align_corners
+                                                            : is_nearest    ? CoordinateTransformation::asymmetric
+                                                                            : CoordinateTransformation::half_pixel);
     nearest = o.nearest_mode.value_or(is_nearest ? NearestMode::floor : NearestMode::round_prefer_ceil);
   }
   bool takes_nearest() const { return mode == Interpolation::nearest || mode == Interpolation::nearest_exact; }
@@ -63,7 +63,7 @@ struct Rules {
   double weight(double distance) const;
 
   Interpolation mode;
-  Coordinates coordinates;
+  CoordinateTransformation coordinates;
   NearestMode nearest;
   bool is_named;   ///< whether the coordinates are those of a name: ONNX's
   bool is_single;  ///< whether PyTorch computes positions in 32 bits
@@ -78,16 +78,16 @@ double Rules::place(const Resizing& r, std::int64_t o) const {
     return is_single ? static_cast<double>(static_cast<float>(at) * static_cast<float>(r.step)) : at * r.step;
   };
   switch (coordinates) {
-    case Coordinates::asymmetric: return scaled(turn);
-    case Coordinates::tf_half_pixel_for_nn: return scaled(turn + 0.5);
-    case Coordinates::align_corners: return r.length == 1 ? 0 : turn * (from - 1) / (r.length - 1);
-    case Coordinates::pytorch_half_pixel: return r.length > 1 ? scaled(turn + 0.5) - 0.5 : 0;
-    case Coordinates::half_pixel_symmetric:
+    case CoordinateTransformation::asymmetric: return scaled(turn);
+    case CoordinateTransformation::tf_half_pixel_for_nn: return scaled(turn + 0.5);
+    case CoordinateTransformation::align_corners: return r.length == 1 ? 0 : turn * (from - 1) / (r.length - 1);
+    case CoordinateTransformation::pytorch_half_pixel: return r.length > 1 ? scaled(turn + 0.5) - 0.5 : 0;
+    case CoordinateTransformation::half_pixel_symmetric:
       return from / 2 * (1 - static_cast<double>(r.to) / r.length) + scaled(turn + 0.5) - 0.5;
-    case Coordinates::tf_crop_and_resize:
+    case CoordinateTransformation::tf_crop_and_resize:
       return r.length > 1 ? r.begin * (from - 1) + turn * (r.end - r.begin) * (from - 1) / (r.length - 1)
                           : 0.5 * (r.begin + r.end) * (from - 1);
-    case Coordinates::half_pixel: break;
+    case CoordinateTransformation::half_pixel: break;
   }
   return scaled(turn + 0.5) - 0.5;
 }
@@ -145,7 +145,7 @@ Table table_of(const Rules& rules, const Resizing& r) {
     const double place = rules.place(r, o);
     STRATA_CHECK(std::abs(place) < 0x1p50, domain, "[interpolate] output ", o, " of axis ", r.axis,
                  " lies 2**50 elements or more beyond the input");
-    if (rules.coordinates == Coordinates::tf_crop_and_resize)
+    if (rules.coordinates == CoordinateTransformation::tf_crop_and_resize)
       out.is_outside.push_back(place < 0 || place > static_cast<double>(r.from - 1) ? 1 : 0);
     if (rules.takes_nearest())
       out.elements.push_back(inside(rules.nearest_of(place), r.from));
@@ -254,9 +254,9 @@ void set_region(std::vector<Resizing>& axes, const std::vector<double>& roi) {
 }
 
 /// Whether each output lies at the element of its number.
-bool is_unchanged(const Resizing& r, Coordinates coordinates) {
+bool is_unchanged(const Resizing& r, CoordinateTransformation coordinates) {
   return r.from == r.to && r.scale == 1 && r.begin == 0 && r.end == 1 &&
-         coordinates != Coordinates::tf_half_pixel_for_nn;
+         coordinates != CoordinateTransformation::tf_half_pixel_for_nn;
 }
 
 Value by_area(const Value& input, const std::vector<Resizing>& axes) {
@@ -286,8 +286,8 @@ void check_options(const InterpolateOptions& o) {
   STRATA_CHECK(!is_weighted || !o.nearest_mode, domain, "[interpolate] nearest_mode is for the modes nearest alone");
   STRATA_CHECK(!is_area || !(is_named || o.axes || o.nearest_mode), domain,
                "[interpolate] the mode area has no coordinates, and takes all axes behind the first two");
-  STRATA_CHECK(o.roi.empty() || o.coordinate_transformation_mode == Coordinates::tf_crop_and_resize, domain,
-               "[interpolate] a roi is for the coordinate_transformation_mode tf_crop_and_resize alone");
+  STRATA_CHECK(o.roi.empty() || o.coordinate_transformation_mode == CoordinateTransformation::tf_crop_and_resize,
+               domain, "[interpolate] a roi is for the coordinate_transformation_mode tf_crop_and_resize alone");
 }
 
 }  // namespace
@@ -299,7 +299,7 @@ Value interpolate(const Value& input, const InterpolateOptions& options) {
                input.dtype().name(), ": cast it to a float dtype first");
   std::vector<Resizing> axes = axes_of(input, options);
   set_sizes(axes, input, options);
-  if (rules.coordinates == Coordinates::tf_crop_and_resize) set_region(axes, options.roi);
+  if (rules.coordinates == CoordinateTransformation::tf_crop_and_resize) set_region(axes, options.roi);
   if (options.mode == Interpolation::area) return by_area(input, axes);
   Value out = input;
   std::vector<std::pair<std::int64_t, std::vector<std::int64_t>>> outside;

@@ -253,7 +253,7 @@ struct CtcOptions {
 enum class Interpolation : std::uint8_t { nearest, nearest_exact, linear, cubic, area };
 /// Where output o of an axis lies, in elements of the input: ONNX's coordinate transformation modes. `scale` is the
 /// factor of the axis, `length` the number of outputs before it is rounded down.
-enum class Coordinates : std::uint8_t {
+enum class CoordinateTransformation : std::uint8_t {
   half_pixel,            ///< (o + 0.5) / scale - 0.5: the outer edges lie at one place
   pytorch_half_pixel,    ///< half_pixel; a single output lies at element 0
   half_pixel_symmetric,  ///< half_pixel, with the centres at one place also where the length is rounded
@@ -279,7 +279,7 @@ struct InterpolateOptions {
   bool antialias = false;
   std::optional<std::vector<std::int64_t>> axes = {};  ///< none: all but the first two
   /// None: as PyTorch has it, which is `asymmetric` for the mode nearest, else `half_pixel`, or `align_corners`.
-  std::optional<Coordinates> coordinate_transformation_mode = {};
+  std::optional<CoordinateTransformation> coordinate_transformation_mode = {};
   std::optional<NearestMode> nearest_mode = {};  ///< none: floor; of nearest_exact round_prefer_ceil
   std::optional<double> cubic_coeff_a = {};      ///< none: -0.75; with antialias -0.5
   /// True: elements beyond the ends do not count; false: they equal those at the ends. None: whether `antialias` is.

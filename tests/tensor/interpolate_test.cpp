@@ -95,7 +95,7 @@ TEST(Interpolate, ByOptionsOfOnnx) {
     o.axes = {{-1}};
     return interpolate(x, o);
   };
-  using enum Coordinates;
+  using enum CoordinateTransformation;
   expect_values(by({.size = 2, .coordinate_transformation_mode = half_pixel}), {1, 2}, {0, 2});
   expect_values(by({.size = 2, .coordinate_transformation_mode = half_pixel, .nearest_mode = NearestMode::ceil}),
                 {1, 2}, {1, 3});
