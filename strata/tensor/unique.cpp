@@ -73,12 +73,14 @@ Tensor::Unique Tensor::unique(std::optional<std::int64_t> axis, At at) const {
   check_numbers(*this, "unique");
   if (!axis) {
     const auto [values, order] = detach().flatten().sort(0);
+    values.realize();  // for the mask of what is new, and for the elements
     const Unique u = groups_of(values.unsqueeze(1), order);
     return {u.values.squeeze(1), u.inverse.reshape(shape()), u.counts, u.first};
   }
   STRATA_CHECK(ndim() > 0, shape, "[unique] a scalar has no axis ", *axis);
   const std::int64_t a = axis_of(*axis, ndim(), "unique");
   const Tensor rows = slices_of(detach(), a), order = front::on_values("unique", at, order_of_rows, rows);
+  order.realize();
   const Unique u = groups_of(rows.index_select(0, order), order);
   return {from_slices(u.values, *this, a), u.inverse, u.counts, u.first};
 }
