@@ -37,12 +37,7 @@ Tensor transposed(const Tensor& x, const std::vector<std::int64_t>& axes, const 
 Tensor squeezed(const Tensor& x, const std::optional<Axes>& axes) { return axes ? x.squeeze(*axes) : x.squeeze(); }
 
 Tensor rolled(const Tensor& x, const Ints& shifts, const std::optional<Axes>& axes) {
-  if (axes) {
-    STRATA_CHECK(shifts.size() == axes->size(), shape, "[roll] ", shifts.size(), " shifts for ", axes->size(), " axes");
-    Tensor out = x;
-    for (std::size_t k = 0; k < axes->size(); ++k) out = out.roll(shifts[k], (*axes)[k]);
-    return out;
-  }
+  if (axes) return x.roll(std::span<const Int>(shifts), *axes);
   STRATA_CHECK(shifts.size() == 1, shape, "[roll] ", shifts.size(), " shifts need axes");
   return x.roll(shifts[0]);
 }

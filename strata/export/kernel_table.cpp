@@ -338,14 +338,14 @@ class Model::Table {
   }
 
   std::size_t number_of(const Memory& memory) const {
-    const std::size_t states = m_.tensors.size(), constants = states + m_.states.size();
+    const std::size_t first_state = m_.tensors.size(), first_constant = first_state + m_.states.size();
     switch (memory.kind) {
       case Kind::tensor: return memory.index;
-      case Kind::state: return states + memory.index;
-      case Kind::constant: return constants + memory.index;
+      case Kind::state: return first_state + memory.index;
+      case Kind::constant: return first_constant + memory.index;
       case Kind::temporary: break;
     }
-    return constants + m_.constants.all().size() + temporaries_[memory.index].block;
+    return first_constant + m_.constants.all().size() + temporaries_[memory.index].block;
   }
 
   std::string shape(const Ints& shape) const {

@@ -160,14 +160,16 @@ Value Value::repeat_interleave(std::int64_t count, std::optional<std::int64_t> a
   return unsqueeze(a + 1).expand(wide).reshape(merged);
 }
 
-Value Value::roll(const Axes& shifts, const Axes& axes) const {
+Value Value::roll(std::span<const Int> shifts, const Axes& axes) const {
   STRATA_CHECK(shifts.size() == axes.size(), shape, "[roll] ", shifts.size(), " shifts for ", axes.size(), " axes");
   Value out = *this;
   for (std::size_t k = 0; k < axes.size(); ++k) out = rolled(out, shifts[k], real_axis(*this, axes[k], "roll"));
   return out;
 }
-Value Value::roll(const Int& shift, std::int64_t axis) const {
-  return rolled(*this, shift, real_axis(*this, axis, "roll"));
+Value Value::roll(const Axes& shifts, const Axes& axes) const {
+  Ints given;
+  for (const std::int64_t shift : shifts) given.push_back(shift);
+  return roll(std::span<const Int>(given), axes);
 }
 Value Value::roll(std::int64_t shift) const { return roll(Int(shift)); }
 Value Value::roll(const Int& shift) const { return rolled(flatten(), shift, 0).reshape(shape()); }
