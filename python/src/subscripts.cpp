@@ -72,7 +72,11 @@ Tensor with_put(const Tensor& x, PyObject* key, const Operand& value, const std:
 void put_at(const Tensor& x, PyObject* key, PyObject* value) {
   const std::vector<Subscript> subscripts = subscripts_of(key);
   const Incoming<Operand> in(Given{value, "index_put", "value"});
-  running([&] { put_in_place(x, subscripts, in.get()); });
+  if (has_mask(subscripts)) return running([&] { put_in_place(x, subscripts, in.get()); });
+  const Tensor* const from = in.get().tensor();
+  if (!x.is_realized() || (from != nullptr && !from->is_realized()))
+    running([&] { compute_before_write(x, subscripts, in.get()); });
+  put_in_place(x, subscripts, in.get());  // under the GIL, so that threads write one after another
 }
 
 }  // namespace strata::python

@@ -26,7 +26,9 @@ std::optional<PartCopy> copy_of(const LazyOp& part, std::int64_t begin, const In
   const std::optional<StridedMemory> found = strided_memory(part);
   if (!found) return std::nullopt;
   const auto itemsize = static_cast<std::int64_t>(part.dtype().itemsize());
-  PartCopy out{buffer_of(found->memory), found->offset * itemsize, begin * itemsize,
+  const Buffer memory = buffer_of(found->memory);
+  if (part.dtype().is_bool() && memory.memory().is_borrowed()) return std::nullopt;  // other bytes than 0 and 1
+  PartCopy out{memory, found->offset * itemsize, begin * itemsize,
                StridedCopy(part.dtype().itemsize(), found->shape, found->strides, strides)};
   if (out.copy.run() < kLeastRun && !out.copy.is_one_run()) return std::nullopt;
   return out;

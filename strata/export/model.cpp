@@ -7,6 +7,7 @@
 #include "strata/base/check.h"
 #include "strata/export/c_text.h"
 #include "strata/export/narrow.h"
+#include "strata/graph/order_rows.h"
 
 namespace strata::exporting {
 
@@ -353,14 +354,15 @@ void Model::place_constants(const Captured& captured) {
     if (!captured.program.places[place].is_written && !address_.contains(place)) constant_.emplace(place, 0);
 }
 
-/// Finds the constants that are stored as weight_dtype: those that kernels alone read, all as f32, and that it can
-/// hold.
+/// Finds the constants that are stored as weight_dtype: those that kernels alone read, neither loops nor functions that
+/// sort rows, all as f32, and that it can hold.
 void Model::narrow_constants(const Captured& captured) {
   std::set<std::size_t> others;
   for (const RecordedProgram::Launch& l : captured.program.launches)
     for (std::size_t slot = 0; slot < l.places.size(); ++slot)
       if (const DType dtype = l.kernel->kernel().buffers[slot].dtype;
-          !dtype.is_none() && (RoutineWriter::is_loop(*l.kernel) || dtype != dtypes::float32))
+          !dtype.is_none() && (RoutineWriter::is_loop(*l.kernel) || ordered_by(l.kernel->kernel().ast) != nullptr ||
+                               dtype != dtypes::float32))
         others.insert(l.places[slot]);
   for (const auto& [place, c] : constant_) {
     if (others.contains(place)) continue;

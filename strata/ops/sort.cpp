@@ -32,16 +32,21 @@ struct Ranks {
   std::optional<std::int64_t> count = std::nullopt;  ///< nothing: all
 };
 
+/// What is sorted. Memory of other libraries may hold bools of other bytes than 0 and 1, of which ORDER sorts the bits.
+Value order_source(const Value& x) { return x.dtype().is_bool() ? x.cast(dtypes::uint8) : x; }
+
 Value places_of(const Value& x, std::int64_t axis, const Ranks& ranks) {
   const Int count = ranks.count ? Int(*ranks.count) : x.size(axis);
-  return Value(LazyOp::order(x.node(), {true, ranks.is_descending, axis, ranks.first}, count));
+  return Value(LazyOp::order(order_source(x).node(), {true, ranks.is_descending, axis, ranks.first}, count));
 }
 
 /// The elements of the ranks, and their places. Whole rows that nobody differentiates are sorted without places.
 std::pair<Value, Value> ordered(const Value& x, std::int64_t axis, const Ranks& ranks) {
   const Value places = places_of(x, axis, ranks);
-  if (!ranks.count && !x.is_tracked())
-    return {Value(LazyOp::order(x.node(), {false, ranks.is_descending, axis, 0}, x.size(axis))), places};
+  if (!ranks.count && !x.is_tracked()) {
+    const LazyOp sorted = LazyOp::order(order_source(x).node(), {false, ranks.is_descending, axis, 0}, x.size(axis));
+    return {Value(sorted).cast(x.dtype()), places};
+  }
   if (x.size(axis).is_number()) return {x.gather(axis, places), places};
   const Value rows = x.movedim({axis}, {-1}), index = places.movedim({axis}, {-1});
   return {picked(rows.unsqueeze(-2), index).movedim({-1}, {axis}), places};

@@ -13,6 +13,7 @@
 #include "strata/tensor/access.h"
 #include "strata/tensor/front.h"
 #include "strata/tensor/jit_watching.h"
+#include "strata/tensor/outside_tensors.h"
 
 namespace strata {
 
@@ -35,10 +36,25 @@ std::optional<std::vector<ops::Subscript>> views_of(std::span<const Subscript> s
   return out;
 }
 
-/// Whether a write to x is one to memory of the host, which neither a capture nor a gradient depends on.
-bool has_own_elements(const Tensor& x) {
-  return TensorListener::current() == nullptr && TensorAccess::state(x)->slot == nullptr && !x.node().is_tracked() &&
-         x.device().name() != "NULL" && !flags::NAN_CHECK.get() && numbers(x.shape()).has_value();
+/// Whether the elements of `t` can be computed now, and gradients do not pass through them.
+bool is_plain(const Tensor& t) {
+  return TensorAccess::state(t)->slot == nullptr && !t.node().is_tracked() &&
+         (is_realized(*t.node().node()) || !is_of_step(t.node()));
+}
+
+/// Whether the elements are bools that another library wrote, which may have other bytes than 0 and 1.
+bool has_foreign_bools(const Tensor& t) {
+  if (!t.dtype().is_bool()) return false;
+  const std::optional<StridedMemory> layout = strided_memory(t.node());
+  return layout && buffer_of(layout->memory).memory().is_borrowed();
+}
+
+/// Whether the write is one of known elements to memory of the host, which no capture sees.
+bool is_written_at_once(const Tensor& x, std::span<const Subscript> subscripts, const Operand& value) {
+  const Tensor* const v = value.tensor();
+  return TensorListener::current() == nullptr && x.device().name() != "NULL" && !flags::NAN_CHECK.get() &&
+         numbers(x.shape()) && views_of(subscripts) && is_plain(x) && !has_foreign_bools(x) &&
+         (v == nullptr || (&v->device() == &x.device() && is_plain(*v) && !has_foreign_bools(*v)));
 }
 
 /// The elements to write: those of memory, or a number.
@@ -55,11 +71,10 @@ std::optional<Elements> elements_of(const Number& number, DType dtype, const Int
   if (v.op() != Ops::CONST) return std::nullopt;
   return Elements{{}, std::get<ConstArg>(v.arg()).value.bits(), Index(shape.size(), 0)};
 }
-/// A tensor's elements, computed, as those of `shape`; nothing for another device.
-std::optional<Elements> elements_of(const Tensor& value, const Tensor& x, const Ints& shape) {
-  if (&value.device() != &x.device() || value.node().is_tracked()) return std::nullopt;
+/// A tensor's elements, computed, as those of `shape`.
+std::optional<Elements> elements_of(const Tensor& value, DType dtype, const Ints& shape) {
   value.realize();
-  Tensor same = value.cast(x.dtype());
+  Tensor same = value.cast(dtype);
   if (!strided_memory(same.node())) same = same.contiguous().realize();
   const std::optional<StridedMemory> layout = strided_memory(ops::fitted(same.node(), shape));
   if (!layout) return std::nullopt;
@@ -88,14 +103,12 @@ Buffer own_memory(const Tensor& x, const Elements& value) {
 
 /// Writes, if that is one copy of elements. False: nothing has happened.
 bool is_written(const Tensor& x, std::span<const Subscript> subscripts, const Operand& value) {
-  if (!has_own_elements(x)) return false;
-  const auto views = views_of(subscripts);
-  if (!views) return false;
+  if (!is_written_at_once(x, subscripts, value)) return false;
   const OriginScope scope("index_put", value.at());
-  const LazyOp whole = LazyOp::empty(x.dtype(), x.shape()), place = ops::index(whole, *views);
+  const LazyOp whole = LazyOp::empty(x.dtype(), x.shape()), place = ops::index(whole, *views_of(subscripts));
   const Ints shape = place.shape();
   if (!numbers(shape)) return false;
-  const std::optional<Elements> from = value.tensor() != nullptr ? elements_of(*value.tensor(), x, shape)
+  const std::optional<Elements> from = value.tensor() != nullptr ? elements_of(*value.tensor(), x.dtype(), shape)
                                                                  : elements_of(value.number(), x.dtype(), shape);
   if (!from) return false;
   if (product(shape) == Int(0)) return true;
@@ -115,6 +128,12 @@ bool is_written(const Tensor& x, std::span<const Subscript> subscripts, const Op
 }
 
 }  // namespace
+
+void compute_before_write(const Tensor& x, std::span<const Subscript> subscripts, const Operand& value) {
+  if (!is_written_at_once(x, subscripts, value)) return;
+  if (value.tensor() != nullptr) value.tensor()->realize();
+  x.realize();
+}
 
 void put_in_place(const Tensor& x, std::span<const Subscript> subscripts, const Operand& value) {
   if (!is_written(x, subscripts, value)) set_in_place(x, x.index_put(subscripts, value).cast(x.dtype()), "index_put");

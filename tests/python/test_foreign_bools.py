@@ -62,6 +62,13 @@ WAYS = {
 }
 
 # of x (or y, which holds elsewhere)
+def written(x, key, value):
+    """x with other elements: in its memory, or in a copy."""
+    x = x if isinstance(x, T) else x.copy()
+    x[key] = value
+    return x
+
+
 OPERATIONS = {
     "a copy": lambda x, y: x.clone() if isinstance(x, T) else x,
     "not": lambda x, y: ~x,
@@ -88,6 +95,11 @@ OPERATIONS = {
     "max": lambda x, y: x.max(),
     "prod": lambda x, y: x[12:14].prod(),
     "cumsum": lambda x, y: x.cumsum(0),
+    "sort": lambda x, y: x.sort(0)[0] if isinstance(x, T) else np.sort(x),
+    "argsort": lambda x, y: x.argsort(0) if isinstance(x, T) else np.argsort(x, kind="stable"),
+    "topk": lambda x, y: x.topk(5, 0)[1] if isinstance(x, T) else np.argsort(~x, kind="stable")[:5],
+    "written to others": lambda x, y: written(y, slice(2, 9), x[3:10]),
+    "written into": lambda x, y: written(x, slice(2, 9), y[3:10]),
     "mask": lambda x, y: (strata.arange(20) if isinstance(x, T) else np.arange(20))[x],
     "nonzero": lambda x, y: x.nonzero().flatten() if isinstance(x, T) else np.flatnonzero(x),
     "backwards": lambda x, y: x.flip(0).astype("int8") if isinstance(x, T) else x[::-1].astype("int8"),

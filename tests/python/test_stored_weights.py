@@ -132,6 +132,21 @@ def test_halves_elsewhere(tmp_path):
     assert loop.export_c(tmp_path / "loop", weight_dtype="f16")["constant_bytes"] > 0
 
 
+@pytest.mark.skipif(not GCC, reason="gcc is not here")
+@pytest.mark.parametrize("stored", ("f16", "int8"))
+def test_sorted_weights_stay_floats(tmp_path, stored):
+    """The C functions that sort rows read what they sort as it is."""
+    w = Tensor(np.random.default_rng(3).permutation(1280).astype(f4).reshape(40, 32)).realize()
+    f = strata.jit(lambda x: (w.sort(1)[0] + x, w.flatten().topk(5, 0)[1] + x[:5].cast("int64")))
+    x = np.arange(32, dtype=f4)
+    want = [y.numpy() for y in call_twice(f, Tensor(x))]
+    sizes = f.export_c(tmp_path / "sorted", weight_dtype=stored)
+    out = [np.zeros_like(y) for y in want]
+    assert Library(tmp_path / "sorted")(x, *out) == 0 and sizes["constant_bytes"] >= 4 * 1280
+    for a, b in zip(out, want):
+        assert np.array_equal(a, b)
+
+
 def test_bytes_that_a_function_casts_stay_bytes(tmp_path):
     rng = np.random.default_rng(9)
     q, scale = Tensor(rng.integers(-127, 128, (96, 64)).astype("i1")), Tensor(rng.random((64,)).astype(f4))

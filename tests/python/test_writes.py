@@ -1,5 +1,7 @@
 """x[key] = value beside NumPy: any integers and slices, values of all kinds, and those who hold the old elements."""
 import random
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -127,3 +129,47 @@ def test_wrong_writes_leave_everything():
         with pytest.raises(strata.Error, match=words):
             x[key] = value
     assert x.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_in_the_backward_pass_of_a_traced_function():
+    def backward(dy):
+        g = dy.detach() * 2
+        g[0] = 0.0
+        h = strata.zeros(3)
+        h[1] = dy.detach()[2]
+        return [g + h]
+
+    def f(x):
+        return strata.with_gradient(x.detach() * 3, [x], backward)
+
+    def slope(g):
+        x = Tensor([1.0, 2.0, 3.0]).requires_grad_()
+        g(x).sum().backward()
+        return x.grad.tolist()
+
+    assert slope(f) == slope(strata.checkpoint(f)) == [0, 3, 2]
+    assert slope(lambda x: strata.vmap(f)(x.reshape(1, 3))) == [0, 3, 2]
+    assert slope(lambda x: strata.scan(lambda s, e: (f(s), None), x, None, length=1)[0]) == [0, 3, 2]
+
+
+def test_by_several_threads():
+    """Rows of one tensor: the GIL orders writes of elements that are known."""
+    x = strata.zeros(64, 8).contiguous().realize()
+
+    def fill(begin):
+        for k in range(begin, 64, 2):
+            x[k] = float(k)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(100):
+            x[:] = -1.0
+            threads = [threading.Thread(target=fill, args=(k,)) for k in range(2)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            assert x[:, 3].tolist() == list(range(64))
+    finally:
+        sys.setswitchinterval(before)
