@@ -119,7 +119,8 @@ void add_weighted(Table& t, const Rules& rules, const Resizing& r, double place,
   const auto last = static_cast<double>(r.from - 1);
   // Both elements of a position beyond the ends are the last one: its weight is exactly 1.
   const double at = rules.mode == Interpolation::linear && !rules.antialias ? std::clamp(place, 0.0, last) : place;
-  const double first = std::floor(at) - static_cast<double>(t.taps / 2 - 1);
+  const std::int64_t before = t.taps / 2 - 1;
+  const double first = std::floor(at) - static_cast<double>(before);
   const std::size_t begin = t.weights.size();
   double sum = 0;
   for (std::int64_t k = 0; k < t.taps; ++k) {

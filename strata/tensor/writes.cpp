@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "strata/base/flags.h"
+#include "strata/engine/buffer_storage.h"
 #include "strata/engine/realize.h"
 #include "strata/engine/strided_copy.h"
 #include "strata/graph/strided_memory.h"
