@@ -335,7 +335,7 @@ void Model::place_outputs(const Captured& captured) {
     }
     // In front of the copies to the state: an output may be what the state was.
     if (y.place) {
-      last_.insert(last_.begin(), {where, *y.place, 0, size_in_bytes, copy(to, place_mark(*y.place), bytes)});
+      last_.insert(last_.begin(), {where, y.place, 0, size_in_bytes, copy(to, place_mark(*y.place), bytes)});
       continue;
     }
     const std::size_t c = constants.add(y.dtype, y.value->data(), static_cast<std::int64_t>(y.value->nbytes()));

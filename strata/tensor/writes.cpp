@@ -91,7 +91,7 @@ Buffer own_memory(const Tensor& x, const Elements& value) {
     state->node = copy.node();
   }
   const bool is_own = jit_watching::are_sole_owners({&state, 1});
-  const Buffer before = buffer_of(x.node());
+  Buffer before = buffer_of(x.node());
   if (is_own && !(value.memory && before.shares(*value.memory))) {
     before.memory().note_write();
     return before;
@@ -107,7 +107,7 @@ bool is_written(const Tensor& x, std::span<const Subscript> subscripts, const Op
   if (!is_written_at_once(x, subscripts, value)) return false;
   const OriginScope scope("index_put", value.at());
   const LazyOp whole = LazyOp::empty(x.dtype(), x.shape()), place = ops::index(whole, *views_of(subscripts));
-  const Ints shape = place.shape();
+  const Ints& shape = place.shape();
   if (!numbers(shape)) return false;
   const std::optional<Elements> from = value.tensor() != nullptr ? elements_of(*value.tensor(), x.dtype(), shape)
                                                                  : elements_of(value.number(), x.dtype(), shape);
@@ -122,8 +122,8 @@ bool is_written(const Tensor& x, std::span<const Subscript> subscripts, const Op
     return static_cast<std::byte*>(memory) + offset * static_cast<std::int64_t>(itemsize);
   };
   const std::uint64_t number = from->number;
-  const std::byte* const first = from->memory ? element(from->memory->data(), from->offset)
-                                              : static_cast<const std::byte*>(static_cast<const void*>(&number));
+  const std::byte* const first =
+      from->memory ? element(from->memory->data(), from->offset) : std::as_bytes(std::span(&number, 1)).data();
   StridedCopy(itemsize, at->shape, from->strides, at->strides)(first, element(to.data(), at->offset));
   return true;
 }
