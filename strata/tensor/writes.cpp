@@ -50,12 +50,14 @@ bool has_foreign_bools(const Tensor& t) {
   return layout && buffer_of(layout->memory).memory().is_borrowed();
 }
 
-/// Whether the write is one of known elements to memory of the host, which no capture sees.
-bool is_written_at_once(const Tensor& x, std::span<const Subscript> subscripts, const Operand& value) {
+/// The subscripts of a write of known elements to memory of the host, which no capture sees. Nothing for another write.
+std::optional<std::vector<ops::Subscript>> written_at_once(const Tensor& x, std::span<const Subscript> subscripts,
+                                                           const Operand& value) {
   const Tensor* const v = value.tensor();
-  return TensorListener::current() == nullptr && x.device().name() != "NULL" && !flags::NAN_CHECK.get() &&
-         numbers(x.shape()) && views_of(subscripts) && is_plain(x) && !has_foreign_bools(x) &&
-         (v == nullptr || (&v->device() == &x.device() && is_plain(*v) && !has_foreign_bools(*v)));
+  const bool is_known = TensorListener::current() == nullptr && x.device().name() != "NULL" &&
+                        !flags::NAN_CHECK.get() && numbers(x.shape()) && is_plain(x) && !has_foreign_bools(x) &&
+                        (v == nullptr || (&v->device() == &x.device() && is_plain(*v) && !has_foreign_bools(*v)));
+  return is_known ? views_of(subscripts) : std::nullopt;
 }
 
 /// The elements to write: those of memory, or a number.
@@ -104,9 +106,10 @@ Buffer own_memory(const Tensor& x, const Elements& value) {
 
 /// Writes, if that is one copy of elements. False: nothing has happened.
 bool is_written(const Tensor& x, std::span<const Subscript> subscripts, const Operand& value) {
-  if (!is_written_at_once(x, subscripts, value)) return false;
+  const auto views = written_at_once(x, subscripts, value);
+  if (!views) return false;
   const OriginScope scope("index_put", value.at());
-  const LazyOp whole = LazyOp::empty(x.dtype(), x.shape()), place = ops::index(whole, *views_of(subscripts));
+  const LazyOp whole = LazyOp::empty(x.dtype(), x.shape()), place = ops::index(whole, *views);
   const Ints& shape = place.shape();
   if (!numbers(shape)) return false;
   const std::optional<Elements> from = value.tensor() != nullptr ? elements_of(*value.tensor(), x.dtype(), shape)
@@ -131,7 +134,7 @@ bool is_written(const Tensor& x, std::span<const Subscript> subscripts, const Op
 }  // namespace
 
 void compute_before_write(const Tensor& x, std::span<const Subscript> subscripts, const Operand& value) {
-  if (!is_written_at_once(x, subscripts, value)) return;
+  if (!written_at_once(x, subscripts, value)) return;
   if (value.tensor() != nullptr) value.tensor()->realize();
   x.realize();
 }
