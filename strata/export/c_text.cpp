@@ -49,16 +49,22 @@ constexpr std::string_view kReserved[] = {
 constexpr std::string_view kOfRoutines[] = {"c", "k", "i", "count", "goes_on", "begin", "end", "arguments", "body"};
 // clang-format on
 
-/// The expressions of the sources of `n`.
+/// The text of `root`, made by text_of(n) from those of the sources of n, which `done` has by then.
+template <class TextOf>
+std::string from_leaves(const Node* root, std::unordered_map<const Node*, std::string>& done, const TextOf& text_of) {
+  std::unordered_set<const Node*> seen;
+  detail::walk(
+      root, [&](const Node* n) { return seen.insert(n).second; }, child_from_end,
+      [&](const Node* n) { done.emplace(n, text_of(n)); });
+  return done.at(root);
+}
+
+/// Expressions in C.
 class SizeText {
  public:
   explicit SizeText(const VariableText& text) : text_(text) {}
   std::string operator()(const Node* root) {
-    std::unordered_set<const Node*> seen;
-    detail::walk(
-        root, [&](const Node* n) { return seen.insert(n).second; }, child_from_end,
-        [&](const Node* n) { done_.emplace(n, node(n)); });
-    return done_.at(root);
+    return from_leaves(root, done_, [this](const Node* n) { return node(n); });
   }
 
  private:
@@ -117,16 +123,12 @@ class SizeText {
   std::unordered_map<const Node*, std::string> done_;
 };
 
-/// The expressions of the sources of `n`, as arrays of JSON: ["+", ["*", 4, "n"], 3].
+/// Expressions as arrays of JSON: ["+", ["*", 4, "n"], 3].
 class SizeTree {
  public:
   explicit SizeTree(const VariableText& text) : text_(text) {}
   std::string operator()(const Node* root) {
-    std::unordered_set<const Node*> seen;
-    detail::walk(
-        root, [&](const Node* n) { return seen.insert(n).second; }, child_from_end,
-        [&](const Node* n) { done_.emplace(n, node(n)); });
-    return done_.at(root);
+    return from_leaves(root, done_, [this](const Node* n) { return node(n); });
   }
 
  private:
