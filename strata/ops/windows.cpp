@@ -70,14 +70,14 @@ LazyOp apart(const LazyOp& x, std::size_t axis, const Window& w, const Int& coun
 /// The dimensions (window, element) in place of `axis`, for windows that overlap.
 LazyOp overlapping(const LazyOp& x, std::size_t axis, const Window& w, const Int& count) {
   const Int last = (count - Int(1)) * Int(w.step), length = last + w.reach();
-  const Int row = length + Int(w.dilation), all = row * Int(w.size);
-  // all / length, rounded up; the largest one of symbolic sizes.
+  // What w.size rows are, each longer than the axis by w.dilation, rounded up; the largest one of symbolic sizes.
   const Int copies = Int(w.size) + Int((w.size * w.dilation - 1) / length.vmin() + 1);
   const LazyOp used = first_of(x, axis, length);
   const LazyOp repeated = used.reshape(with_sizes(used, axis, {1, length}))
                               .expand(with_sizes(used, axis, {copies, length}))
                               .reshape(with_sizes(used, axis, {copies * length}));
-  const LazyOp rows = first_of(repeated, axis, all).reshape(with_sizes(used, axis, {w.size, row}));
+  const Int row = length + Int(w.dilation);
+  const LazyOp rows = first_of(repeated, axis, row * Int(w.size)).reshape(with_sizes(used, axis, {w.size, row}));
   const LazyOp out = every(first_of(rows, axis + 1, last + Int(1)), axis + 1, w.step);
   Axes order;
   for (std::size_t k = 0; k < out.shape().size(); ++k) order.push_back(static_cast<std::int64_t>(k));
