@@ -1,4 +1,5 @@
 // Binds realize(), assign(), backward(), no_grad, and functions that differentiate functions.
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -176,7 +177,7 @@ void bind_gradients(Functions& f) {
       "The HTML that a notebook shows: the elements if they are few and in memory, else a "
       "description of the tensor.");
   f.method(
-      "_trace", "", [](const Tensor& t) { return explain_as_trace({&t.node(), 1}, t.device()); },
+      "_trace", "", [](const Tensor& t) { return explain_as_trace(std::array{t.node()}, t.device()); },
       "The run of realize() as the lines of a trace. Runs nothing.");
   f.op("contiguous", "", &Tensor::contiguous,
        "A tensor with the same elements, stored row-major in memory of its own.");

@@ -22,6 +22,7 @@ enum class ForkOrder {
   trace,           ///< the trace file of the flag VIZ
   flags,
   expressions,  ///< the table of expressions
+  tensors,      ///< which nodes tensors stand for
   threads,      ///< oneTBB: its first use
 };
 

@@ -7,29 +7,16 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <thread>
 #include <utility>
 
+#include "strata/base/spin_lock.h"
+
 namespace strata::detail {
-
-class SpinLock {
- public:
-  void lock() {
-    while (taken_.exchange(true, std::memory_order_acquire))
-      for (int spin = 0; taken_.load(std::memory_order_relaxed); ++spin)
-        if (spin > 64) std::this_thread::yield();
-  }
-  void unlock() { taken_.store(false, std::memory_order_release); }
-
- private:
-  std::atomic<bool> taken_{false};
-};
 
 /// `Node` has a member `hash`; its upper bits choose the shard. `Shards` is a power of 2 above 1.
 template <class Node, std::size_t Shards>

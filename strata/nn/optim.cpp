@@ -104,7 +104,7 @@ void Optimizer::point_gradients(const Group& group, const Tensor& flat) {
   Int begin = 0;
   for (const Tensor& p : group.members) {
     if (const std::optional<Tensor> gradient = p.grad(); gradient && !gradient->node().is_tracked())
-      TensorAccess::state(*gradient)->node = part_of(flat, begin, p.shape()).node();
+      TensorAccess::state(*gradient)->set_node(part_of(flat, begin, p.shape()).node());
     begin += p.numel();
   }
 }

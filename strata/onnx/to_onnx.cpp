@@ -45,7 +45,8 @@ void check_names(const std::vector<std::string>& inputs, const std::vector<std::
 
 /// The address of the memory of a tensor, below movement operations; null where it is not in memory.
 const void* memory_below(const Tensor& x) {
-  const LazyOp* at = &x.node();
+  const LazyOp top = x.node();
+  const LazyOp* at = &top;
   while (!is_realized(*at->node()) && (is_annotation(at->op()) || is_movement(at->op()))) at = &at->src(0);
   if (!is_realized(*at->node())) return nullptr;
   const std::shared_ptr<Storage> storage = at->realized();

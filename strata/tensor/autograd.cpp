@@ -80,7 +80,7 @@ Tensor& Tensor::requires_grad(bool on) {
   state_->slot = on ? std::make_shared<GradientSlot>() : nullptr;
   if (on) state_->slot->born = state_->born;
   const LazyOp plain = node().detached();
-  state_->node = on ? parameter_over(plain, state_->slot) : plain;
+  state_->set_node(on ? parameter_over(plain, state_->slot) : plain);
   return *this;
 }
 
@@ -134,7 +134,7 @@ void set_in_place(const Tensor& x, const Tensor& value, const char* operation) {
         value.node(), std::array{ops::Value(x.node())},
         [](const ops::Value& dy, const ops::Saved&) { return std::vector{dy}; }, ops::Saved({}));
   x.assign(value);
-  if (after) state->node = *after;
+  if (after) state->set_node(*after);
 }
 
 namespace {

@@ -98,7 +98,7 @@ class Jit::Capture {
     read_.clear(), written_.clear(), outputs_.clear();  // of an earlier call that threw
     // What has changed since it was read has to be memory, so that replays find it.
     for (const std::weak_ptr<TensorState>& known : known_)
-      if (const State state = known.lock(); state != nullptr && !chain_of(state->node))
+      if (const State state = known.lock(); state != nullptr && !chain_of(state->node()))
         TensorAccess::of(state).realize();
     for (std::size_t k = 0; k < inputs.size(); ++k) copy_input(inputs, k, own, memory);
     Watching watching(birth_now());
@@ -197,7 +197,7 @@ class Jit::Capture {
     std::size_t bytes;
     DeviceMemory* memory;  ///< kept alive by the node `seen`; null: memory of the graph, which never changes
 
-    bool is_seen() const { return state->node.node() == seen.lock().get(); }
+    bool is_seen() const { return state->stands_for(seen.lock().get()); }
   };
   struct Assigned {
     State state;  ///< null for an input
@@ -242,10 +242,10 @@ class Jit::Capture {
   }
   static void hand_back(const Watching& watching, std::span<const Tensor> own, std::span<const Tensor> inputs) {
     for (std::size_t k = 0; k < own.size(); ++k)
-      if (watching.has_assigned(state_of(own[k]))) set_node(state_of(inputs[k]), state_of(own[k])->node);
+      if (watching.has_assigned(state_of(own[k]))) set_node(state_of(inputs[k]), state_of(own[k])->node());
   }
   static void set_node(const State& state, const LazyOp& node) {
-    state->node = state->slot != nullptr ? parameter_over(node.detached(), state->slot) : node;
+    state->set_node(state->slot != nullptr ? parameter_over(node.detached(), state->slot) : node);
   }
   /// True iff the identities among inputs and tensors from outside are those of the captured call, as far as they
   /// matter: where a tensor is assigned to.
@@ -289,7 +289,7 @@ class Jit::Capture {
   }
   /// @param input the input that the tensor stands for, if any
   void note_assigned(const State& state, const std::optional<std::size_t>& input, const Recording& recording) {
-    const Chain chain = *chain_of(state->node);
+    const Chain chain = *chain_of(state->node());
     const auto it =
         std::find_if(written_.begin(), written_.end(), [&](const Written& w) { return w.like == chain[0]; });
     Written& w = it != written_.end() ? *it : add_written(chain[0], recording);
@@ -310,7 +310,7 @@ class Jit::Capture {
   /// Makes later replays read the memory that find_again() found.
   void use(Read& r) {
     recording_->set_memory(r.place, r.at, r.memory);
-    r.seen = r.state->node.node()->weak_from_this();
+    r.seen = r.state->node().node()->weak_from_this();
   }
   /// The assignments that may be made in place: those to tensors from outside that are read as they are assigned, and
   /// that alone are read in that memory. Also notes the owners.
@@ -362,7 +362,7 @@ class Jit::Capture {
     if (a.input) {
       state.before = inputs_[*a.input].place;
     } else {
-      const Buffer memory = buffer_of((*chain_of(a.state->node))[0]);
+      const Buffer memory = buffer_of((*chain_of(a.state->node()))[0]);
       state.value = memory.data();
       for (const Read& r : read_) {
         if (r.state != a.state) continue;
@@ -381,7 +381,7 @@ class Jit::Capture {
 
   /// Finds the current memory of a tensor from outside. False if its shape, dtype or movement ops have changed.
   static bool find_again(Read& r) {
-    const LazyOp& node = r.state->node;
+    const LazyOp node = r.state->node();
     if (r.view.ops.size() == 1 && node.op() == Ops::EMPTY &&
         is_realized(*node.node())) {  // the common case, without building a chain
       if (!(node.shape() == r.view.chain[0].shape()) || node.dtype() != r.view.chain[0].dtype()) return false;
@@ -391,7 +391,7 @@ class Jit::Capture {
     std::optional<Chain> now = chain_of(node);
     if (!now) {
       TensorAccess::of(r.state).realize();
-      now = chain_of(r.state->node);
+      now = chain_of(r.state->node());
     }
     if (!now || !is_same_view(*now, r.view)) return false;
     look(r, (*now)[0]);
@@ -438,7 +438,7 @@ class Jit::Capture {
         for (const Assigned& a : written_[j].by)
           if (!a.input)
             jit_outputs::check_apart(name, k, outputs[k], "tensor that the function assigns to", j,
-                                     jit_outputs::bytes_below(a.state->node));
+                                     jit_outputs::bytes_below(a.state->node()));
     }
   }
 
@@ -454,10 +454,10 @@ class Jit::Capture {
   /// write.
   void own(const Written& w) {
     if (!are_sole_owners(w.owners)) {
-      const Buffer from = buffer_of((*chain_of(w.owners[0]->node))[0]), to = Buffer::allocate(w.size, w.dtype);
+      const Buffer from = buffer_of((*chain_of(w.owners[0]->node()))[0]), to = Buffer::allocate(w.size, w.dtype);
       std::memcpy(to.data(), from.data(), std::min(from.nbytes(), to.nbytes()));
       const LazyOp leaf = leaf_of(to, w.shape);
-      for (const Assigned& a : w.by) a.state->node = rebuilt(a.view, leaf, a.state);
+      for (const Assigned& a : w.by) a.state->set_node(rebuilt(a.view, leaf, a.state));
       for (Read& r : read_)
         if (r.place == *w.in_place && find_again(r)) use(r);
     }
@@ -486,7 +486,7 @@ class Jit::Capture {
       if (a.input)
         set_node(state_of(inputs[*a.input]), rebuilt(a.view, leaf, state_of(inputs[*a.input])));
       else
-        a.state->node = rebuilt(a.view, leaf, a.state);
+        a.state->set_node(rebuilt(a.view, leaf, a.state));
     }
   }
 

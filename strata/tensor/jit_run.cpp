@@ -79,7 +79,7 @@ std::vector<Tensor> in_own_memory(std::span<const Tensor> ys) {
 
 void check_clashes(const Watching& watching) {
   if (!watching.has_clash()) return;
-  for (const auto& [state, before] : watching.assigned_) state->node = before;
+  for (const auto& [state, before] : watching.assigned_) state->set_node(before);
   throw Error(ErrorKind::domain,
               "[jit] a tensor is an argument, and the function also uses the tensor from outside "
               "of the arguments after a change: use the tensor in one of the two ways alone");
@@ -87,15 +87,15 @@ void check_clashes(const Watching& watching) {
 
 void settle(const Watching& watching, const Recording* recording) {
   for (const auto& [state, before] : watching.assigned_) {
-    if (!chain_of(state->node)) TensorAccess::of(state).realize();
-    if (recording != nullptr && !recording->wrote(buffer_of((*chain_of(state->node))[0]))) {
+    if (!chain_of(state->node())) TensorAccess::of(state).realize();
+    if (recording != nullptr && !recording->wrote(buffer_of((*chain_of(state->node()))[0]))) {
       const Tensor assigned = TensorAccess::of(state);
       const LazyOp copy = in_own_memory({&assigned, 1})[0].node();
-      state->node = state->slot != nullptr ? parameter_over(copy, state->slot) : copy;
+      state->set_node(state->slot != nullptr ? parameter_over(copy, state->slot) : copy);
     }
-    const LazyOp& node = state->node;
+    const LazyOp node = state->node();
     if (state->slot != nullptr || !node.is_tracked()) continue;
-    state->node = is_realized(*node.node()) ? leaf_of(buffer_of(node), node.shape()) : node.detached();
+    state->set_node(is_realized(*node.node()) ? leaf_of(buffer_of(node), node.shape()) : node.detached());
   }
 }
 
@@ -119,7 +119,7 @@ std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Ten
   for (Tensor& y : results) y = without_history(y);
   realize_together(results);
   for (const auto& [state, before] : watching.read_)
-    if (!chain_of(state->node)) TensorAccess::of(state).realize();
+    if (!chain_of(state->node())) TensorAccess::of(state).realize();
   settle(watching);
   // The captured call compiles once more; what this one has freed would lie beside that.
   if (!results.empty()) results[0].device().finish_compiling();

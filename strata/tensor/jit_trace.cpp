@@ -58,10 +58,10 @@ class Outside final : public TensorListener {
     std::vector<TracedChange> out;
     for (const Before& b : before_) {
       const std::string text = detail::message("a tensor of shape ", render(b.node.shape()));
-      if (b.is_assigned) out.push_back({"assigns to " + text, b.state->node});
+      if (b.is_assigned) out.push_back({"assigns to " + text, b.state->node()});
       const std::optional<Tensor> now = gradient_now(b.state);
       if (!is_one_tensor(now, b.gradient))
-        out.push_back({"changes the gradient of " + text, now ? now->node() : b.state->node});
+        out.push_back({"changes the gradient of " + text, now ? now->node() : b.state->node()});
     }
     return out;
   }
@@ -70,7 +70,7 @@ class Outside final : public TensorListener {
     restore();
     bool found = false;
     for (const Before& b : before_) {
-      if (chain_of(b.state->node) || b.node.node()->is_closed) continue;
+      if (chain_of(b.state->node()) || b.node.node()->is_closed) continue;
       TensorAccess::of(b.state).realize();
       found = true;
     }
@@ -83,11 +83,11 @@ class Outside final : public TensorListener {
     if (state->born >= begin_) return nullptr;
     const auto known = std::find_if(before_.begin(), before_.end(), [&](const Before& b) { return b.state == state; });
     if (known != before_.end()) return &*known;
-    return &before_.emplace_back(Before{state, state->node, gradient_now(state)});
+    return &before_.emplace_back(Before{state, state->node(), gradient_now(state)});
   }
   void restore() {
     for (const Before& b : before_) {
-      b.state->node = b.node;
+      b.state->set_node(b.node);
       if (b.state->slot == nullptr) continue;
       std::optional<Tensor> gradient = b.gradient;
       const std::lock_guard lock(gradient_mutex());

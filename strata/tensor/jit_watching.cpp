@@ -69,7 +69,7 @@ bool count_references(std::span<const State> states, std::vector<std::pair<const
     open.push_back(n);
   };
   for (const State& state : states) {
-    add(state->node.node());
+    add(state->node().node());
     while (!open.empty()) {
       const LazyNode* const n = open.back();
       open.pop_back();
@@ -126,7 +126,7 @@ void Watching::note(const State& state, std::vector<std::pair<State, LazyOp>>& i
   if (stopped_ || state->born >= begin_) return;
   for (const auto& [known, node] : in)
     if (known == state) return;
-  in.emplace_back(state, state->node);
+  in.emplace_back(state, state->node());
 }
 
 namespace {
@@ -141,7 +141,7 @@ bool is_memory_of(const LazyOp& node, const Buffer& memory) {
 Recording::Changes changes_of(std::span<const Tensor> inputs, const Watching& watching) {
   return [inputs, &watching](const Buffer& memory) {
     return std::any_of(inputs.begin(), inputs.end(),
-                       [&](const Tensor& x) { return is_memory_of(TensorAccess::state(x)->node, memory); }) ||
+                       [&](const Tensor& x) { return is_memory_of(TensorAccess::state(x)->node(), memory); }) ||
            std::any_of(watching.assigned_.begin(), watching.assigned_.end(),
                        [&](const auto& known) { return is_memory_of(known.second, memory); });
   };

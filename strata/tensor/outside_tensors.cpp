@@ -40,7 +40,7 @@ void OutsideTensors::assigned(const State& state) {
   if (outer() != nullptr) outer()->assigned(state);
   const auto is_it = [&](const auto& known) { return known.first == state; };
   if (state->born < begin_ && std::none_of(assigned_.begin(), assigned_.end(), is_it))
-    assigned_.emplace_back(state, state->node);
+    assigned_.emplace_back(state, state->node());
 }
 
 void OutsideTensors::gained(const std::shared_ptr<GradientSlot>& slot, const std::optional<Tensor>& before) {
@@ -63,8 +63,8 @@ void OutsideTensors::check(const TraceWords& words) {
 const Ints* OutsideTensors::restore() {
   const Ints* out = nullptr;
   for (auto& [state, before] : assigned_) {
-    if (!is_of_step(state->node)) continue;
-    state->node = before;
+    if (!is_of_step(state->node())) continue;
+    state->set_node(before);
     out = &before.shape();
   }
   return out;

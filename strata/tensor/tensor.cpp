@@ -1,7 +1,9 @@
 #include "strata/tensor/tensor.h"
 
+#include <array>
 #include <atomic>
 
+#include "strata/base/fork.h"
 #include "strata/engine/buffer_storage.h"
 #include "strata/engine/realize.h"
 #include "strata/tensor/access.h"
@@ -12,6 +14,21 @@
 namespace strata {
 
 thread_local constinit TensorListener* TensorListener::current_ = nullptr;
+
+// --- the nodes of tensors, and fork() ---
+
+constinit std::array<TensorState::Lock, 64> TensorState::locks_;
+
+struct TensorState::AtFork {
+  static void before() {
+    for (Lock& l : locks_) l.lock.lock();
+  }
+  static void after() {
+    for (Lock& l : locks_) l.lock.unlock();
+  }
+  static const ForkHook hook;
+};
+const ForkHook TensorState::AtFork::hook(ForkOrder::tensors, &before, &after);
 
 namespace {
 std::uint64_t next_birth() {
@@ -36,8 +53,8 @@ LazyOp parameter_over(const LazyOp& plain, const std::shared_ptr<GradientSlot>& 
 }
 
 Tensor::Tensor(LazyOp node, const Device& device)
-    : state_(std::make_shared<TensorState>(
-          TensorState{NoGrad::is_active() ? node.detached() : std::move(node), &device, nullptr, next_birth()})) {}
+    : state_(std::make_shared<TensorState>(NoGrad::is_active() ? node.detached() : std::move(node), device,
+                                           next_birth())) {}
 
 Tensor::Tensor() : Tensor(zeros({0})) {}
 
@@ -60,14 +77,14 @@ std::int64_t Tensor::count() const {
 const Tensor& Tensor::realize() const {
   // NOTE: a constant expression is hash-consed and shared by the whole program, including cached kernels: it must not
   // become memory itself.
-  if (node().node()->is_closed) state_->node = node().contiguous();
-  if (!is_realized()) strata::realize(node(), device());
+  if (const LazyOp constant = node(); constant.node()->is_closed) state_->replace_node(constant, constant.contiguous());
+  const LazyOp now = node();
+  if (!strata::is_realized(*now.node())) strata::realize(now, device());
   // A realized node keeps its operands only if gradients pass through it.
   const bool is_parameter = state_->slot != nullptr;
-  if (is_view_of_memory(node()) || (!is_parameter && node().is_tracked())) return *this;
-  const Buffer memory = buffer_of(node());
-  const LazyOp leaf = leaf_of(memory, shape());
-  state_->node = is_parameter ? parameter_over(leaf, state_->slot) : leaf;
+  if (is_view_of_memory(now) || (!is_parameter && now.is_tracked())) return *this;
+  const LazyOp leaf = leaf_of(buffer_of(now), shape());
+  state_->replace_node(now, is_parameter ? parameter_over(leaf, state_->slot) : leaf);
   return *this;
 }
 
@@ -85,7 +102,7 @@ Scalar Tensor::scalar() const {
   return buffer()[0];
 }
 
-std::string Tensor::explain() const { return strata::explain({&node(), 1}, device()); }
+std::string Tensor::explain() const { return strata::explain(std::array{node()}, device()); }
 
 Tensor Tensor::to(const Device& device, At at) const {
   const OriginScope scope("to", at);
@@ -106,7 +123,7 @@ void Tensor::assign(const Tensor& value) const {
                " does not match a tensor on ", device().name());
   if (TensorListener::current() != nullptr) TensorListener::current()->assigned(state_.get());
   const LazyOp plain = value.node().detached();
-  state_->node = state_->slot != nullptr ? parameter_over(plain, state_->slot) : plain;
+  state_->set_node(state_->slot != nullptr ? parameter_over(plain, state_->slot) : plain);
 }
 
 }  // namespace strata

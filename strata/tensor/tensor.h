@@ -108,12 +108,12 @@ class Tensor {
   Tensor empty_like(At at = At::current()) const { return new_empty(shape(), at); }
 
   // --- properties ---
-  const Ints& shape() const { return node().shape(); }
+  const Ints& shape() const { return state_->shape; }
   std::int64_t ndim() const { return static_cast<std::int64_t>(shape().size()); }
   /// @throws Error (shape) for an axis outside of [-ndim(), ndim())
   const Int& size(std::int64_t axis) const;
   Int numel() const { return product(shape()); }
-  DType dtype() const { return node().dtype(); }
+  DType dtype() const { return state_->dtype; }
   const Device& device() const { return *state_->device; }
   std::size_t itemsize() const { return dtype().itemsize(); }
   /// A text with the shape, the dtype, the device and, where the tensor is realized, the elements. Runs nothing.
@@ -167,9 +167,9 @@ class Tensor {
   /// differ
   void assign(const Tensor& value) const;
   /// The graph node that the tensor stands for at this time.
-  const LazyOp& node() const {
+  LazyOp node() const {
     if (TensorListener::current() != nullptr) tell_read();
-    return state_->node;
+    return state_->node();
   }
 
   // --- gradients (autograd.cpp) ---

@@ -3,11 +3,14 @@
 // Tensor::from_blob().
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "strata/base/spin_lock.h"
 #include "strata/graph/lazy_op.h"
 #include "strata/runtime/device.h"
 
@@ -16,14 +19,56 @@ namespace strata {
 class Tensor;
 struct GradientSlot;
 
-/// The state that all copies of a Tensor handle share.
-struct TensorState {
-  LazyOp node;
-  const Device* device;
+/// The state that all copies of a Tensor handle share. Its shape and dtype never change. Computing a tensor replaces
+/// its node, though this counts as reading, which any number of threads may do at once: so handles on the node are
+/// copied and exchanged under a lock.
+class TensorState {
+ public:
+  TensorState(LazyOp node, const Device& on, std::uint64_t number)
+      : shape(node.shape()), dtype(node.dtype()), device(&on), born(number), node_(std::move(node)) {}
+
+  /// The graph node that the tensor stands for at this time.
+  LazyOp node() const {
+    const std::lock_guard lock(lock_of_node());
+    return node_;
+  }
+  /// Whether that is `n`.
+  bool stands_for(const LazyNode* n) const {
+    const std::lock_guard lock(lock_of_node());
+    return node_.node() == n;
+  }
+  /// The tensor stands for `node` from now on. @pre `node` has the tensor's shape and dtype
+  void set_node(LazyOp node) {
+    const std::lock_guard lock(lock_of_node());
+    std::swap(node_, node);  // the node of before is released after the lock: parameters go after variables
+  }
+  /// Does so if the tensor still stands for `before`, and no other thread has given it another node meanwhile.
+  void replace_node(const LazyOp& before, LazyOp after) {
+    const std::lock_guard lock(lock_of_node());
+    if (node_ == before) std::swap(node_, after);
+  }
+
+  const Ints shape;
+  const DType dtype;
+  const Device* const device;
+  const std::uint64_t born;            ///< creation number; a later tensor has a larger one
   std::shared_ptr<GradientSlot> slot;  ///< of a parameter: where its gradient goes; else null
-  std::uint64_t born;                  ///< creation number; a later tensor has a larger one
   /// The object that stands for the tensor in another language; its binding sets and clears it.
   void* object = nullptr;
+
+ private:
+  /// The lock of this tensor's node, which some other tensors share.
+  detail::SpinLock& lock_of_node() const {
+    return locks_[(reinterpret_cast<std::uintptr_t>(this) >> 6U) % locks_.size()].lock;
+  }
+
+  struct alignas(64) Lock {  // a cache line of its own
+    detail::SpinLock lock;
+  };
+  struct AtFork;
+  static std::array<Lock, 64> locks_;
+
+  LazyOp node_;
 };
 
 /// A handle's share of a TensorState. After a move the handle gets the state of an empty tensor on its next use.

@@ -90,7 +90,7 @@ Buffer own_memory(const Tensor& x, const Elements& value) {
   x.realize();
   if (!is_realized(*x.node().node())) {  // a view: copied
     const Tensor copy = x.contiguous().realize();
-    state->node = copy.node();
+    state->set_node(copy.node());
   }
   const bool is_own = jit_watching::are_sole_owners({&state, 1});
   Buffer before = buffer_of(x.node());
@@ -100,7 +100,7 @@ Buffer own_memory(const Tensor& x, const Elements& value) {
   }
   const Buffer own = Buffer::allocate(product(*numbers(x.shape())), x.dtype());
   std::memcpy(own.data(), before.data(), own.nbytes());
-  state->node = leaf_of(own, x.shape());
+  state->set_node(leaf_of(own, x.shape()));
   return own;
 }
 

@@ -1,6 +1,7 @@
 #include "tests/fuzz/graph_program.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -175,7 +176,7 @@ class GraphGenerator {
       const ScopedBuild first(plain);
       const Tensor x = made(step, numbers_, program_, plain);
       if (product(sizes_of(x)) > most(kMostElements)) return false;
-      if (GraphRanges::work({&x.node(), 1}) > most(kMostWork)) return false;
+      if (GraphRanges::work(std::array{x.node()}) > most(kMostWork)) return false;
       if (program_.n != 0) {
         const ScopedBuild second(symbolic);
         const Tensor y = made(step, symbols_, program_, symbolic);

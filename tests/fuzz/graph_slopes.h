@@ -1,6 +1,7 @@
 // Gradients in graph programs against differences of the values: of f64, at places where no function has a corner.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -79,7 +80,7 @@ class GraphSlopes {
   }
   GraphRanges::Ranges values_of(std::size_t step) const {
     const Tensor x = build(program_, how_)[step];
-    return GraphRanges({&x.node(), 1}, Freedom{false, false, false}).of(x.node());
+    return GraphRanges(std::array{x.node()}, Freedom{false, false, false}).of(x.node());
   }
   double loss(const GraphStep& s, double by) {
     how_.by = by;

@@ -227,6 +227,26 @@ def test_multiprocessing_thread_pools(method):
         assert sum == pytest.approx(k + 2000 / 1999000, rel=1e-4) and product == 1
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_threads_read_one_lazy_tensor(device):
+    """Each thread computes the tensor, and replaces its graph by its memory, while the others look at it."""
+    status, out = result_of(program("""
+        import concurrent.futures, threading, strata
+        x = strata.arange(64).float().realize()
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for turn in range(200):
+                y = (x + float(turn)).sum()
+                begin = threading.Barrier(8)
+                def read(k):
+                    begin.wait()
+                    return [y.numpy().item(), (y + 1.0).item(), y.item()][k % 3]
+                found = list(pool.map(read, range(8)))
+                assert found == [64.0 * turn + 2016 + (k % 3 == 1) for k in range(8)], (turn, found)
+        print("ok")
+    """, device))
+    assert (status, out) == (0, "ok\n"), out
+
+
 def test_opencl_in_a_child_says_fork():
     run_once("OPENCL")
     status, out = result_of(program("""

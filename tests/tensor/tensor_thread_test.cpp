@@ -81,6 +81,24 @@ TEST_F(TensorThreads, OneUnrealizedTensorIsReadByAll) {
   for (int k = 0; k < kThreads; ++k) EXPECT_EQ(results[static_cast<std::size_t>(k)].size(), 8U);
 }
 
+// Computing a tensor replaces its graph by its memory, under the hands of those who read it, too.
+TEST_F(TensorThreads, OneUnrealizedTensorIsComputedByAll) {
+  for (int turn = 0; turn < 20; ++turn) {
+    const Tensor x = Tensor::full({16}, static_cast<float>(turn)).contiguous();
+    const Tensor shared = (x + 1.0F).contiguous().reshape({4, 4}), scalar = x.sum() + 0.0F, number = Tensor(2.0F);
+    Tensor weight = (x * 2.0F).requires_grad(true);
+    on_many([&](int k) {
+      if (k % 2 == 0) shared.realize();
+      const Ints& shape = shared.shape();
+      EXPECT_EQ(shared.to_vector<float>(), std::vector<float>(16, static_cast<float>(turn) + 1.0F));
+      EXPECT_EQ((shared + scalar).sum().item<float>(), static_cast<float>(16 * (17 * turn + 1)));
+      EXPECT_EQ(scalar.item<float>() + number.item<float>(), static_cast<float>(16 * turn + 2));
+      EXPECT_EQ(weight.sum().item<float>(), static_cast<float>(32 * turn));
+      EXPECT_EQ(shape, Ints({4, 4}));
+    });
+  }
+}
+
 TEST_F(TensorThreads, GradientsApartThroughSharedData) {
   const Tensor data = Tensor::arange(0, 6).cast(dtypes::float32).reshape({3, 2});
   std::vector<std::vector<float>> gradients(kThreads);
