@@ -380,7 +380,8 @@ std::string Renderer::load_lane(UOp u, int k) {
   return pick(l_, open, text, other);
 }
 
-/// The expression that loads a GNU vector.
+/// The expression that loads a GNU vector. A vector of gates is open in all lanes most of the time: padding is at the
+/// ends of an axis. Then the vector is one load.
 std::string Renderer::load_vector(UOp u) {
   const DType dtype = u.dtype();
   const bool gated = u.src().size() == 4;
@@ -390,7 +391,9 @@ std::string Renderer::load_vector(UOp u) {
     std::string all;
     for (int k = 0; k < dtype.lanes(); ++k)
       all += message(k == 0 ? "" : ",", w_.listed(listed, message(dtype.is_bool() ? "-" : "", load_lane(u, k))));
-    return message("(", w_.value_type_of(u, 8), "){", all, "}");
+    const std::string type = w_.value_type_of(u, 8);
+    const std::string whole = vectors_.load(dtype, w_.simple(u.src(0)), w_.simple(u.src(1)));
+    return message("(", vectors_.all(u.src(2)), "?(", type, ")(", whole, "):(", type, "){", all, "})");
   }
   std::string text = vectors_.load(dtype, w_.simple(u.src(0)), w_.text(u.src(1)));
   if (!gated) return text;

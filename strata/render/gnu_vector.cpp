@@ -89,18 +89,22 @@ std::string GnuVectors::mask(UOp u, int bits) {
   return w_.mask_bits(u) == bits ? text : converted(text, w_.mask_type(lanes, bits));
 }
 
-std::string GnuVectors::any(UOp u) {
+std::string GnuVectors::any(UOp u) { return lanes_joined(u, "|", "!=0"); }
+std::string GnuVectors::all(UOp u) { return lanes_joined(u, "&", "==-1"); }
+
+/// The lanes of a mask, all of their bits joined by an operator into one integer, which is compared.
+std::string GnuVectors::lanes_joined(UOp u, const char* by, const char* against) {
   const int bits = w_.mask_bits(u), lanes = u.dtype().lanes(), bytes = bits * lanes / 8;
   const std::string mask = w_.text(u);
   if (bytes <= 8) {
-    const DType whole = bytes == 2 ? dtypes::uint16 : bytes == 4 ? dtypes::uint32 : dtypes::uint64;
-    return message("((", memory_type(w_.language(), whole), ")", mask, " != 0)");
+    const DType whole = bytes == 2 ? dtypes::int16 : bytes == 4 ? dtypes::int32 : dtypes::int64;
+    return message("((", memory_type(w_.language(), whole), ")", mask, against, ")");
   }
-  const std::string type = w_.vector_type(dtypes::uint64, bytes / 8),
+  const std::string type = w_.vector_type(dtypes::int64, bytes / 8),
                     words = variable(type, message("(", type, ")", mask));
   std::string out;
-  for (int k = 0; k < bytes / 8; ++k) out += message(k == 0 ? "((" : "|", words, "[", std::to_string(k), "]");
-  return out + ") != 0)";
+  for (int k = 0; k < bytes / 8; ++k) out += message(k == 0 ? "((" : by, words, "[", std::to_string(k), "]");
+  return message(out, ")", against, ")");
 }
 
 std::string GnuVectors::choose(DType dtype, const std::string& mask, const std::string& yes, const std::string& no) {

@@ -29,8 +29,9 @@ class GnuVectors {
   std::string stream(UOp value, const std::string& pointer, const std::string& index, std::int64_t bytes);
   /// The text of a vector of bool as a mask whose lanes have `bits` bits.
   std::string mask(UOp u, int bits);
-  /// Whether a vector of bool is true in a lane, as a scalar condition.
+  /// Whether a vector of bool is true in a lane, in all lanes, as a scalar condition.
   std::string any(UOp u);
+  std::string all(UOp u);
 
  private:
   void alu(UOp u);
@@ -46,6 +47,7 @@ class GnuVectors {
   bool try_row(UOp u);
 
   std::string in_memory(UOp value, DType stored);
+  std::string lanes_joined(UOp u, const char* by, const char* against);
 
   void from_bool(UOp u);
   void to_float16(UOp u);

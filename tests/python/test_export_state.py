@@ -100,6 +100,28 @@ def test_recurrent_state(tmp_path):
     assert "CELL_PLAIN_H_OFFSET 0" in (tmp_path / "cell_plain.h").read_text()
 
 
+KEPT = ["float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"]
+
+
+@pytest.mark.parametrize("dtype", KEPT)
+def test_state_of_each_dtype_is_written_in_part(tmp_path, dtype):
+    """A ring of rows: each call writes one row at a place that it is given, and a column of numbers."""
+    rng = np.random.default_rng(10)
+    ring = Tensor(rng.integers(0, 2, (5, 3))).cast(dtype).contiguous().realize()
+    place = strata.Variable("place", 0, 4)
+
+    @strata.jit
+    def push(x, at):
+        ring[at] = x.cast(dtype)
+        ring[:, 1:2] = 1
+        return ring.double().sum(0), ring[::2].float()
+
+    rows = [Tensor((rng.integers(0, 2, 3) * (1 if dtype == "bool" else 97)).astype("f4")) for _ in range(6)]
+    for k in range(3):
+        push(rows[k], place.bind(k))
+    steps_agree(push, tmp_path, "push", [((row, place.bind(at)), [at]) for row, at in zip(rows, [0, 4, 2, 2, 1, 3])])
+
+
 def test_random_numbers_go_on(tmp_path):
     strata.manual_seed(5)
 

@@ -55,11 +55,9 @@ class CMakeToolchain:
         """The toolchain file; and the cache's variables, which Conan hands over in a preset."""
         folder, standard = self.recipe.generators_folder, self.recipe.settings["compiler.cppstd"].removeprefix("gnu")
         folder.mkdir(parents=True)
-        # NOTE: without optimisation and guards of the stack, as vcpkg's stand-in has it.
+        # NOTE: the flags of any other Release build of the tree, which have compiled nearly all of it before.
         (folder / "conan_toolchain.cmake").write_text(
-            f"set(CMAKE_CXX_STANDARD {standard})\nset(CMAKE_INSTALL_LIBDIR lib)\nset(CMAKE_INSTALL_BINDIR bin)\n"
-            "set(CMAKE_CXX_FLAGS_RELEASE -O0 CACHE STRING \"\")\n"
-            "set(CMAKE_CXX_FLAGS -fno-stack-protector CACHE STRING \"\")\n")
+            f"set(CMAKE_CXX_STANDARD {standard})\nset(CMAKE_INSTALL_LIBDIR lib)\nset(CMAKE_INSTALL_BINDIR bin)\n")
         said = {name: "ON" if value is True else "OFF" if value is False else value
                 for name, value in self.cache_variables.items()}
         (folder / "cache.cmake").write_text(
