@@ -1,6 +1,7 @@
 // Recording::program() and run_apart(): a recording as data, and its results apart from the memory of replays.
 
 #include <cstring>
+#include <utility>
 
 #include "strata/engine/recording.h"
 
@@ -38,14 +39,20 @@ std::vector<std::optional<Buffer>> Recording::run_apart() const {
     else if (!r.is_written)
       std::memcpy(memory[place], memory_[place], bytes);
   }
-  for (const RecordedUpdate& u : updates_) memory[u.after] = memory[u.before];
+  std::vector<Buffer> before;
+  for (const RecordedUpdate& u : updates_) {
+    memory[u.after] = memory[u.before];
+    before.push_back(Buffer::allocate(out[u.before]->size(), dtypes::uint8));
+    before.back().copy_from(*out[u.before]);
+  }
   for (const Launch& launch : launches_) {
     std::vector<void*> arguments;
     for (const std::size_t place : launch.places) arguments.push_back(memory[place]);
     std::vector<std::int64_t> values = launch.recorded_values;
     launch.kernel->replay(arguments, values);
   }
-  for (const RecordedUpdate& u : updates_) out[u.after] = out[u.before];
+  for (std::size_t k = 0; k < updates_.size(); ++k)
+    out[updates_[k].after] = std::exchange(out[updates_[k].before], before[k]);
   return out;
 }
 

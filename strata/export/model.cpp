@@ -167,6 +167,17 @@ void Model::drop_unused(Captured& captured) {
   program.launches.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
 }
 
+namespace {
+
+/// Whether the kernels write the new value over the old one.
+bool is_in_place(const Captured& captured, const CapturedState& s) {
+  const auto& updates = captured.program.updates;
+  return std::any_of(updates.begin(), updates.end(),
+                     [&](const RecordedUpdate& u) { return u.after == s.after && s.before == u.before; });
+}
+
+}  // namespace
+
 void Model::name_tensors(const Captured& captured) {
   const auto is_own = [](const CapturedTensor& x) { return !x.same_as; };
   const auto inputs = static_cast<std::size_t>(std::count_if(captured.inputs.begin(), captured.inputs.end(), is_own));
@@ -178,6 +189,10 @@ void Model::name_tensors(const Captured& captured) {
     for (const CapturedState& s : captured.states) {
       if (s.input != k) continue;
       t.is_written = true;
+      if (is_in_place(captured, s)) {
+        put(s.after, {ModelAddress::Kind::tensor, tensors.size()}, t.name);
+        continue;
+      }
       const std::string bytes = message("(size_t)", size(product(x.shape)), " * sizeof(*", t.name, ")");
       last_.push_back({{ModelAddress::Kind::tensor, tensors.size()},
                        s.after,
@@ -224,11 +239,7 @@ void Model::place_states(Captured& captured) {
       STRATA_CHECK(!address_.contains(*s.before), domain, "[export] ", function, " assigns two values to one memory");
       put(*s.before, {ModelAddress::Kind::state, k}, state_address(k));
     }
-    const auto& updates = captured.program.updates;
-    const bool is_in_place = std::any_of(updates.begin(), updates.end(), [&](const RecordedUpdate& u) {
-      return u.after == s.after && s.before == u.before;
-    });
-    if (is_in_place || (!s.before && !address_.contains(s.after)))
+    if (is_in_place(captured, s) || (!s.before && !address_.contains(s.after)))
       put(s.after, {ModelAddress::Kind::state, k}, state_address(k));
     else
       last_.push_back({{ModelAddress::Kind::state, k},

@@ -313,12 +313,16 @@ class Jit::Capture {
     r.seen = r.state->node().node()->weak_from_this();
   }
   /// The assignments that may be made in place: those to tensors from outside that are read as they are assigned, and
-  /// that alone are read in that memory. Also notes the owners.
+  /// that alone are read in that memory; and those to one argument. Also notes the owners.
   std::vector<RecordedUpdate> find_updates() {
     std::vector<RecordedUpdate> out;
     for (Written& w : written_) {
+      if (const std::optional<RecordedUpdate> update = update_of_argument(w)) {
+        out.push_back(*update);
+        continue;
+      }
       std::optional<std::size_t> before;
-      bool is_whole = w.place && !w.same_as && w.size * static_cast<std::int64_t>(w.dtype.itemsize()) >= kInPlace;
+      bool is_whole = w.place && !w.same_as && bytes_of(w) >= kInPlace;
       for (const Written& other : written_) is_whole = is_whole && (&other == &w || other.place != w.place);
       for (const Assigned& a : w.by) {
         const auto r = std::find_if(read_.begin(), read_.end(), [&](const Read& x) { return x.state == a.state; });
@@ -337,6 +341,20 @@ class Jit::Capture {
     }
     return out;
   }
+  /// The same for an argument, whose memory each call brings: the argument is passed once, and is assigned whole.
+  std::optional<RecordedUpdate> update_of_argument(const Written& w) const {
+    if (w.by.size() != 1 || !w.by[0].input || !w.place || w.same_as || bytes_of(w) < kInPlace) return std::nullopt;
+    const std::size_t k = *w.by[0].input;
+    const SeenView& view = w.by[0].view;
+    const auto is_other = [&](const Written& other) { return &other == &w || other.place != w.place; };
+    const auto is_passed_once = [&](const Input& x) { return &x == &inputs_[k] || x.same_as != k; };
+    const bool is_whole = inputs_[k].place && inputs_[k].same_as == k && is_known(inputs_[k].shape) &&
+                          view.ops.size() == 1 && view.chain[0].shape() == inputs_[k].shape &&
+                          std::all_of(written_.begin(), written_.end(), is_other) &&
+                          std::all_of(inputs_.begin(), inputs_.end(), is_passed_once);
+    return is_whole ? std::optional(RecordedUpdate{*inputs_[k].place, *w.place}) : std::nullopt;
+  }
+  static std::int64_t bytes_of(const Written& w) { return w.size * static_cast<std::int64_t>(w.dtype.itemsize()); }
   /// Lets go of the memory of the captured call, of which replays have their own.
   void let_go(std::span<const RecordedUpdate> updates) {
     for (Written& w : written_) {
@@ -414,8 +432,13 @@ class Jit::Capture {
   }
   void run(std::span<const Tensor> inputs) {
     next_.clear();  // of an interrupted run
-    for (const Written& w : written_)
-      if (w.in_place) own(w);
+    for (const Written& w : written_) {
+      if (!w.in_place) continue;
+      if (w.by[0].input)
+        own(w, inputs[*w.by[0].input]);
+      else
+        own(w);
+    }
     for (Written& w : written_) {
       next_.emplace_back();
       if (!w.in_place) next_.back() = w.same_as ? leaf_of(buffer_of(*next_[*w.same_as]), w.shape) : fresh(w);
@@ -464,6 +487,21 @@ class Jit::Capture {
     const Read& r = *std::find_if(read_.begin(), read_.end(), [&](const Read& x) { return x.place == *w.in_place; });
     r.memory->note_write();
     recording_->set_memory(*w.place, r.at);
+  }
+  /// The same for an argument, which has been computed.
+  void own(const Written& w, const Tensor& x) {
+    const State& state = state_of(x);
+    const bool is_its_own = x.node().op() == Ops::EMPTY && are_sole_owners({&state, 1});
+    Buffer memory = x.buffer();
+    if (!is_its_own) {
+      const Buffer copy = Buffer::allocate(memory.size(), w.dtype);
+      copy.copy_from(memory);
+      memory = copy;
+      set_node(state, leaf_of(copy, w.shape));
+      recording_->set_memory(*w.in_place, copy.data());
+    }
+    memory.memory().note_write();
+    recording_->set_memory(*w.place, memory.data());
   }
   /// The shape of a result of a call with such values.
   Ints shape_of(const Output& o, const Values& values) const {

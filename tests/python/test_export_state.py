@@ -158,6 +158,30 @@ def test_assigned_argument(tmp_path):
         assert np.array_equal(held, 1 + (k + 1) * np.arange(6)) and np.array_equal(y, 2 * held)
 
 
+def test_argument_that_is_written_in_place(tmp_path):
+    """A row of a cache that the caller has: nothing else of it is written, in this process and in C, and --selftest agrees."""
+    @strata.jit
+    def push(cache, row, at):
+        old = cache[at] * 1
+        cache[at] = row
+        return old
+
+    rng = np.random.default_rng(11)
+    at, cache = strata.Variable("at", 0, 255), normal(rng, 256, 128)
+    for k in range(3):
+        push(cache, normal(rng, 128), at.bind(k))
+    check(push, tmp_path, "checked")
+    push.export_c(tmp_path / "push")
+    assert "push_copy(" not in (tmp_path / "push.c").read_text()
+    model, held, expected = Library(tmp_path / "push"), np.zeros((256, 128), "f4"), np.zeros((256, 128), "f4")
+    for k in (3, 255, 0, 3):
+        row, old = np.full(128, k + 1, "f4"), np.zeros(128, "f4")
+        assert model(held, row, old, k) == 0
+        assert np.array_equal(old, expected[k])
+        expected[k] = row
+        assert np.array_equal(held, expected)
+
+
 def test_training_of_a_net(tmp_path):
     """Convolution, batch norm with its running mean, dropout with its random numbers, AdamW with its corrections."""
     rng = np.random.default_rng(21)

@@ -122,6 +122,88 @@ def test_in_a_captured_function():
     assert x.tolist() == [0, 4, 0]
 
 
+def address_of(x):
+    return x.numpy().__array_interface__["data"][0]
+
+
+def test_arguments_are_written_in_place():
+    """The memory of an argument that nobody else sees; else a copy: a view, NumPy and a graph keep the old elements."""
+    @strata.jit
+    def push(cache, row, at):
+        cache[at] = row
+        return row.sum()
+
+    at = strata.Variable("at", 0, 255)
+    cache, expected = Tensor(np.zeros((256, 128), "f4")).contiguous().realize(), np.zeros((256, 128), "f4")
+    for k in (0, 1, 7, 200, 255, 7):
+        place = address_of(cache)
+        row = np.full(128, k + 1, "f4")
+        assert push(cache, Tensor(row), at.bind(k)).item() == 128 * (k + 1)
+        assert k < 2 or address_of(cache) == place
+        expected[k] = row
+        assert np.array_equal(cache.numpy(), expected)
+    view, seen, graph = cache[3:9], cache.numpy(), cache + 1
+    push(cache, Tensor(np.ones(128, "f4")), at.bind(5))
+    assert np.array_equal(view.numpy(), expected[3:9]) and np.array_equal(seen, expected) and np.array_equal(graph.numpy(), expected + 1)
+    expected = expected.copy()
+    expected[5] = 1
+    assert np.array_equal(cache.numpy(), expected)
+    borrowed = np.zeros((256, 128), "f4")
+    lent = Tensor(borrowed)
+    push(lent, Tensor(np.ones(128, "f4")), at.bind(5))
+    assert not borrowed.any() and lent.numpy()[5].all()
+
+
+ARGUMENT_FUNCTIONS = [
+    lambda a, b: a.assign(a * 2 + b),
+    lambda a, b: (a.assign(a.flip(0) + b), b.assign(b + 1)),
+    lambda a, b: (a.assign(a + b), b.assign(b * a)),
+    lambda a, b: a.assign(b + 0),
+    lambda a, b: (a.__setitem__(slice(2, 5), b[:3]), b.__setitem__(0, a[1])),
+    lambda a, b: (a.__setitem__((slice(None), slice(0, 7)), 3), a.__setitem__(1, a[2])),
+    lambda a, b: a.assign(a.cumsum(0)),
+]
+
+
+@pytest.mark.parametrize("which", range(len(ARGUMENT_FUNCTIONS)))
+@pytest.mark.parametrize("device", DEVICES)
+def test_random_calls_with_arguments_that_are_assigned(which, device):
+    """A captured function beside the same function that is not: arguments may be new, the same as before, views or seen elsewhere."""
+    def plain(a, b):
+        before = (a * b).sum(1)
+        ARGUMENT_FUNCTIONS[which](a, b)
+        return before, a.sum(0), a
+
+    captured = strata.jit(plain)
+    rng = np.random.default_rng([44, which])
+    with strata.flags(DEVICE=device):
+        made = lambda: Tensor(rng.integers(-3, 4, (130, 129)).astype("f4")).contiguous().realize()
+        pairs = [[made(), made()] for _ in range(2)]
+        twins = [[Tensor(x.numpy().copy()) for x in p] for p in pairs]
+        for turn in range(10):
+            k, choice, by_view, is_new = rng.integers([2, 6, 4, 5])
+            used = [list(pairs[k]), list(twins[k])]
+            holders = [lambda a, b: a[1:4], lambda a, b: b + 1, lambda a, b: a.numpy(), lambda a, b: b.transpose(0, 1)]
+            kept = [holders[choice](*own) for own in used] if choice < len(holders) else []
+            before = [np.array(x if isinstance(x, np.ndarray) else x.numpy()) for x in kept]
+            if by_view == 0:
+                used = [[a[:], b] for a, b in used]
+            if by_view == 1:
+                used = [[a, a] for a, _ in used]
+            for found, wanted in zip(captured(*used[0]), plain(*used[1])):
+                assert np.array_equal(found.numpy(), wanted.numpy())
+            for x, y in zip(pairs[k] + pairs[1 - k] + used[0], twins[k] + twins[1 - k] + used[1]):
+                assert np.array_equal(x.numpy(), y.numpy())
+            for held, elements in zip(kept, before):
+                assert np.array_equal(held if isinstance(held, np.ndarray) else held.numpy(), np.array(elements))
+            small = [[x.remainder(11).contiguous().realize() for x in p[k]] for p in (pairs, twins)]
+            for p, values in zip((pairs, twins), small):
+                for x, v in zip(p[k], values):
+                    x.assign(v)
+                if is_new == 0:
+                    p[k] = values
+
+
 def test_wrong_writes_leave_everything():
     x = strata.arange(6).float().reshape(2, 3).contiguous().realize()
     for key, value, words in [(2, 1, "index 2 is outside of axis 0 of size 2"), ((0, 0, 0), 1, "3 axes are indexed"),
