@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::int64_t kInPlace = std::int64_t{1} << 16;  // bytes of the smallest memory that is written in place
 
-/// True iff only `leaf` holds its memory, so that the memory can be reused.
-bool is_free(const LazyOp& leaf) { return leaf.is_sole_owner() && buffer_of(leaf).is_held_by(2); }
+/// True iff only these handles on `leaf` hold its memory, so that the memory can be reused.
+bool is_free(const LazyOp& leaf, long handles) { return leaf.owners() == handles && buffer_of(leaf).is_held_by(2); }
 
 const State& state_of(const Tensor& x) { return TensorAccess::state(x); }
 
@@ -468,7 +468,7 @@ class Jit::Capture {
   /// A leaf for the new value: the spare one if its memory is free, else new memory. The recording will write to it.
   LazyOp fresh(Written& w) {
     LazyOp out =
-        w.spare && is_free(*w.spare) ? std::move(*w.spare) : leaf_of(Buffer::allocate(w.size, w.dtype), w.shape);
+        w.spare && is_free(*w.spare, 1) ? std::move(*w.spare) : leaf_of(Buffer::allocate(w.size, w.dtype), w.shape);
     w.spare.reset();
     if (w.place) recording_->set_memory(*w.place, buffer_of(out).data());
     return out;
@@ -491,7 +491,8 @@ class Jit::Capture {
   /// The same for an argument, which has been computed.
   void own(const Written& w, const Tensor& x) {
     const State& state = state_of(x);
-    const bool is_its_own = x.node().op() == Ops::EMPTY && are_sole_owners({&state, 1});
+    const bool is_whole = x.node().op() == Ops::EMPTY;
+    const bool is_its_own = is_whole && are_sole_owners({&state, 1});  // NOTE: apart, because node() is a handle
     Buffer memory = x.buffer();
     if (!is_its_own) {
       const Buffer copy = Buffer::allocate(memory.size(), w.dtype);
@@ -508,11 +509,11 @@ class Jit::Capture {
     return is_known(o.shape) || keeps_values_ ? o.shape : bound(o.shape, values);
   }
   Tensor fresh(Output& o, const Values& values) {
-    const bool is_reused = is_known(o.shape) && TensorAccess::state(o.last).use_count() == 1 && is_free(o.last.node());
+    const LazyOp leaf = o.last.node();
+    const bool is_reused = is_known(o.shape) && TensorAccess::state(o.last).use_count() == 1 && is_free(leaf, 2);
     if (!is_reused) {
       const Ints shape = shape_of(o, values);
-      const LazyOp& node = o.last.node();
-      o.last = TensorAccess::of(leaf_of(Buffer::allocate(buffer_of(node).size(), node.dtype()), shape), o.last);
+      o.last = TensorAccess::of(leaf_of(Buffer::allocate(buffer_of(leaf).size(), leaf.dtype()), shape), o.last);
     }
     if (o.place) recording_->set_memory(*o.place, o.last.buffer().data());
     return o.last;

@@ -23,8 +23,8 @@
 //   to are assigned to in each replay;
 // - products and convolutions keep packed copies of what f reads from outside, e.g. of weights, and pack again after a
 //   change. Code that writes through Buffer::data() has to note it (DeviceMemory::note_write());
-// - arguments that f assigns to, or changes in place, are assigned to in each call. A tensor passed twice is one
-// tensor. A tensor that
+// - arguments that f assigns to, or changes in place, are assigned to in each call: large ones in their own memory,
+// where nobody else sees it and no kernel reads the new value. A tensor passed twice is one tensor. A tensor that
 //   f changes must be used either as an argument or from outside, not both;
 // - values that are fed (engine/feed.h) are new in each replay: the random stream continues, learning rates follow
 // their schedule;
