@@ -156,8 +156,6 @@ class Traffic {
 template <class Visit>
 void for_each_message(const Exchange& exchange, std::optional<std::int64_t> rank, const Visit& visit) {
   const std::int64_t ranks = exchange.tensor().mesh().size();
-  STRATA_CHECK(rank || ranks <= kMostListedRanks, budget, "[shard] the messages of ", ranks,
-               " ranks are too many to list: --rank N shows those of one");
   for (std::int64_t to = rank.value_or(0); to < (rank ? *rank + 1 : ranks); ++to)
     for (const Message& m : exchange.received(to)) visit(m);
   if (!rank) return;
@@ -365,6 +363,8 @@ int command_shard(const Invocation& invocation, Console& console) {
   try {
     MeshShape mesh = in_text(*mesh_text, "--mesh", [&] { return parse_mesh(*mesh_text); });
     if (rank) mesh.check(*rank);
+    STRATA_CHECK(rank || mesh.size() <= kMostListedRanks, budget, "[shard] the messages of ", mesh.size(),
+                 " ranks are too many to list: --rank N shows those of one");
     const std::vector<ProgramOutput> outputs = outputs_of(read_kernel(invocation.arguments().front()));
     const ShardedProgram program = ProgramReader(std::move(mesh), std::move(stated)).run(outputs);
     if (invocation.has("--json"))

@@ -113,7 +113,7 @@ constexpr Example kernel_examples[] = {
 
 constexpr Option shard_options[] = {
     {"--mesh",   "NAME=SIZE,...",  "", false, "the axes of the mesh; ranks count row-major, the last axis fastest"},
-    {"--shard",  "NAME=SHARDING",  "", true,  "who owns the tensor NAME, as a=data:0, a=data+model:1/cyclic(16), a=replicated"},
+    {"--shard",  "NAME=SHARDING",  "", true,  "who owns the tensor NAME, as a=data:0 or a=data+model:1/cyclic(16)"},
     {"--rank",   "N",              "", false, "only this rank: what it owns, receives and sends"},
     {"--json",   "",               "", false, "print one JSON object with all of it"},
     {"--color",  "WHEN",           "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},

@@ -29,9 +29,8 @@ struct ProgramOutput {
 };
 
 /// The outputs of `text`, in order.
-/// @throws Error (undefined) for an operation that is neither movement nor elementwise, naming it; for symbolic sizes;
-/// for
-///   an input that is assigned to. (budget) where one output reads tensors by too many maps
+/// @throws Error (undefined) for an operation that is neither movement nor elementwise, naming it, for symbolic sizes,
+///   and for an input that is assigned to; (budget) where one output reads tensors by too many maps
 std::vector<ProgramOutput> outputs_of(const KernelText& text);
 
 }  // namespace strata::tools

@@ -75,7 +75,7 @@ class Choice {
   Choice(const MeshShape& mesh, const Index& shape, const std::vector<ShardedOperand>& operands)
       : mesh_(mesh), shape_(shape), operands_(operands) {
     for (const ShardedOperand& operand : operands)
-      carried_.push_back(operand.reads.empty() ? std::vector<Split>() : carried(operand.sharding, operand.reads[0]));
+      for (const ShapeTracker& read : operand.reads) carried_.push_back(carried(operand.sharding, read));
   }
 
   std::vector<Split> run() {
@@ -141,7 +141,7 @@ class Choice {
   const MeshShape& mesh_;
   const Index& shape_;
   const std::vector<ShardedOperand>& operands_;
-  std::vector<std::vector<Split>> carried_;  // by operand
+  std::vector<std::vector<Split>> carried_;  // by load
   std::vector<Split> decided_;
 };
 

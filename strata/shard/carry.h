@@ -25,9 +25,9 @@ struct ShardedOperand {
 std::vector<Split> carried(const Sharding& operand, const ShapeTracker& read);
 
 /// The splits by which a result moves few bytes. For each axis of the mesh, in order: of the operands' splits over that
-/// axis, carried, the one with which the fewest bytes are missing in all (Exchange::missing, with the splits that are
-/// decided so far), ties to the first operand; replicated where no operand has one. A split over several axes is taken
-/// as a whole, where none of them, and not the result's axis, is taken yet.
+/// axis, carried through each of their loads, the one with which the fewest bytes are missing in all
+/// (Exchange::missing, with the splits that are decided so far), ties to the first operand; replicated where no operand
+/// has one. A split over several axes is taken as a whole, where none of them, and not the result's axis, is taken yet.
 /// @throws as Exchange; (budget) for a mesh of more than kMostDecidingRanks, where two operands disagree
 std::vector<Split> chosen_splits(const MeshShape& mesh, const Index& shape,
                                  const std::vector<ShardedOperand>& operands);

@@ -23,7 +23,7 @@ struct Share {
 Share share_of(std::int64_t owner, const AxisPart& owned, const Stripes& needed) {
   Share out{owner, {}, false};
   for (const Stripes& s : owned) {
-    std::optional<AxisPart> both = intersection(s, needed, kMostStripes);
+    std::optional<AxisPart> both = intersection(s, needed, kMostMessageStripes);
     out.is_larger = out.is_larger || !both;
     if (!both) both = clipped(s, needed.begin, needed.end());
     out.part.insert(out.part.end(), both->begin(), both->end());
@@ -58,12 +58,11 @@ class Combination {
       owner += share.owner;
       parts.push_back(share.part);
       is_larger = is_larger || share.is_larger;
-      boxes = std::min(boxes * share.part.size(), 16 * kMostStripes + 1);
+      boxes = std::min(boxes * share.part.size(), kMostMessageBoxes + 1);
     }
-    if (boxes > 16 * kMostStripes) is_larger = true;
     Message& message = messages_[owner];
-    message.is_larger = message.is_larger || is_larger;
-    if (message.is_larger) return;  // its box is found from all that is needed
+    message.is_larger = message.is_larger || is_larger || message.boxes.size() + boxes > kMostMessageBoxes;
+    if (message.is_larger) return;  // its boxes are made of all that is needed
     for (StridedBox& box : boxes_of(parts)) message.boxes.push_back(std::move(box));
   }
 
@@ -130,7 +129,8 @@ std::vector<Message> Exchange::received(std::int64_t rank) const {
     if (message.is_larger) message.boxes = clipped_to(tensor_.owned(owner), hull(image.boxes));
     message.from = tensor_.replica(owner, rank);
     message.to = rank;
-    message.elements = size(message.boxes, "exchange");
+    message.elements = volume(message.boxes, "exchange");
+    message.is_larger = message.is_larger || image.is_larger;
     out.push_back(std::move(message));
   }
   std::sort(out.begin(), out.end(), [](const Message& a, const Message& b) { return a.from < b.from; });
@@ -156,7 +156,8 @@ std::vector<Message> Exchange::sent(std::int64_t rank) const {
       if (message.is_larger) message.boxes = clipped_to(owned, hull(image.boxes));
       message.from = rank;
       message.to = to;
-      message.elements = size(message.boxes, "exchange");
+      message.elements = volume(message.boxes, "exchange");
+      message.is_larger = message.is_larger || image.is_larger;
       out.push_back(std::move(message));
     }
   }
@@ -168,12 +169,12 @@ std::int64_t Exchange::missing(std::int64_t rank) const {
   std::int64_t out = 0;
   bool is_larger = false;
   for (const StridedBox& box : need(rank).boxes) {
-    const std::int64_t all = size(box, "exchange");
+    const std::int64_t all = volume(box, "exchange");
     std::int64_t own = 1;
     for (std::size_t j = 0; j < box.size() && !is_larger; ++j) {
       const Share share = share_of(0, owned[j], box[j]);
       is_larger = share.is_larger;
-      own = is_larger ? 0 : own * size(share.part);  // at most all
+      own = is_larger ? 0 : own * elements_in(share.part);  // at most all
     }
     STRATA_CHECK(try_add(out, all - own, out), overflow, "[exchange] rank ", rank,
                  " lacks more elements than 64 bits count");

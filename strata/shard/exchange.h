@@ -19,13 +19,18 @@
 
 namespace strata {
 
+/// The most Stripes of a message on one axis of a box that is needed, and the most boxes of a message.
+inline constexpr std::size_t kMostMessageStripes = 1024;
+inline constexpr std::size_t kMostMessageBoxes = 4096;
+
 /// What one rank sends to another: elements of the tensor that `from` owns, each once.
 struct Message {
   std::int64_t from = 0, to = 0;
   std::vector<StridedBox> boxes;  ///< disjoint
   std::int64_t elements = 0;
-  /// True iff the elements that are needed would take more boxes than the limit (kMostStripes an axis), so that the
-  /// boxes also have elements that are not needed.
+  /// True iff the boxes may also have elements that are not needed, because a limit was reached: that of the receiver's
+  /// need (Image::is_larger), or one of the limits above. Then they are all that the sender owns inside of the smallest
+  /// box of intervals around the need.
   bool is_larger = false;
 };
 
@@ -37,9 +42,8 @@ class Exchange {
   /// @throws Error (domain) for two meshes, (shape) for a load of another shape than the result's, (undefined) for
   ///   symbolic sizes
   Exchange(const Sharding& tensor, const Sharding& result, const std::vector<ShapeTracker>& reads);
-  /// The redistribution of a tensor from one sharding to another. @throws Error (domain) for two meshes, (shape) for
-  /// two
-  ///   shapes
+  /// The redistribution of a tensor from one sharding to another.
+  /// @throws Error (domain) for two meshes, (shape) for two shapes
   static Exchange between(const Sharding& from, const Sharding& to);
 
   const Sharding& tensor() const { return tensor_; }
@@ -47,7 +51,8 @@ class Exchange {
   const std::vector<ShapeTracker>& reads() const { return reads_; }
 
   /// The elements of the tensor that a rank reads, owned or not.
-  /// @throws Error as image_of(); (domain) for a rank outside of the mesh; (overflow) for counts beyond 64 bits
+  /// @throws Error as image_of(); (domain) for a rank outside of the mesh; (overflow) for counts beyond 64 bits;
+  ///   (budget) where the parts of a layout made by hand take more than kMostBoxes boxes
   Image need(std::int64_t rank) const;
   /// How many elements a rank needs and does not own. @throws as need()
   std::int64_t missing(std::int64_t rank) const;

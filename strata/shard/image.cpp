@@ -16,22 +16,25 @@ namespace {
 
 using Boxes = std::optional<std::vector<StridedBox>>;  // nothing: more than the limit
 
-/// The addresses of a box of valid indices. @pre they fit in 64 bits
-Progressions addresses_of(const Strided& view, const StridedBox& box) {
+/// The addresses of a box of valid indices, with steps above 0. @throws Error (shape) unless all of them are in
+/// [0, elements)
+Progressions addresses_of(const Strided& view, const StridedBox& box, std::int64_t elements) {
   Progressions out;
-  Int128 base = view.offset;
+  Int128 least = view.offset, greatest = view.offset;
+  SmallVec<std::pair<Int128, std::int64_t>, 6> levels;  // step and count
   for (std::size_t j = 0; j < box.size(); ++j) {
-    const Stripes& s = box[j];
-    base += static_cast<Int128>(view.stride[j]) * s.begin;
-    for (Level l : {Level{1, s.length}, Level{s.stride, s.count}}) {
-      if (l.count <= 1 || view.stride[j] == 0) continue;
-      l.step *= view.stride[j];  // fits: it is a difference of addresses
-      if (l.step < 0) base += static_cast<Int128>(l.step) * (l.count - 1);
-      if (l.step < 0) l.step = -l.step;
-      out.levels.push_back(l);
-    }
+    const Int128 stride = view.stride[j], first = stride * box[j].begin;
+    least += first;
+    greatest += first;
+    if (box[j].length > 1) levels.push_back({stride, box[j].length});
+    if (box[j].count > 1) levels.push_back({stride * box[j].stride, box[j].count});
   }
-  out.base = static_cast<std::int64_t>(base);
+  for (const auto& [step, count] : levels) (step < 0 ? least : greatest) += step * (count - 1);
+  STRATA_CHECK(least >= 0 && greatest < elements, shape, "[shard] a View reads beyond the ", elements,
+               " elements below it: ", render(box), " of strides ", render(view.stride), ", offset ", view.offset);
+  out.base = static_cast<std::int64_t>(least);
+  for (const auto& [step, count] : levels)
+    if (step != 0) out.levels.push_back({static_cast<std::int64_t>(step < 0 ? -step : step), count});
   return out;
 }
 
@@ -206,7 +209,7 @@ class ViewImage {
     image.boxes = std::move(*valid);
     if (image.boxes.empty()) return;
     std::vector<Progressions> addresses;
-    for (const StridedBox& box : image.boxes) addresses.push_back(checked(addresses_of(view_, box)));
+    for (const StridedBox& box : image.boxes) addresses.push_back(addresses_of(view_, box, elements_));
     if (Boxes exact = all_boxes(addresses)) {
       image.boxes = std::move(*exact);
       return;
@@ -216,13 +219,6 @@ class ViewImage {
   }
 
  private:
-  const Progressions& checked(const Progressions& sums) const {
-    const Int128 greatest = greatest_of(sums);
-    STRATA_CHECK(sums.base >= 0 && greatest < elements_, shape, "[shard] addresses from ", sums.base, " to ",
-                 static_cast<std::int64_t>(greatest), " of a tensor of ", elements_, " elements");
-    return sums;
-  }
-
   Boxes all_boxes(const std::vector<Progressions>& addresses) const {
     std::vector<StridedBox> out;
     for (const Progressions& sums : addresses) {

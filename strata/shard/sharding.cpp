@@ -229,7 +229,7 @@ std::vector<AxisPart> Sharding::owned(std::int64_t rank) const {
 
 Index Sharding::local_shape(std::int64_t rank) const {
   Index out;
-  for (const AxisPart& part : owned(rank)) out.push_back(size(part));
+  for (const AxisPart& part : owned(rank)) out.push_back(elements_in(part));
   return out;
 }
 

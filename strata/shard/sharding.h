@@ -7,9 +7,8 @@
 // once. This is checked, in time that depends on the number of leaves alone.
 //
 //   MeshShape mesh({2, 4}, {"data", "model"});
-//   Sharding a = Sharding::create(mesh, {512, 512}, {{{"data"}, 0}});     // rows in two blocks, each owned by four
-//   ranks a.layout()                                                            //
-//   ((4,2),(512,256)):((0,131072),(1,512))
+//   Sharding a = Sharding::create(mesh, {512, 512}, {{{"data"}, 0}});  // two blocks of rows, each on four ranks
+//   a.layout();                                                        // ((4,2),(512,256)):((0,131072),(1,512))
 //
 // Splits make the layout. An axis of size n, split over p ranks in blocks of b elements: block k is owned by part k %
 // p, e.g. blocks of ceil(n / p) elements give each part one block, and the last parts less, or nothing. Several mesh
@@ -86,7 +85,7 @@ class Sharding {
   /// What a rank owns of each axis: an element is owned iff each of its coordinates is.
   /// @throws Error (domain) for a rank outside of the mesh, (budget) above kMostStripes
   std::vector<AxisPart> owned(std::int64_t rank) const;
-  /// The same as disjoint boxes. @throws as owned()
+  /// The same as disjoint boxes. @throws as owned(), boxes_of()
   std::vector<StridedBox> pieces(std::int64_t rank) const { return boxes_of(owned(rank)); }
   /// How many coordinates a rank owns on each axis; a rank without elements has a size of 0 somewhere. @throws as
   /// owned()

@@ -78,23 +78,23 @@ class Meeting {
 
 }  // namespace
 
-std::int64_t size(const AxisPart& part) {
+std::int64_t elements_in(const AxisPart& part) {
   std::int64_t out = 0;
   for (const Stripes& s : part) out += s.size();
   return out;
 }
 
-std::int64_t size(const StridedBox& box, std::string_view operation) {
+std::int64_t volume(const StridedBox& box, std::string_view operation) {
   std::int64_t out = 1;
   for (const Stripes& s : box)
     STRATA_CHECK(try_mul(out, s.size(), out), overflow, "[", operation, "] a box has more indices than 64 bits count");
   return out;
 }
 
-std::int64_t size(const std::vector<StridedBox>& boxes, std::string_view operation) {
+std::int64_t volume(const std::vector<StridedBox>& boxes, std::string_view operation) {
   std::int64_t out = 0;
   for (const StridedBox& box : boxes)
-    STRATA_CHECK(try_add(out, size(box, operation), out), overflow, "[", operation,
+    STRATA_CHECK(try_add(out, volume(box, operation), out), overflow, "[", operation,
                  "] the boxes have more indices than 64 bits count");
   return out;
 }
@@ -246,7 +246,10 @@ std::optional<AxisPart> stripes_of(const Progressions& sums, std::size_t most) {
 std::vector<StridedBox> boxes_of(const std::vector<AxisPart>& parts) {
   std::vector<StridedBox> out(1);
   for (const AxisPart& part : parts) {
+    STRATA_CHECK(part.empty() || out.size() <= kMostBoxes / part.size(), budget, "[boxes] more than ", kMostBoxes,
+                 " boxes");
     std::vector<StridedBox> longer;
+    longer.reserve(out.size() * part.size());
     for (const StridedBox& box : out)
       for (const Stripes& s : part) {
         longer.push_back(box);

@@ -38,10 +38,10 @@ using StridedBox = std::vector<Stripes>;
 /// The interval [begin, end). @pre begin < end, and end - begin fits in 64 bits
 constexpr Stripes interval(std::int64_t begin, std::int64_t end) { return {begin, end - begin, end - begin, 1}; }
 /// The number of elements.
-std::int64_t size(const AxisPart& part);
+std::int64_t elements_in(const AxisPart& part);
 /// @throws Error (overflow) for more than 2^63 - 1 indices
-std::int64_t size(const StridedBox& box, std::string_view operation);
-std::int64_t size(const std::vector<StridedBox>& boxes, std::string_view operation);
+std::int64_t volume(const StridedBox& box, std::string_view operation);
+std::int64_t volume(const std::vector<StridedBox>& boxes, std::string_view operation);
 /// True iff `x` is an element.
 bool contains(const Stripes& stripes, std::int64_t x);
 
@@ -51,6 +51,9 @@ AxisPart clipped(const Stripes& stripes, std::int64_t begin, std::int64_t end);
 std::optional<AxisPart> intersection(const Stripes& a, const Stripes& b, std::size_t most);
 /// The elements of `a` that are not in `b`; nothing where that takes more than `most` Stripes.
 std::optional<AxisPart> difference(const Stripes& a, const Stripes& b, std::size_t most);
+
+/// The most boxes of one list.
+inline constexpr std::size_t kMostBoxes = std::size_t{1} << 16;
 
 /// A sum of progressions: base + sum over the levels of step * i with 0 <= i < count. Two sums may be equal.
 struct Level {
@@ -63,7 +66,7 @@ struct Progressions {
 /// The elements of `sums`, each once; nothing where that takes more than `most` Stripes.
 std::optional<AxisPart> stripes_of(const Progressions& sums, std::size_t most);
 
-/// The boxes of all combinations of the parts. @pre the number of combinations is small
+/// The boxes of all combinations of the parts. @throws Error (budget) for more than kMostBoxes
 std::vector<StridedBox> boxes_of(const std::vector<AxisPart>& parts);
 /// The boxes' indices in disjoint boxes; nothing where that takes more than `most`.
 std::optional<std::vector<StridedBox>> disjoint(const std::vector<StridedBox>& boxes, std::size_t most);

@@ -135,6 +135,47 @@ TEST(Exchange, ThroughMovement) {
   }
 }
 
+TEST(Exchange, LayoutsByHand) {
+  Random random(8);
+  for (int n = 0; n < test::sample(300); ++n) {
+    const MeshShape mesh({2, 2}, {"x", "y"});
+    const auto by_hand = [&] {  // a number system: two digits are of the rank
+      std::vector<std::pair<bool, std::int64_t>> digits = {{true, 2}, {true, 2}, {false, 2}, {false, 3}, {false, 4}};
+      for (std::size_t k = digits.size(); k-- > 1;)
+        std::swap(digits[k], digits[static_cast<std::size_t>(random.pick(0, static_cast<std::int64_t>(k)))]);
+      Layout::Leaves rank, local;
+      std::int64_t stride = 1;
+      for (const auto& [of_rank, size] : digits) {
+        (of_rank ? rank : local).push_back({size, stride});
+        stride *= size;
+      }
+      return make_layout(Layout::flat(rank), Layout::flat(local));
+    };
+    const Index shape = {random.pick(80, 96)};
+    const Sharding from = Sharding::create(mesh, shape, by_hand(), Index{96});
+    const Sharding to = Sharding::create(mesh, shape, by_hand(), Index{96});
+    SCOPED_TRACE(render(from.layout()) + " to " + render(to.layout()));
+    check_exchange(Exchange::between(from, to));
+    check_exchange(Exchange::between(from, Sharding::create(mesh, shape, random_splits(random, mesh, 1))));
+  }
+}
+
+TEST(Exchange, Windows) {
+  Random random(9);
+  for (int n = 0; n < test::sample(500); ++n) {
+    // Views that read elements several times, and stacks of them.
+    const std::int64_t size = random.pick(4, 30), window = random.pick(1, 4), step = random.pick(1, 3);
+    ShapeTracker read({View::create({(size - window) / step + 1, window}, Ints{step, 1})});
+    if (random.pick(0, 1) == 0) read = read.permute({1, 0});
+    if (random.pick(0, 1) == 0) read = random_moves(random, read);
+    const MeshShape mesh = random_mesh(random);
+    const Index result = *numbers(read.shape());
+    const Sharding tensor = Sharding::create(mesh, {size}, random_splits(random, mesh, 1));
+    SCOPED_TRACE(render(mesh) + " " + render(*tensor.splits()) + " " + read.render());
+    check_exchange({tensor, Sharding::create(mesh, result, random_splits(random, mesh, result.size())), {read}});
+  }
+}
+
 TEST(Exchange, ATransposedResultOfItsOwnShardingHasNoMessages) {
   const MeshShape mesh({2, 4}, {"data", "model"});
   const Sharding a = parse_sharding(mesh, {512, 512}, "data:0");
@@ -169,7 +210,7 @@ TEST(Exchange, TrillionElementsOnAThousandRanks) {
   }
   EXPECT_LE(boxes, 3 * received.size());
   EXPECT_EQ(elements, exchange.missing(5));
-  for (const StridedBox& box : exchange.result().pieces(5)) owned += size(box, "test");
+  for (const StridedBox& box : exchange.result().pieces(5)) owned += volume(box, "test");
   EXPECT_GT(elements, owned / 1024 * 1022);
   // Coprime blocks: a few boxes a pair, by the remainders of both periods.
   const Exchange coprime =
@@ -218,7 +259,10 @@ TEST(Exchange, Refusals) {
   const Variable n("n", 1, 8);
   EXPECT_TRUE(has(error_of(undefined, [&] { Exchange(a, a, {ShapeTracker::from_shape({n})}); }), "symbolic sizes"));
   const Exchange beyond(a, a, {ShapeTracker({View::create({8}, Ints{2})})});
-  EXPECT_TRUE(has(error_of(shape, [&] { beyond.received(1); }), "of a tensor of 8 elements"));
+  EXPECT_TRUE(has(error_of(shape, [&] { beyond.received(1); }),
+                  "[shard] a View reads beyond the 8 elements below it: [4:8] of strides (2,), offset 0"));
+  const Exchange far(a, a, {ShapeTracker({View::create({8}, Ints{kPosInf / 8}, kNegInf / 2)})});
+  EXPECT_TRUE(has(error_of(shape, [&] { far.received(0); }), "reads beyond the 8 elements"));
   EXPECT_TRUE(has(error_of(domain, [&] { Exchange::between(a, a).received(2); }), "rank 2 is outside"));
   const MeshShape large({1 << 14}, {"x"});
   const Index square = {1 << 14, 1 << 14};

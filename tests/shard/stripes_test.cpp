@@ -30,7 +30,7 @@ Elements elements_of(const AxisPart& part) {
       for (std::int64_t i = 0; i < s.length; ++i)
         EXPECT_TRUE(out.insert(s.begin + k * s.stride + i).second) << render(s);
   }
-  EXPECT_EQ(static_cast<std::int64_t>(out.size()), size(part));
+  EXPECT_EQ(static_cast<std::int64_t>(out.size()), elements_in(part));
   return out;
 }
 
@@ -108,7 +108,7 @@ TEST(Stripes, Text) {
   EXPECT_EQ(render(StridedBox{{2, 4, 16, 3}, interval(0, 5)}), "[2:6/16*3, 0:5]");
   EXPECT_EQ(render(StridedBox{}), "[]");
   EXPECT_TRUE(
-      has(error_of(ErrorKind::overflow, [] { size(StridedBox{interval(0, kPosInf), interval(0, 2)}, "count"); }),
+      has(error_of(ErrorKind::overflow, [] { volume(StridedBox{interval(0, kPosInf), interval(0, 2)}, "count"); }),
           "[count] a box has more indices"));
 }
 
