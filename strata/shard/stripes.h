@@ -55,10 +55,11 @@ std::optional<AxisPart> difference(const Stripes& a, const Stripes& b, std::size
 /// The most boxes of one list.
 inline constexpr std::size_t kMostBoxes = std::size_t{1} << 16;
 
-/// A sum of progressions: base + sum over the levels of step * i with 0 <= i < count. Two sums may be equal.
+/// A progression: step * i for 0 <= i < count.
 struct Level {
   std::int64_t step = 0, count = 1;
 };
+/// Sums of progressions: base plus one element of each level. Two sums may be equal.
 struct Progressions {
   std::int64_t base = 0;
   SmallVec<Level, 6> levels;  ///< @pre count >= 1, and all sums fit in 64 bits

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "tests/base/errors.h"
@@ -89,6 +90,33 @@ TEST(Stripes, BoxesWithoutOverlap) {
     const Elements expected(all.begin(), all.end());
     EXPECT_EQ(Elements(apart.begin(), apart.end()), expected);
     EXPECT_EQ(apart.size(), expected.size());
+  }
+}
+
+TEST(Stripes, LargeNumbers) {
+  Random random(10);
+  for (int n = 0; n < test::sample(5000); ++n) {
+    const auto large = [&] {
+      Stripes out{random.pick(-kPosInf / 4, kPosInf / 4), std::int64_t{1} << random.pick(0, 40), 0,
+                  random.pick(1, 1000)};
+      out.length += random.pick(0, out.length);
+      out.stride = out.length + (out.count > 1 ? random.pick(1, std::int64_t{1} << random.pick(1, 45)) : 0);
+      return out;
+    };
+    const Stripes a = large();
+    Stripes b = large();
+    b.begin = a.begin + random.pick(-b.stride * b.count, a.stride * a.count);
+    const auto both = intersection(a, b, 5000), without = difference(a, b, 5000);
+    ASSERT_TRUE(both && without) << render(a) << " and " << render(b);
+    EXPECT_EQ(elements_in(*both) + elements_in(*without), a.size()) << render(a) << " and " << render(b);
+    const auto in = [](const AxisPart& part, std::int64_t x) {
+      return std::count_if(part.begin(), part.end(), [&](const Stripes& s) { return contains(s, x); });
+    };
+    for (int k = 0; k < 20; ++k) {
+      const std::int64_t x = a.begin + random.pick(0, a.count - 1) * a.stride + random.pick(0, a.length - 1);
+      EXPECT_EQ(in(*both, x), contains(b, x) ? 1 : 0) << render(a) << " and " << render(b) << " at " << x;
+      EXPECT_EQ(in(*without, x), contains(b, x) ? 0 : 1) << render(a) << " and " << render(b) << " at " << x;
+    }
   }
 }
 
