@@ -48,7 +48,8 @@ class MapWalk {
     if (op.op() == Ops::CONST || op.op() == Ops::IOTA) return;
     if (op.op() == Ops::LOAD) return load(std::get<BufferArg>(op.arg()), op.dtype(), map);
     const bool moves = is_movement(op.op());
-    STRATA_CHECK(moves || is_pointwise(op.op()), undefined, "[shard] ", output_.name, " has ", spec_name(op.op()),
+    const bool keeps = is_pointwise(op.op()) || op.op() == Ops::CONTIGUOUS;
+    STRATA_CHECK(moves || keeps, undefined, "[shard] ", output_.name, " has ", spec_name(op.op()),
                  ": so far only movement and operations element by element are read");
     const ShapeTracker below = moves ? (movement_of(*op.node()) + map).simplify() : map;
     const std::span<const LazyOp> sources = needed(*op.node());

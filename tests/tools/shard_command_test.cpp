@@ -98,6 +98,8 @@ TEST(CliShard, OneExchangeAnInput) {
   const Output halo = shard("x: f32[1000]; y = x.shrink(0:998) + x.shrink(2:1000)",
                             {"--mesh", "x=4", "--shard", "x=x:0", "--shard", "y=x:0"});
   EXPECT_TRUE(has(halo.out, "total       24 bytes  (3 messages)")) << halo.out;
+  const Output parts = shard("a: f32[4]; b = a.contiguous() + 1", {"--mesh", "x=2", "--shard", "a=x:0"});
+  EXPECT_TRUE(has(parts.out, "b           f32[4]  x:0  (as its operands)")) << parts.err;
   const Output none = shard("b = full((3,), 2.0)", {"--mesh", "x=4"});
   EXPECT_TRUE(has(none.out, "b           f32[3]  replicated  (no operand's axis is split)")) << none.out << none.err;
 }
