@@ -54,7 +54,8 @@ class Exchange {
   /// @throws Error as image_of(); (domain) for a rank outside of the mesh; (overflow) for counts beyond 64 bits;
   ///   (budget) where the parts of a layout made by hand take more than kMostBoxes boxes
   Image need(std::int64_t rank) const;
-  /// How many elements a rank needs and does not own. @throws as need()
+  /// How many elements a rank needs and does not own; where the limit of Stripes leaves that open, how many come to it.
+  /// @throws as need()
   std::int64_t missing(std::int64_t rank) const;
   /// The messages to a rank, by rising sender. @throws as need()
   std::vector<Message> received(std::int64_t rank) const;
