@@ -23,5 +23,6 @@
 #include "strata/render.h"
 #include "strata/runtime.h"
 #include "strata/schedule.h"
+#include "strata/shard.h"
 #include "strata/tensor.h"
 #include "strata/view.h"

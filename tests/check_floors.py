@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # What each floor stands on, those below first.
 FLOORS = {name: set(re.findall(r"strata_(\w+)", links)) for name, links in
           re.findall(r"^strata_floor\((\w+) ([^)]*)\)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)}
-ALGEBRA = {"base", "dtype", "expr", "view", "affine", "layout", "loops"}
+ALGEBRA = {"base", "dtype", "expr", "view", "affine", "layout", "shard", "loops"}
 STANDARD = set("""algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes
 climits clocale cmath compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib
 cstring ctime cwchar deque exception execution filesystem format forward_list fstream functional future initializer_list

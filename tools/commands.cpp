@@ -111,6 +111,20 @@ constexpr Example kernel_examples[] = {
     {"strata kernel 'a: f32[64,64]; b: f32[64,64]; c = a @ b' --show passes", "passes"},
 };
 
+constexpr Option shard_options[] = {
+    {"--mesh",   "NAME=SIZE,...",  "", false, "the axes of the mesh; ranks count row-major, the last axis fastest"},
+    {"--shard",  "NAME=SHARDING",  "", true,  "who owns the tensor NAME, as a=data:0 or a=data+model:1/cyclic(16)"},
+    {"--rank",   "N",              "", false, "only this rank: what it owns, receives and sends"},
+    {"--json",   "",               "", false, "print one JSON object with all of it"},
+    {"--color",  "WHEN",           "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
+};
+constexpr Example shard_examples[] = {
+    {"strata shard 'a: f32[512,512]; b = a.T' --mesh data=2,model=4 --shard a=data:0", "a for b     no messages"},
+    {"strata shard 'a: f32[512,512]; b = a.T' --mesh data=2 --shard a=data:0 --shard b=data:0", "total       512 KiB  (2 messages)"},
+    {"strata shard 'a: f32[1000000]; b = a*2' --mesh x=8 --shard a=x:0 --shard b='x:0/cyclic(16)' --rank 3", "from blocks to a cyclic sharding"},
+    {"strata shard 'a: f32[8,8]; b = a + 1' --mesh x=4 --shard 'a=(4,16):(16,1)'", "a layout (rank,local) made by hand"},
+};
+
 constexpr Option run_options[] = {
     {"--input",  "[NAME=]FILE", "",                       true,  "an input, from an npy file: by name, or the next one in order"},
     {"--random", "",            "",                       false, "make the inputs that are not given: random floats (always the same), ones for others"},
@@ -305,12 +319,22 @@ constexpr Command command_table[] = {
      "dtypes are promoted, a number takes the other operand's dtype. Functions: exp exp2 log sqrt sin tanh\n"
      "erf abs floor max(a,b) min(a,b) where(c,a,b) ... (each op between elements), relu sigmoid silu gelu,\n"
      "matmul(a,b), gather(table,i), f16(x), x.cast(f16), x.bitcast(i32), iota(n), full(shape,value).\n"
-     "Movement: x.reshape(2,3) permute(1,0) expand(4,3) pad(1:0,0:2) shrink(0:2,:) flip(0) stride(2,-1).\n"
+     "Movement: x.reshape(2,3) permute(1,0) expand(4,3) pad(1:0,0:2) shrink(0:2,:) flip(0) stride(2,-1) x.T.\n"
      "Reductions, which keep their axes with size 1: x.sum(1) prod max min mean, () for all axes; x.softmax(1).\n"
      "Running totals: x.cumsum(1) cumprod cummax cummin.\n"
      "Buffers: outputs are data0, data1, ..., inputs follow.",
      "the text is invalid, the device fails, or --run differs from INTERP",
      kernel_options, kernel_examples, command_kernel},
+    {"shard", "TEXT", 1, 1, "", "show who owns what of tensors on a mesh of ranks, and the messages between them",
+     "TEXT is as in strata kernel, of movement and operations element by element. Nothing is run: owners and\n"
+     "messages are computed from the index maps. A sharding is MESH-AXIS:TENSOR-AXIS, several with commas\n"
+     "between: in blocks, or dealt out in blocks of N by /cyclic(N). Mesh axes joined by + split one tensor axis\n"
+     "together, the first one slowest. Or it is a layout (rank,local):(strides); the values are row-major numbers\n"
+     "of elements, stride 0 in the rank makes replicas. An input without --shard is replicated; an output is\n"
+     "sharded as the operand by which the fewest bytes move. Boxes have begin:end for each axis, or\n"
+     "begin:end/stride*count for intervals that repeat.",
+     "the text or a sharding is invalid",
+     shard_options, shard_examples, command_shard},
     {"run", "MODEL", 1, 1, "FILE", "run an ONNX model on arrays",
      "Inputs are npy files, outputs are printed (the first elements) and written by --output. The model runs\n"
      "twice; the first call compiles.",

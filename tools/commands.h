@@ -9,6 +9,7 @@ namespace strata::tools {
 int command_expr(const Invocation& invocation, Console& console);
 int command_view(const Invocation& invocation, Console& console);
 int command_layout(const Invocation& invocation, Console& console);
+int command_shard(const Invocation& invocation, Console& console);
 int command_kernel(const Invocation& invocation, Console& console);
 int command_run(const Invocation& invocation, Console& console);
 int command_inspect(const Invocation& invocation, Console& console);

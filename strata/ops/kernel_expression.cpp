@@ -10,6 +10,7 @@
 #include "strata/base/quotes.h"
 #include "strata/expr/grammar.h"
 #include "strata/ops/kernel_sizes.h"
+#include "strata/ops/value.h"
 
 namespace strata::kernel_words {
 
@@ -173,6 +174,7 @@ class ExpressionReader {
   void method() {
     const Token& name = next();
     if (name.kind != TokenKind::name) expected("a method's name", name);
+    if (name.text == "T" && !next(2).is("(")) return transpose(name);
     if (!next(2).is("(")) expected("'('", next(2));
     ++at_;
     if (is_method(name.text) || name.text == "cast" || name.text == "bitcast") {
@@ -189,6 +191,12 @@ class ExpressionReader {
     if (!token().is(")")) return;
     want_value_ = false;
     close();
+  }
+  void transpose(const Token& name) {
+    const LazyOp x = as_tensor(values_.back());
+    charge(name, x.shape().size());
+    values_.back() = at_token(name, [&]() -> LazyOp { return ops::Value(x).t(); });
+    at_ += 2;
   }
   /// Reads the sizes or the dtype of the innermost open call, up to its closing bracket, and applies the call.
   void arguments() {

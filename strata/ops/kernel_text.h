@@ -29,7 +29,8 @@
 //               ...; each elementwise op of ir/ops.def in lower case: recip(a) mulacc(a,b,c) ...; where(c,a,b)
 //               max(a,b,...) min(a,b,...) gelu(a) matmul(a,b); gather(table,i): table[...,i[...]], 0 where i is
 //               outside; f16(x), x.cast(f16), x.bitcast(i32); iota(n), full(shape, value)
-//   movement    reshape(2,3) permute(1,0) expand(4,3) pad(1:0,0:2) shrink(0:2,:) flip(0) stride(2,-1)
+//   movement    reshape(2,3) permute(1,0) expand(4,3) pad(1:0,0:2) shrink(0:2,:) flip(0) stride(2,-1); x.T, the
+//               transpose of a matrix
 //   reductions  sum prod max min mean: (axes), or () for all axes; reduced axes stay with size 1; negative axes count
 //               from the end. softmax(axis)
 // A function may also be written as a method of its first operand: exp(x) is x.exp(), sum(x, 1) is x.sum(1). NOTE:

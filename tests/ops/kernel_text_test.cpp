@@ -33,6 +33,8 @@ TEST(KernelText, SameAsByHand) {
       {ab + "c = -a ** 2", LazyOp::alu(Ops::NEG, {a * a})},
       {ab + "c = a ** b ** a", alu(Ops::POW, a, alu(Ops::POW, b, a))},
       {ab + "c = a ** -b", alu(Ops::POW, a, LazyOp::alu(Ops::NEG, {b}))},
+      {ab + "c = -a.T", LazyOp::alu(Ops::NEG, {a.permute({1, 0})})},
+      {ab + "c = a.T.sum(1)", LazyOp::reduce(Ops::SUM, a.permute({1, 0}), {1})},
       {ab + "c = a < b", alu(Ops::CMPLT, a, b)},
       {ab + "c = a > b", alu(Ops::CMPLT, b, a)},
       {ab + "c = a <= b", alu(Ops::OR, alu(Ops::CMPLT, a, b), alu(Ops::CMPEQ, a, b))},
