@@ -15,15 +15,15 @@
 #include "strata/tensor/jit_outputs.h"
 #include "strata/tensor/jit_run.h"
 #include "strata/tensor/jit_turn.h"
+#include "strata/tensor/jit_updates.h"
 #include "strata/tensor/jit_watching.h"
 
 namespace strata {
 
+using namespace jit_updates;
 using namespace jit_watching;
 
 namespace {
-
-constexpr std::int64_t kInPlace = std::int64_t{1} << 16;  // bytes of the smallest memory that is written in place
 
 /// True iff only these handles on `leaf` hold its memory, so that the memory can be reused.
 bool is_free(const LazyOp& leaf, long handles) { return leaf.owners() == handles && buffer_of(leaf).is_held_by(2); }
@@ -139,7 +139,7 @@ class Jit::Capture {
     hand_back(watching, own, inputs);
     for (const Tensor& y : results) outputs_.push_back({recording->place_of(y.buffer()), y, y.shape()});
     keeps_values_ = keeps_values_ || !follows_values(*recording);
-    std::vector<RecordedUpdate> updates = find_updates();
+    std::vector<RecordedUpdate> updates = find_updates(written_, read_, inputs_);
     recording->stop(name, updates);
     recording_ = std::move(recording);
     let_go(updates);
@@ -179,45 +179,6 @@ class Jit::Capture {
   }
 
  private:
-  struct Input {
-    Ints shape;
-    DType dtype;
-    const Device* device;
-    std::optional<std::size_t> place = {};
-    std::size_t same_as = 0;  ///< the first input that is the same tensor, possibly itself
-    bool is_written = false;
-    State outside = {};  ///< the input of the captured call, if the function also used it from outside
-  };
-  struct Read {
-    State state;
-    SeenView view;
-    std::weak_ptr<const LazyNode> seen;  ///< weak, so that a capture does not keep values that are assigned over
-    std::size_t place;
-    void* at;  ///< its current memory
-    std::size_t bytes;
-    DeviceMemory* memory;  ///< kept alive by the node `seen`; null: memory of the graph, which never changes
-
-    bool is_seen() const { return state->stands_for(seen.lock().get()); }
-  };
-  struct Assigned {
-    State state;  ///< null for an input
-    SeenView view;
-    std::optional<std::size_t> input;
-  };
-  /// Memory that a call writes and that assigned tensors have afterwards.
-  struct Written {
-    std::optional<std::size_t> place;
-    Ints shape;
-    DType dtype;
-    std::int64_t size;                    ///< of the memory, in elements
-    std::optional<LazyOp> like;           ///< during the capture: the leaf
-    std::optional<LazyOp> spare, given;   ///< memory of an earlier replay, to be reused; of the last replay. Never
-                                          ///< memory of the user, which must not be overwritten
-    std::vector<Assigned> by;             ///< the tensors
-    std::optional<std::size_t> same_as;   ///< an earlier entry with the same memory
-    std::optional<std::size_t> in_place;  ///< the place of the old value, whose memory gets the new one
-    std::vector<State> owners;            ///< those who may have the memory if it is written in place
-  };
   struct Output {
     std::optional<std::size_t> place;
     Tensor last;
@@ -312,49 +273,6 @@ class Jit::Capture {
     recording_->set_memory(r.place, r.at, r.memory);
     r.seen = r.state->node().node()->weak_from_this();
   }
-  /// The assignments that may be made in place: those to tensors from outside that are read as they are assigned, and
-  /// that alone are read in that memory; and those to one argument. Also notes the owners.
-  std::vector<RecordedUpdate> find_updates() {
-    std::vector<RecordedUpdate> out;
-    for (Written& w : written_) {
-      if (const std::optional<RecordedUpdate> update = update_of_argument(w)) {
-        out.push_back(*update);
-        continue;
-      }
-      std::optional<std::size_t> before;
-      bool is_whole = w.place && !w.same_as && bytes_of(w) >= kInPlace;
-      for (const Written& other : written_) is_whole = is_whole && (&other == &w || other.place != w.place);
-      for (const Assigned& a : w.by) {
-        const auto r = std::find_if(read_.begin(), read_.end(), [&](const Read& x) { return x.state == a.state; });
-        is_whole = is_whole && !a.input && r != read_.end() && r->memory != nullptr && is_same_view(r->view, a.view) &&
-                   (!before || *before == r->place);
-        if (is_whole) before = r->place;
-      }
-      for (const Read& r : read_) {
-        const auto is_this = [&](const Assigned& a) { return a.state == r.state; };
-        is_whole = is_whole && (r.place != before || std::any_of(w.by.begin(), w.by.end(), is_this));
-      }
-      for (const Input& input : inputs_) is_whole = is_whole && input.place != before;
-      if (!is_whole || !before) continue;
-      for (const Assigned& a : w.by) w.owners.push_back(a.state);
-      out.push_back({*before, *w.place});
-    }
-    return out;
-  }
-  /// The same for an argument, whose memory each call brings: the argument is passed once, and is assigned whole.
-  std::optional<RecordedUpdate> update_of_argument(const Written& w) const {
-    if (w.by.size() != 1 || !w.by[0].input || !w.place || w.same_as || bytes_of(w) < kInPlace) return std::nullopt;
-    const std::size_t k = *w.by[0].input;
-    const SeenView& view = w.by[0].view;
-    const auto is_other = [&](const Written& other) { return &other == &w || other.place != w.place; };
-    const auto is_passed_once = [&](const Input& x) { return &x == &inputs_[k] || x.same_as != k; };
-    const bool is_whole = inputs_[k].place && inputs_[k].same_as == k && is_known(inputs_[k].shape) &&
-                          view.ops.size() == 1 && view.chain[0].shape() == inputs_[k].shape &&
-                          std::all_of(written_.begin(), written_.end(), is_other) &&
-                          std::all_of(inputs_.begin(), inputs_.end(), is_passed_once);
-    return is_whole ? std::optional(RecordedUpdate{*inputs_[k].place, *w.place}) : std::nullopt;
-  }
-  static std::int64_t bytes_of(const Written& w) { return w.size * static_cast<std::int64_t>(w.dtype.itemsize()); }
   /// Lets go of the memory of the captured call, of which replays have their own.
   void let_go(std::span<const RecordedUpdate> updates) {
     for (Written& w : written_) {
@@ -370,9 +288,6 @@ class Jit::Capture {
     }
   }
 
-  static bool is_assigned(const State& state, const Written& w) {
-    return std::any_of(w.by.begin(), w.by.end(), [&](const Assigned& a) { return a.state == state; });
-  }
   /// Adds the memory of an assigned tensor to `out.states`, once for each place that is read as its old value.
   void note_state(const Written& w, const Assigned& a, Captured& out) const {
     STRATA_CHECK(w.place, domain, "[jit] ", out.name, " assigns memory to a tensor that no kernel of it writes");
@@ -389,7 +304,7 @@ class Jit::Capture {
         state.before = r.place;
       }
       for (const Read& r : read_)
-        STRATA_CHECK(r.place != state.before || is_assigned(r.state, w), domain, "[jit] ", out.name,
+        STRATA_CHECK(r.place != state.before || w.is_of(r.state), domain, "[jit] ", out.name,
                      " assigns to a tensor whose memory it reads as another tensor, too");
     }
     for (const CapturedState& s : out.states)
