@@ -71,6 +71,7 @@ bool is_empty(const ScheduleItem& item) {
 class Realizing {
  public:
   /// @param items the schedule of `roots`, where it is known
+  /// @pre a RealizedAsOf lives since `items` were made
   Realizing(std::span<const LazyOp> roots, const Device& device, std::vector<ScheduleItem> items = {})
       : kept_(roots, items), traced_(roots), device_(device), items_(std::move(items)) {
     if (items_.empty()) items_ = ScheduleCache::instance().get(roots, fusion_options(device));
@@ -78,12 +79,12 @@ class Realizing {
     for (const ScheduleItem& item : items_) kept_slots_.push_back(kept_slots(item));
     plan_ = plan_memory(items_, [&](const LazyOp& n) { return kept_.contains(n); });
     for (const std::int64_t bytes : plan_.blocks) blocks_.push_back(Buffer::allocate(bytes, dtypes::uint8));
-    for (const LazyOp& r : roots)
-      if (r.op() == Ops::EMPTY) memory_of(r);
     traced_.scheduled(roots, items_, plan_, blocks_, device_);
   }
 
-  void run() {
+  void run(std::span<const LazyOp> roots) {
+    for (const LazyOp& r : roots)
+      if (r.op() == Ops::EMPTY) memory_of(r);
     compile_all();
     for (std::size_t k = 0; k < items_.size(); ++k) {
       const ScheduleItem& item = items_[k];
@@ -186,6 +187,7 @@ class Realizing {
   }
   std::shared_ptr<const CompiledKernel> compile_item(std::size_t k) {
     if (items_[k].is_loop()) {
+      const RealizedAsOf scheduled(as_of_);
       CompiledLoop loop = compile_loop(items_[k].outputs, device_);
       loops_.insert_or_assign(k, std::move(loop.values));
       return loop.kernel;
@@ -221,11 +223,12 @@ class Realizing {
     return true;
   }
 
-  /// The memory of a node: the buffer of a realized node, the node's block in the memory plan, or a new buffer.
-  Buffer memory_of(const LazyOp& n) {
+  /// The memory of a node: the buffer of a realized node, the node's block in the memory plan, or a new buffer. What is
+  /// written gets memory of its own, even if another thread has realized the node meanwhile.
+  Buffer memory_of(const LazyOp& n, bool is_written = false) {
     if (const auto it = memory_.find(n.node()); it != memory_.end()) return it->second;
     const auto made = [&]() -> Buffer {
-      if (is_realized(*n.node())) return buffer_of(n);
+      if (is_realized(*n.node()) && (!is_written || n.op() == Ops::EMPTY)) return buffer_of(n);
       STRATA_CHECK(
           !is_placeholder(*n.node()), domain, "[scan] an element of shape ", render(n.shape()),
           " is read while a function is traced: the step of a loop, a function that vmap() or checkpoint() takes, "
@@ -251,7 +254,7 @@ class Realizing {
   void run_kernel(std::size_t k) {
     const ScheduleItem& item = items_[k];
     RanKernel ran;
-    for (const LazyOp& n : item.outputs) ran.buffers.push_back(memory_of(n));
+    for (const LazyOp& n : item.outputs) ran.buffers.push_back(memory_of(n, true));
     ran.outputs = ran.buffers.size();
     LazyOp made = item.outputs[0];  // a result's own memory is not the user's operation: what is stored there is
     while (!made.origin().is_known() && !made.src().empty()) made = LazyOp(made.src(0));
@@ -285,6 +288,7 @@ class Realizing {
     }
   }
 
+  std::uint64_t as_of_ = RealizedAsOf::count();
   KeptNodes kept_;
   TracedRealize traced_;
   const Device& device_;
@@ -324,6 +328,15 @@ bool ran_at_once(const LazyOp& root, std::span<const ScheduleItem> items, const 
   return true;
 }
 
+void realize_all(std::span<const LazyOp> roots, const Device& device) {
+  std::optional<Realizing> realizing;
+  {
+    const RealizedAsOf now;
+    realizing.emplace(roots, device);
+  }
+  realizing->run(roots);
+}
+
 /// The nodes of in_range() below the roots, sources before users. Realized nodes are not visited.
 std::vector<LazyOp> ranged_below(std::span<const LazyOp> roots) {
   std::vector<LazyOp> out;
@@ -345,7 +358,7 @@ void check_ranges(std::span<const LazyOp> roots, const Device& device) {
     // NOTE: a node that is made of constants alone is shared by the whole program and must not be realized;
     // contiguous() gives another node.
     const LazyOp integers = n.src(0).node()->is_closed ? n.src(0).contiguous() : n.src(0);
-    if (!is_realized(*integers.node())) Realizing({&integers, 1}, device).run();
+    if (!is_realized(*integers.node())) realize_all({&integers, 1}, device);
     Index shape;
     for (const Int& size : integers.shape()) shape.push_back(size.is_number() ? size.value() : evaluate(size.expr()));
     const Buffer memory = buffer_of(integers).toCPU();
@@ -396,14 +409,20 @@ void realize(std::span<const LazyOp> roots, const Device& device) {
   if (flags::CHECK_INDEX.get() && device.name() != "NULL") check_ranges(roots, device);
   if (roots.size() != 1 || listener != nullptr || is_watched() || flags::NAN_CHECK.get() ||
       is_realized(*roots[0].node()))
-    return Realizing(roots, device).run();
+    return realize_all(roots, device);
   if (roots[0].op() == Ops::CONCAT && device.name() != "NULL")
     if (std::optional<Buffer> joined = joined_memory(roots[0])) {
       roots[0].realize_as(std::make_shared<BufferStorage>(*std::move(joined)));
       return;
     }
-  std::vector<ScheduleItem> items = ScheduleCache::instance().get(roots, fusion_options(device));
-  if (!ran_at_once(roots[0], items, device)) Realizing(roots, device, std::move(items)).run();
+  std::optional<Realizing> realizing;
+  {
+    const RealizedAsOf now;  // what is scheduled is one graph, though other threads may realize parts of it
+    std::vector<ScheduleItem> items = ScheduleCache::instance().get(roots, fusion_options(device));
+    if (ran_at_once(roots[0], items, device)) return;
+    realizing.emplace(roots, device, std::move(items));
+  }
+  realizing->run(roots);
 }
 
 FusionOptions fusion_options(const Device& device) {

@@ -24,7 +24,13 @@ std::mutex& storage_mutex() {
 
 const ForkHook storage_hook(ForkOrder::graph, [] { storage_mutex().lock(); }, [] { storage_mutex().unlock(); });
 
+constinit std::atomic<std::uint64_t> realized_nodes{0};  // written under the mutex
+
 }  // namespace
+
+thread_local constinit std::uint64_t RealizedAsOf::last_ = ~std::uint64_t{0};
+
+std::uint64_t RealizedAsOf::count() { return std::min(last_, realized_nodes.load(std::memory_order_acquire)); }
 
 LazyOp LazyOp::empty(DType dtype, const Ints& shape, bool is_placeholder) {
   STRATA_CHECK(!dtype.is_none() && dtype == dtype.scalar(), domain, "[empty] ", dtype.name(),
@@ -108,7 +114,9 @@ std::shared_ptr<Storage> LazyOp::realize_as(std::shared_ptr<Storage> storage) co
   const std::lock_guard lock(storage_mutex());
   if (node_->storage == nullptr) {
     node_->storage = std::move(storage);
+    node_->realized_at = realized_nodes.load(std::memory_order_relaxed) + 1;
     node_->realized.store(node_->storage.get(), std::memory_order_release);
+    realized_nodes.store(node_->realized_at, std::memory_order_release);  // last: who sees the count sees the node
   }
   return node_->storage;
 }

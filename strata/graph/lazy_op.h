@@ -308,6 +308,7 @@ struct LazyNode : std::enable_shared_from_this<const LazyNode> {
   bool is_known = false;                            ///< whether the table of nodes has it
   Origin origin;                                    ///< no part of the node's identity
   mutable std::atomic<Storage*> realized{nullptr};  ///< storage.get(), readable without a lock
+  mutable std::uint64_t realized_at = 0;            ///< the number of the node among those that were realized, from 1
   mutable std::shared_ptr<Storage> storage;
 
   LazyNode() = default;
@@ -339,7 +340,30 @@ inline const LazyOp* needed_source(const LazyOp* n, std::size_t k) {
   const std::span<const LazyOp> sources = needed(*n->node());
   return k < sources.size() ? &sources[k] : nullptr;
 }
-inline bool is_realized(const LazyNode& n) { return n.realized.load(std::memory_order_acquire) != nullptr; }
+
+/// While an object lives, its thread sees no node as realized that was realized after the object was made. So an
+/// algorithm that looks at a node several times sees one graph, whatever other threads compute meanwhile.
+class RealizedAsOf {
+ public:
+  RealizedAsOf() : RealizedAsOf(count()) {}
+  /// As of an earlier one, by its count().
+  explicit RealizedAsOf(std::uint64_t count) : outer_(last_) { last_ = count; }
+  ~RealizedAsOf() { last_ = outer_; }
+  RealizedAsOf(const RealizedAsOf&) = delete;
+  RealizedAsOf& operator=(const RealizedAsOf&) = delete;
+
+  /// How many nodes this thread sees as realized.
+  static std::uint64_t count();
+
+ private:
+  friend bool is_realized(const LazyNode& n);
+  static thread_local constinit std::uint64_t last_;
+
+  std::uint64_t outer_;
+};
+inline bool is_realized(const LazyNode& n) {
+  return n.realized.load(std::memory_order_acquire) != nullptr && n.realized_at <= RealizedAsOf::last_;
+}
 
 /// Replaces each bound variable in the graph below `root` by its plain variable and appends the bound values to
 /// `values`, so that one compiled kernel serves all values. @throws Error (domain) where one variable is bound to two

@@ -380,25 +380,21 @@ std::string Renderer::load_lane(UOp u, int k) {
   return pick(l_, open, text, other);
 }
 
-/// The expression that loads a GNU vector. A vector of gates is open in all lanes most of the time: padding is at the
-/// ends of an axis. Then the vector is one load.
+/// The expression that loads a GNU vector: one load where all gates are open, as they are but at the ends of an axis.
 std::string Renderer::load_vector(UOp u) {
-  const DType dtype = u.dtype();
-  const bool gated = u.src().size() == 4;
-  if (gated && u.src(2).dtype().is_vector()) {
-    w_.simple(u.src(1));
-    const DType listed = dtype.is_bool() ? dtypes::int8 : dtype;
-    std::string all;
-    for (int k = 0; k < dtype.lanes(); ++k)
-      all += message(k == 0 ? "" : ",", w_.listed(listed, message(dtype.is_bool() ? "-" : "", load_lane(u, k))));
-    const std::string type = w_.value_type_of(u, 8);
-    const std::string whole = vectors_.load(dtype, w_.simple(u.src(0)), w_.simple(u.src(1)));
-    return message("(", vectors_.all(u.src(2)), "?(", type, ")(", whole, "):(", type, "){", all, "})");
+  const DType dtype = u.dtype(), listed = dtype.is_bool() ? dtypes::int8 : dtype;
+  const std::string type = w_.value_type_of(u, 8), pointer = w_.simple(u.src(0));
+  if (u.src().size() < 4) return vectors_.load(dtype, pointer, w_.text(u.src(1)));
+  if (!u.src(2).dtype().is_vector()) {
+    const std::string whole = vectors_.load(dtype, pointer, w_.text(u.src(1)));
+    const std::string other = dtype.is_bool() ? vectors_.mask(u.src(3), 8) : w_.text(u.src(3));
+    return message("(", w_.text(u.src(2)), "?(", type, ")(", whole, "):", other, ")");
   }
-  std::string text = vectors_.load(dtype, w_.simple(u.src(0)), w_.text(u.src(1)));
-  if (!gated) return text;
-  const std::string other = dtype.is_bool() ? vectors_.mask(u.src(3), 8) : w_.text(u.src(3));
-  return message("(", w_.text(u.src(2)), "?(", w_.value_type_of(u, 8), ")(", text, "):", other, ")");
+  const std::string whole = vectors_.load(dtype, pointer, w_.simple(u.src(1))), open = vectors_.all(u.src(2));
+  std::string all;
+  for (int k = 0; k < dtype.lanes(); ++k)
+    all += message(k == 0 ? "" : ",", w_.listed(listed, message(dtype.is_bool() ? "-" : "", load_lane(u, k))));
+  return message("(", open, "?(", type, ")(", whole, "):(", type, "){", all, "})");
 }
 
 void Renderer::load(UOp u) {

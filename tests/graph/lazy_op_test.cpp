@@ -5,11 +5,15 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "strata/graph/absorb.h"
+#include "strata/graph/storage.h"
 #include "tests/codegen/kernels.h"
 
 namespace strata {
@@ -243,6 +247,35 @@ TEST(LazyOpThread, ManyThreadsMakeOneNode) {
     });
   for (std::thread& t : threads) t.join();
   for (const auto& k : made) EXPECT_EQ(*k, *made[0]);
+}
+
+// What an algorithm sees as realized does not change under its hands; other threads see it at once.
+TEST(LazyOpThread, RealizedAsOf) {
+  const std::vector<std::int64_t> elements(4, 1);
+  const auto realized = [&] {
+    const LazyOp n = LazyOp::empty(dtypes::int64, {4});
+    n.realize_as(std::make_shared<HostTable>(elements));
+    return n;
+  };
+  const LazyOp before = realized();
+  std::optional<LazyOp> within;
+  std::uint64_t count = 0;
+  {
+    const RealizedAsOf outer;
+    count = RealizedAsOf::count();
+    within = realized();
+    EXPECT_TRUE(is_realized(*before.node()) && before.realized() != nullptr);
+    EXPECT_TRUE(!is_realized(*within->node()) && within->realized() == nullptr);
+    {
+      const RealizedAsOf inner;  // not later than the outer one
+      EXPECT_FALSE(is_realized(*within->node()));
+      EXPECT_EQ(RealizedAsOf::count(), count);
+    }
+    std::thread([&] { EXPECT_TRUE(is_realized(*within->node())); }).join();
+  }
+  EXPECT_TRUE(is_realized(*within->node()) && within->realized() != nullptr);
+  const RealizedAsOf again(count);
+  EXPECT_TRUE(is_realized(*before.node()) && !is_realized(*within->node()));
 }
 
 // Nodes die on one thread while another finds them: no thread waits for itself, none takes what is gone.

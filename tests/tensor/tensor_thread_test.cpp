@@ -81,9 +81,10 @@ TEST_F(TensorThreads, OneUnrealizedTensorIsReadByAll) {
   for (int k = 0; k < kThreads; ++k) EXPECT_EQ(results[static_cast<std::size_t>(k)].size(), 8U);
 }
 
-// Computing a tensor replaces its graph by its memory, under the hands of those who read it, too.
+// Computing a tensor replaces its graph by its memory, under the hands of those who read it, and of those who schedule
+// a graph with the tensor in it, too.
 TEST_F(TensorThreads, OneUnrealizedTensorIsComputedByAll) {
-  for (int turn = 0; turn < 20; ++turn) {
+  for (int turn = 0; turn < 40; ++turn) {
     const Tensor x = Tensor::full({16}, static_cast<float>(turn)).contiguous();
     const Tensor shared = (x + 1.0F).contiguous().reshape({4, 4}), scalar = x.sum() + 0.0F, number = Tensor(2.0F);
     Tensor weight = (x * 2.0F).requires_grad(true);
