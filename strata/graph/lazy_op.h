@@ -340,6 +340,7 @@ inline const LazyOp* needed_source(const LazyOp* n, std::size_t k) {
   const std::span<const LazyOp> sources = needed(*n->node());
   return k < sources.size() ? &sources[k] : nullptr;
 }
+bool is_realized(const LazyNode& n);
 
 /// While an object lives, its thread sees no node as realized that was realized after the object was made. So an
 /// algorithm that looks at a node several times sees one graph, whatever other threads compute meanwhile.
