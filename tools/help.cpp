@@ -33,7 +33,7 @@ std::string exit_status_text(const Command& c) {
 std::string help_text(bool colour) {
   std::string out =
       detail::message(paint(colour, Style::bold, "strata"), ": ", program_summary, "\n", program_description, "\n");
-  out += detail::message("\n", paint(colour, Style::bold, "Usage"), "  strata COMMAND [ARGUMENTS]\n",
+  out += detail::message(paint(colour, Style::bold, "Usage"), "  strata COMMAND [ARGUMENTS]\n",
                          heading(colour, "Commands"));
   std::size_t width = 0;
   for (const Command& c : commands()) width = std::max(width, c.name.size());
