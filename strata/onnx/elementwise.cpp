@@ -192,6 +192,9 @@ Results modulo(const Call& call) {
 
 Results power(const Call& call) {
   const Tensor a = call.x(0), b = second(call, a);
+  // A known number has formulas of its own: a square is a product.
+  if (a.dtype().is_float() && b.numel() == Int(1) && b.ndim() <= a.ndim() && is_on_host(call.datum(1)))
+    return {a.pow(call.number_of(1))};
   if (a.dtype() == b.dtype() || !(a.dtype().is_float() || b.dtype().is_float()))
     return {as(a.pow(as(b, a.dtype())), a.dtype())};
   if (a.dtype().is_float()) return {a.pow(as(b, a.dtype()))};

@@ -1,6 +1,7 @@
 // Operators that select, place and order elements.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "strata/onnx/operators.h"
 #include "strata/tensor/boxes.h"
@@ -45,9 +46,29 @@ Sizes joined(std::initializer_list<std::span<const std::int64_t>> parts) {
 
 }  // namespace
 
+namespace {
+
+/// Where the indices are known on the host and follow each other, e.g. one index: the first one, counted from 0.
+std::optional<std::int64_t> known_range(const Call& call, const Int& size) {
+  const Datum& index = call.datum(1);
+  if (!size.is_number() || !is_on_host(index) || index.expressions() != nullptr || index.tensor().ndim() > 1)
+    return std::nullopt;
+  const Sizes at = call.integers_of(1);
+  if (at.empty() || at[0] < -size.value() || at[0] >= size.value()) return std::nullopt;
+  const std::int64_t first = at[0] < 0 ? at[0] + size.value() : at[0];
+  if (first + static_cast<std::int64_t>(at.size()) > size.value()) return std::nullopt;
+  for (std::size_t k = 0; k < at.size(); ++k)
+    if (at[k] != at[0] + static_cast<std::int64_t>(k)) return std::nullopt;
+  return first;
+}
+
+}  // namespace
+
 Results gather(const Call& call) {
   const Tensor x = call.x(0), index = call.x(1);
   const std::int64_t axis = Call::axis_in(call.integer("axis"), x.ndim());
+  if (const std::optional<std::int64_t> first = known_range(call, x.size(axis)))
+    return {index.ndim() == 0 ? x.select(axis, *first) : x.narrow(axis, *first, index.size(0).value())};
   Ints shape;
   for (std::int64_t d = 0; d < axis; ++d) shape.push_back(x.size(d));
   for (const Int& size : index.shape()) shape.push_back(size);

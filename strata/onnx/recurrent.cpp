@@ -78,6 +78,11 @@ class Recurrence {
     const std::int64_t half = both.size(0).value() / 2;
     return both.narrow(0, k * half, half);
   }
+  /// The sum of both halves.
+  std::optional<Tensor> biases(std::int64_t d) const {
+    const std::optional<Tensor> first = bias(d, 0);
+    return first ? std::optional(*first + *bias(d, 1)) : std::nullopt;
+  }
   /// An initial state: input `i`, or zeros. Shape (batch, hidden).
   Tensor initial(std::size_t i, std::int64_t d) const {
     if (!call_.has(i)) return call_.full(Ints{x_.size(1), hidden_}, 0, x_.dtype());
@@ -148,8 +153,7 @@ Results rnn(const Call& call) {
   const Recurrence r(call, 1, {"Tanh"});
   std::vector<Recurrence::Direction> made;
   for (std::int64_t d = 0; d < r.directions(); ++d) {
-    const Tensor recurrent = r.recurrent(d),
-                 inputs = plus(plus(r.inputs().matmul(r.weight(d)), r.bias(d, 0)), r.bias(d, 1));
+    const Tensor recurrent = r.recurrent(d), inputs = plus(r.inputs().matmul(r.weight(d)), r.biases(d));
     const auto step = [&](const Tensor& input, std::span<const Tensor> states) -> std::vector<Tensor> {
       return {r.activation(d, 0)(r.clipped(input + states[0].matmul(recurrent)))};
     };
@@ -194,8 +198,7 @@ Results lstm(const Call& call) {
   const std::int64_t h = r.hidden();
   for (std::int64_t d = 0; d < r.directions(); ++d) {
     // The gates are input, output, forget and cell, in this order; peepholes are of input, output and forget.
-    const Tensor recurrent = r.recurrent(d),
-                 inputs = plus(plus(r.inputs().matmul(r.weight(d)), r.bias(d, 0)), r.bias(d, 1));
+    const Tensor recurrent = r.recurrent(d), inputs = plus(r.inputs().matmul(r.weight(d)), r.biases(d));
     std::optional<Tensor> peepholes;
     if (call.has(7)) peepholes = call.x(7).select(0, d);
     const auto gate = [&](const Tensor& sums, std::int64_t k, const Tensor& cell) {

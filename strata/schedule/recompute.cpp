@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kAsOften = 0.99, kOnce = 1.01;  // 1, up to rounding
 constexpr int kMostSteps = 256;                  // from two users up to their common node
+constexpr double kGatherCost = 1;  // a load at a computed place, which a vector of elements does one by one
 
 class Recomputation {
  public:
@@ -61,6 +62,7 @@ class Recomputation {
  private:
   /// Whether an element of the node is computed from those at its place.
   static bool computes_each(Ops op) { return is_pointwise(op) && !is_annotation(op); }
+  static bool may_be_expensive(Ops op) { return computes_each(op) || op == Ops::GATHER; }
 
   using Cost = std::array<double, 2>;  ///< operations by two measures: each op counts 1, and each op counts op_cost()
 
@@ -103,14 +105,14 @@ class Recomputation {
 
   double own_cost(const PlacedNode& placed, const std::vector<double>& cost) const {
     const LazyNode& n = *placed.node;
-    double out = placed.is_dot_cast ? 0 : node_cost(n);
+    double out = placed.is_dot_cast ? 0 : n.op == Ops::GATHER ? kGatherCost : node_cost(n);
     for (const LazyOp& s : needed(n))
       if (const auto it = at_.find(s.node()); it != at_.end()) out += passed_cost(*s.node(), n, cost[it->second]);
     return out;
   }
   bool is_expensive(std::size_t k, double cost) const {
     const LazyNode& n = *placed_[k].node;
-    return computes_each(n.op) && up_[k].top == k && !placed_[k].is_dot_cast && !is_cheap_constant(n, cost) &&
+    return may_be_expensive(n.op) && up_[k].top == k && !placed_[k].is_dot_cast && !is_cheap_constant(n, cost) &&
            cost * (placed_[k].times - 1) > kMemoryCost;
   }
   /// True iff the top of the chain should be materialized in place of reduction k: its memory is not larger, and the

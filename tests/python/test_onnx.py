@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import strata
+from onnx_writer import Graph, node, port, write
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -303,3 +304,37 @@ def test_the_page_is_that_of_the_table(monkeypatch):
     made = importlib.import_module("onnx_page")
     assert made.PAGE.read_text(encoding="utf-8") == made.page(), "write it anew: scripts/onnx_page.py"
     assert sorted(row[:4] for row in made.rows()) == sorted(strata.onnx.operators())
+
+
+def loaded(tmp_path, operator, x, constant, **attributes):
+    """A model of one node, whose second input is a constant, called with x."""
+    nodes = [node("Constant", "", "c", value=constant), node(operator, "x c", "y", **attributes)]
+    graph = Graph(nodes, [port("x", str(x.dtype), x.shape)], [port("y", str(x.dtype))])
+    return strata.onnx.load(write(tmp_path / "one.onnx", graph, 16))(x)
+
+
+@pytest.mark.parametrize("exponent", [2.0, 3.0, 0.5, -1.0, 0.0, 1.7])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)])
+def test_powers_of_known_numbers(tmp_path, exponent, shape):
+    x = np.random.default_rng(1).uniform(0.1, 3, (3, 4)).astype("float32")
+    y = loaded(tmp_path, "Pow", x, np.full(shape, exponent, "float32"))
+    assert ("POW" in str(strata.lazy_op(y))) == (exponent == 1.7 or len(shape) == 3)
+    assert y.shape == ((3, 4) if len(shape) < 3 else (1, 3, 4))
+    np.testing.assert_allclose(y.numpy().reshape(3, 4), x ** np.float32(exponent), rtol=1e-5)
+
+
+@pytest.mark.parametrize("index, is_gather", [(2, False), (-1, False), ([1], False), ([1, 2, 3], False), ([-3, -2], False), ([], True), ([-1, 0], True),
+                                              ([0, 2], True), ([3, 2], True), ([[0, 1]], True)])
+def test_elements_at_known_places(tmp_path, index, is_gather):
+    x = np.arange(24, dtype="float32").reshape(2, 4, 3)
+    at = np.array(index, "int64")
+    y = loaded(tmp_path, "Gather", x, at, axis=1)
+    assert np.array_equal(y.numpy(), x.take(at, 1))
+    assert ("GATHER" in str(strata.lazy_op(loaded(tmp_path, "Gather", x, at, axis=1)))) == is_gather
+
+
+def test_places_outside_stay_what_they_were(tmp_path):
+    x = np.arange(4, dtype="float32")
+    for at in (4, -5, [3, 4]):
+        with strata.flags(CHECK_INDEX=True), pytest.raises(strata.OutOfRangeError):
+            loaded(tmp_path, "Gather", x, np.array(at, "int64"), axis=0).numpy()
