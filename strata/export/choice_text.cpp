@@ -74,11 +74,12 @@ std::string begin_of_target(const Model& model, const ModelCode& code) {
   // gcc, which ignores FP_CONTRACT, is told by an option, because the file needs none otherwise.
   const std::string features = model.options.deterministic ? std::string(code.target.features)
                                                            : message(code.target.features, ",", code.target.fma);
-  return out + message("#if ", model.name,
-                       "_chooses\n#if defined(__clang__)\n#pragma clang attribute push(__attribute__((target(\"",
-                       features, "\"))), apply_to = function)\n#else\n#pragma GCC push_options\n#pragma GCC target(\"",
-                       features, "\")\n",
-                       model.options.deterministic ? "#pragma GCC optimize(\"fp-contract=off\")\n" : "", "#endif\n");
+  const std::string has_avx512 = code.target.level > 1 ? message("#define ", code.prefix, "_has_avx512\n") : "";
+  return out + message("#if ", model.name, "_chooses\n#define ", code.prefix, "_has_avx2\n", has_avx512,
+                       "#if defined(__clang__)\n#pragma clang attribute push(__attribute__((target(\"", features,
+                       "\"))), apply_to = function)\n#else\n#pragma GCC push_options\n#pragma GCC target(\"", features,
+                       "\")\n", model.options.deterministic ? "#pragma GCC optimize(\"fp-contract=off\")\n" : "",
+                       "#endif\n");
 }
 
 std::string end_of_target(const ModelCode& code) {

@@ -121,6 +121,7 @@ class Renderer {
 
   void load(UOp u);
   void load_gated(UOp u);
+  std::string place(UOp access);
   std::string load_vector(UOp u);
   std::string load_lane(UOp u, int k);
   void store(UOp u);
@@ -380,7 +381,16 @@ std::string Renderer::load_lane(UOp u, int k) {
   return pick(l_, open, text, other);
 }
 
-/// The expression that loads a GNU vector: one load where all gates are open, as they are but at the ends of an axis.
+/// The pointer and the index of an access, as names.
+std::string Renderer::place(UOp access) { return message(w_.simple(access.src(0)), ", ", w_.simple(access.src(1))); }
+
+bool is_zero(UOp u) {
+  if (u.op() == UOps::CONST) return u.constant().bits() == 0;
+  return u.op() == UOps::VECTORIZE && std::all_of(u.src().begin(), u.src().end(), is_zero);
+}
+
+/// The expression that loads a GNU vector: by a helper, or one load where all gates are open, as they are but at the
+/// ends of an axis.
 std::string Renderer::load_vector(UOp u) {
   const DType dtype = u.dtype(), listed = dtype.is_bool() ? dtypes::int8 : dtype;
   const std::string type = w_.value_type_of(u, 8), pointer = w_.simple(u.src(0));
@@ -390,6 +400,8 @@ std::string Renderer::load_vector(UOp u) {
     const std::string other = dtype.is_bool() ? vectors_.mask(u.src(3), 8) : w_.text(u.src(3));
     return message("(", w_.text(u.src(2)), "?(", type, ")(", whole, "):", other, ")");
   }
+  if (l_.masks && GnuVectors::can_mask(dtype) && is_zero(u.src(3)))  // bits of 0: -0 is another
+    return message("(", type, ")", vectors_.masked_load(dtype, place(u), u.src(2)));
   const std::string whole = vectors_.load(dtype, pointer, w_.simple(u.src(1))), open = vectors_.all(u.src(2));
   std::string all;
   for (int k = 0; k < dtype.lanes(); ++k)
@@ -471,7 +483,11 @@ void Renderer::store(UOp u) {
 
 bool Renderer::store_whole(UOp u) {
   const bool gated = u.src().size() == 4;
-  if (gated && u.src(3).dtype().is_vector()) return false;
+  if (gated && u.src(3).dtype().is_vector()) {
+    if (!l_.masks || !GnuVectors::can_mask(u.src(2).dtype())) return false;
+    w_.line(vectors_.masked_store(u.src(2), place(u), u.src(3)));
+    return true;
+  }
   const auto* const bytes = std::get_if<std::int64_t>(&u.arg());
   if (l_.streams && bytes != nullptr && (*bytes == 16 || *bytes == 32 || *bytes == 64)) {  // the sizes of strata_stream
     streams_ = true;

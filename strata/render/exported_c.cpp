@@ -152,8 +152,108 @@ constexpr OpText kExportedOps[] = {
    "#endif\n"                                                                                                          \
    "}"}
 
+/// The load and the store of a vector with a gate for each lane, as macros: compilers remark on functions of vectors that the
+/// processor may lack. By the processor's instruction where the compiler may use it; between the pragmas of a target clang
+/// defines no macros of the processor, so choice_text.cpp (export/) defines strata_has_avx2 and strata_has_avx512.
+#define STRATA_READ(size, k) "(gates)[" #k "] != 0 ? ((const strata_lane_" size " *)(p))[(i) + " #k "] : 0"
+#define STRATA_WRITE(size, k) \
+  "if ((gates)[" #k "] != 0) { ((strata_lane_" size " *)(p))[(i) + " #k "] = ((strata_gates_" size ")(v))[" #k "]; }"
+#define STRATA_READS_4(size) \
+  STRATA_READ(size, 0) ", \\\n  " \
+  STRATA_READ(size, 1) ", \\\n  " \
+  STRATA_READ(size, 2) ", \\\n  " \
+  STRATA_READ(size, 3)
+#define STRATA_WRITES_4(size) \
+  STRATA_WRITE(size, 0) " \\\n  " \
+  STRATA_WRITE(size, 1) " \\\n  " \
+  STRATA_WRITE(size, 2) " \\\n  " \
+  STRATA_WRITE(size, 3)
+#define STRATA_READS_8(size) \
+  STRATA_READ(size, 0) ", \\\n  " \
+  STRATA_READ(size, 1) ", \\\n  " \
+  STRATA_READ(size, 2) ", \\\n  " \
+  STRATA_READ(size, 3) ", \\\n  " \
+  STRATA_READ(size, 4) ", \\\n  " \
+  STRATA_READ(size, 5) ", \\\n  " \
+  STRATA_READ(size, 6) ", \\\n  " \
+  STRATA_READ(size, 7)
+#define STRATA_WRITES_8(size) \
+  STRATA_WRITE(size, 0) " \\\n  " \
+  STRATA_WRITE(size, 1) " \\\n  " \
+  STRATA_WRITE(size, 2) " \\\n  " \
+  STRATA_WRITE(size, 3) " \\\n  " \
+  STRATA_WRITE(size, 4) " \\\n  " \
+  STRATA_WRITE(size, 5) " \\\n  " \
+  STRATA_WRITE(size, 6) " \\\n  " \
+  STRATA_WRITE(size, 7)
+#define STRATA_READS_16(size) \
+  STRATA_READ(size, 0) ", \\\n  " \
+  STRATA_READ(size, 1) ", \\\n  " \
+  STRATA_READ(size, 2) ", \\\n  " \
+  STRATA_READ(size, 3) ", \\\n  " \
+  STRATA_READ(size, 4) ", \\\n  " \
+  STRATA_READ(size, 5) ", \\\n  " \
+  STRATA_READ(size, 6) ", \\\n  " \
+  STRATA_READ(size, 7) ", \\\n  " \
+  STRATA_READ(size, 8) ", \\\n  " \
+  STRATA_READ(size, 9) ", \\\n  " \
+  STRATA_READ(size, 10) ", \\\n  " \
+  STRATA_READ(size, 11) ", \\\n  " \
+  STRATA_READ(size, 12) ", \\\n  " \
+  STRATA_READ(size, 13) ", \\\n  " \
+  STRATA_READ(size, 14) ", \\\n  " \
+  STRATA_READ(size, 15)
+#define STRATA_WRITES_16(size) \
+  STRATA_WRITE(size, 0) " \\\n  " \
+  STRATA_WRITE(size, 1) " \\\n  " \
+  STRATA_WRITE(size, 2) " \\\n  " \
+  STRATA_WRITE(size, 3) " \\\n  " \
+  STRATA_WRITE(size, 4) " \\\n  " \
+  STRATA_WRITE(size, 5) " \\\n  " \
+  STRATA_WRITE(size, 6) " \\\n  " \
+  STRATA_WRITE(size, 7) " \\\n  " \
+  STRATA_WRITE(size, 8) " \\\n  " \
+  STRATA_WRITE(size, 9) " \\\n  " \
+  STRATA_WRITE(size, 10) " \\\n  " \
+  STRATA_WRITE(size, 11) " \\\n  " \
+  STRATA_WRITE(size, 12) " \\\n  " \
+  STRATA_WRITE(size, 13) " \\\n  " \
+  STRATA_WRITE(size, 14) " \\\n  " \
+  STRATA_WRITE(size, 15)
+#define STRATA_MASKED(size, lane, lanes, bytes, real, integer, has, target, load, store)                              \
+  {"strata_masked_" size,                                                                                             \
+   "typedef " lane " strata_gates_" size " __attribute__((vector_size(" bytes ")));\n"                                \
+   "typedef " lane " strata_lane_" size " __attribute__((may_alias));\n"                                              \
+   "typedef " real " strata_real_" size " __attribute__((vector_size(" bytes ")));\n"                                 \
+   "typedef " integer " strata_int_" size " __attribute__((vector_size(" bytes ")));\n"                               \
+   "/* Elements i, i + 1, ... of p where the gates are open, else 0. What is behind closed gates is not touched. */\n" \
+   "#if defined(" has ") || defined(" target ")\n"                                                                    \
+   "#define strata_at_" size "(p, i) ((uintptr_t)(p) + (uintptr_t)(i) * sizeof(strata_lane_" size "))\n"              \
+   "#define strata_masked_" size "_load(p, i, gates) ((strata_gates_" size ") \\\n  " load ")\n"                     \
+   "#define strata_masked_" size "_store(p, i, gates, v) \\\n  " store "\n"                                          \
+   "#else\n"                                                                                                          \
+   "#define strata_masked_" size "_load(p, i, gates) ((strata_gates_" size "){ \\\n  " STRATA_READS_##lanes(size) "})\n" \
+   "#define strata_masked_" size "_store(p, i, gates, v) do { \\\n  " STRATA_WRITES_##lanes(size) " \\\n  } while (0)\n" \
+   "#endif"}
+
 /// In front of each helper: those that its text calls.
 constexpr HelperText kExportedHelpers[] = {
+    STRATA_MASKED("32x8", "int32_t", 8, "32", "float", "int", "__AVX2__", "strata_has_avx2",
+                  "__builtin_ia32_maskloadps256((const strata_real_32x8 *)strata_at_32x8(p, i), (strata_int_32x8)(gates))",
+                  "__builtin_ia32_maskstoreps256((strata_real_32x8 *)strata_at_32x8(p, i), (strata_int_32x8)(gates), (strata_real_32x8)(v))"),
+    STRATA_MASKED("64x4", "int64_t", 4, "32", "double", "long long", "__AVX2__", "strata_has_avx2",
+                  "__builtin_ia32_maskloadpd256((const strata_real_64x4 *)strata_at_64x4(p, i), (strata_int_64x4)(gates))",
+                  "__builtin_ia32_maskstorepd256((strata_real_64x4 *)strata_at_64x4(p, i), (strata_int_64x4)(gates), (strata_real_64x4)(v))"),
+    STRATA_MASKED("32x16", "int32_t", 16, "64", "float", "int", "__AVX512DQ__", "strata_has_avx512",
+                  "__builtin_ia32_loadups512_mask((const float *)strata_at_32x16(p, i), (strata_real_32x16){0}, \\\n"
+                  "  (uint16_t)__builtin_ia32_cvtd2mask512((strata_int_32x16)(gates)))",
+                  "__builtin_ia32_storeups512_mask((float *)strata_at_32x16(p, i), (strata_real_32x16)(v), \\\n"
+                  "  (uint16_t)__builtin_ia32_cvtd2mask512((strata_int_32x16)(gates)))"),
+    STRATA_MASKED("64x8", "int64_t", 8, "64", "double", "long long", "__AVX512DQ__", "strata_has_avx512",
+                  "__builtin_ia32_loadupd512_mask((const double *)strata_at_64x8(p, i), (strata_real_64x8){0}, \\\n"
+                  "  (uint8_t)__builtin_ia32_cvtq2mask512((strata_int_64x8)(gates)))",
+                  "__builtin_ia32_storeupd512_mask((double *)strata_at_64x8(p, i), (strata_real_64x8)(v), \\\n"
+                  "  (uint8_t)__builtin_ia32_cvtq2mask512((strata_int_64x8)(gates)))"),
     STRATA_BITS(float, float), STRATA_BITS(float, int32_t), STRATA_BITS(float, uint32_t),
     STRATA_BITS(int32_t, float), STRATA_BITS(int32_t, int32_t), STRATA_BITS(int32_t, uint32_t),
     STRATA_BITS(uint32_t, float), STRATA_BITS(uint32_t, int32_t), STRATA_BITS(uint32_t, uint32_t),
@@ -231,6 +331,7 @@ constexpr Language make_exported(bool with_vectors) {
   out.vector_prefix = "strata_";
   out.gnu_vectors = with_vectors;
   out.streams = false;
+  out.masks = with_vectors;
   out.head = c_head;
   out.constant = c_constant;
   return out;

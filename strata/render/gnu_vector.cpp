@@ -366,6 +366,23 @@ std::string GnuVectors::load(DType dtype, const std::string& pointer, const std:
   return message("((", w_.native_type(dtype), ")(", wide, "<<16))");
 }
 
+bool GnuVectors::can_mask(DType dtype) {
+  const std::size_t lane = dtype.scalar().itemsize(), bytes = lane * static_cast<std::size_t>(dtype.lanes());
+  return (lane == 4 || lane == 8) && (bytes == 32 || bytes == 64);
+}
+
+std::string GnuVectors::masked(DType dtype, std::string_view access, const std::string& at, UOp gates) {
+  const std::string open = mask(gates, bits(dtype)), size = message(std::to_string(bits(dtype)), "x", dtype.lanes());
+  return message("strata_masked_", size, access, "(", at, ", ",
+                 is_word(open) ? open : variable(mask_type(dtype), open));
+}
+std::string GnuVectors::masked_load(DType dtype, const std::string& at, UOp gates) {
+  return message(masked(dtype, "_load", at, gates), ")");
+}
+std::string GnuVectors::masked_store(UOp value, const std::string& at, UOp gates) {
+  return message(masked(value.dtype(), "_store", at, gates), ", ", w_.simple(value), ");");
+}
+
 /// The value as a vector of the elements in memory.
 std::string GnuVectors::in_memory(UOp value, DType stored) {
   const DType dtype = value.dtype();

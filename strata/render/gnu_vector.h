@@ -8,6 +8,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "strata/render/writer.h"
 
@@ -22,6 +23,15 @@ class GnuVectors {
   void value(UOp u);
   /// The value of a vector in memory, e.g. `*(const f32x8u*)(data1+i)`; a vector of bool is loaded as a mask of 8 bits.
   std::string load(DType dtype, const std::string& pointer, const std::string& index);
+  /// Whether there are helpers for vectors of a dtype with a gate for each lane: for those of 32 or 64 bytes whose
+  /// lanes are in memory as they are.
+  static bool can_mask(DType dtype);
+  /// The lanes of a vector in memory whose `gates` are true, 0 in the others, whose memory is not read: the value's
+  /// bits as signed integers. @pre can_mask(dtype); `at` is a pointer and an index, "p, i": two names, because a macro
+  /// repeats them
+  std::string masked_load(DType dtype, const std::string& at, UOp gates);
+  /// The statement that stores the lanes of `value` whose `gates` are true. @pre as masked_load()
+  std::string masked_store(UOp value, const std::string& at, UOp gates);
   /// The statement that stores `value`.
   std::string store(UOp value, const std::string& pointer, const std::string& index);
   /// The statement that stores `value` with a non-temporal store, which bypasses the caches, if the pointer is a
@@ -46,6 +56,7 @@ class GnuVectors {
   void by_lanes(UOp u);
   bool try_row(UOp u);
 
+  std::string masked(DType dtype, std::string_view access, const std::string& at, UOp gates);
   std::string in_memory(UOp value, DType stored);
   std::string lanes_joined(UOp u, const char* by, const char* against);
 

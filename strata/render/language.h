@@ -134,6 +134,7 @@ struct Language {
   bool ternary = true;         ///< has `?:`; without it a gated load is an `if`
   bool silence_unused = true;  ///< `(void)name;` for parameters without a use
   bool streams = true;         ///< has non-temporal stores; without them they are plain ones
+  bool masks = false;  ///< has helpers for loads and stores with a gate for each lane, strata_masked_32x8 and its like
   bool local_outside = false;  ///< scratch memory of a group is declared before the function
 
   /// The text up to the opening brace of the function's body: bindings of buffers, if the language has them, name and

@@ -54,7 +54,21 @@ def make_product(rng):
     return product
 
 
-MODELS = {"mlp": lambda rng: make_mlp(rng)[0], "formulas": make_formulas, "recurrent": make_recurrent, "product": make_product,
+def make_windows(rng):
+    """Padded convolutions, whose loads and stores have a gate for each lane."""
+    def drawn(dtype, *shape): return Tensor(np.abs(rng.standard_normal(shape) * 9).astype(dtype))
+    dtypes = ("f4", "f8", "i4", "i8")
+    weights = [drawn(d, 8, 2, 3, 3) for d in dtypes]
+
+    @strata.jit
+    def windows(*xs):
+        return tuple(x.conv2d(w, padding=1) for x, w in zip(xs, weights))
+
+    call_twice(windows, *[drawn(d, 1, 2, 29, 29) for d in dtypes])
+    return windows
+
+
+MODELS = {"mlp": lambda rng: make_mlp(rng)[0], "formulas": make_formulas, "recurrent": make_recurrent, "product": make_product, "windows": make_windows,
           "symbolic": lambda rng: make_symbolic(rng)[0]}
 
 
@@ -62,6 +76,21 @@ MODELS = {"mlp": lambda rng: make_mlp(rng)[0], "formulas": make_formulas, "recur
 def test_each_target_has_the_same_bits(tmp_path, name):
     """The self test runs all targets that the processor has, compiled without options for them, as C and as C++."""
     check(MODELS[name](np.random.default_rng(40)), tmp_path, name, (ALL,))
+
+
+@pytest.mark.parametrize("target, flags", [("avx2", ["-mavx2", "-mfma"]),
+                                            pytest.param("avx512", ["-march=x86-64-v4"], marks=NEEDS_AVX512)])
+def test_gates_of_vectors(tmp_path, target, flags):
+    """Loads and stores with a gate for each lane, by the processor's instructions and without them: nothing else is touched."""
+    path = tmp_path / "windows"
+    make_windows(np.random.default_rng(42)).export_c(path, target=target, selftest=True)
+    text = path.with_suffix(".c").read_text()
+    for size in ("32x8", "64x4") if target == "avx2" else ("32x16", "64x8"):
+        assert f"_{size}_load(data" in text and f"_{size}_store(data" in text
+    files = [f"{path}.c", f"{path}_test.c"]
+    for compiler, *more in [(GCC, "-O2", *flags), (GCC, "-O1"), (CLANG, "-O1", *flags, "-fsanitize=address,undefined")]:
+        run(compiler, "-std=c11", "-ffp-contract=off", *more, *WARNINGS, *files, "-o", tmp_path / "program")
+        assert "worst difference 0\n" in run(tmp_path / "program", cwd=tmp_path)
 
 
 @NEEDS_AVX512
