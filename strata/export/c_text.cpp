@@ -46,7 +46,7 @@ constexpr std::string_view kReserved[] = {
 };
 
 /// The names that a routine gives to its variables, beside a letter with a number.
-constexpr std::string_view kOfRoutines[] = {"c", "k", "i", "count", "goes_on", "begin", "end", "arguments", "body"};
+constexpr std::string_view kOfRoutines[] = {"c", "k", "i", "count", "given", "most", "goes_on", "begin", "end", "arguments", "body"};
 // clang-format on
 
 /// The text of `root`, made by text_of(n) from those of the sources of n, which `done` has by then.

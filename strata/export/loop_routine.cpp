@@ -82,8 +82,6 @@ class RoutineWriter::LoopText {
 
   std::unique_ptr<Routine> write(std::string name) {
     const Kernel& kernel = task_.kernel->kernel();
-    STRATA_CHECK(!plan_.last_source || plan_.goes_on, domain, "[export] ", kernel.name,
-                 ": the number of steps of the loop is an element of a tensor, which no argument bounds");
     auto out = std::make_unique<Routine>();
     routine_ = out.get();
     routine_->name = std::move(name);
@@ -146,9 +144,19 @@ class RoutineWriter::LoopText {
     return message((c - plan_.places.size()) % 2 == 0 ? "s" : "t", state);
   }
 
+  /// The declaration of the number of steps. A counted loop (a gradient of while_loop()) does as many as the loop
+  /// before it did, which a tensor says; no number there makes the loop leave its memory.
+  std::string count() const {
+    const std::string most = size(plan_.count);
+    if (!plan_.last_source || plan_.goes_on) return message("  const int64_t count = ", most, ";\n");
+    const std::string given = at(*plan_.last_source), copy = message(w_.prefix_, "_copy(&given, ", given, ", 8)");
+    return message("  const int64_t most = ", most, ";\n  int64_t given, count;\n  ", copy,
+                   ";\n  count = given < 0 ? 0 : given > most ? most : given;\n");
+  }
+
   void begin() {
-    begin_ += message("  const int64_t count = ", size(plan_.count), ";\n  int64_t k = 0;\n");
     for (const LoopPlan::Fill& f : plan_.fills) begin_ += fill(f);
+    begin_ += message(count(), "  int64_t k = 0;\n");
     if (plan_.goes_on) begin_ += message("  int goes_on = *(", at(*plan_.last_source), ") != 0;\n");
     for (std::size_t c = 0; c < plan_.places.size(); ++c) {
       const LoopPlace& p = plan_.places[c];

@@ -50,6 +50,33 @@ def test_while_loop(tmp_path):
     check(halvings, tmp_path, "halvings", ("generic",))
 
 
+def test_gradients_of_while_loop(tmp_path):
+    """The backward pass does as many steps as the loop did: none, some, and the most that are allowed."""
+    rng = np.random.default_rng(9)
+    w = Tensor(rng.uniform(0.5, 0.9, 3).astype("f4"), requires_grad=True)
+
+    @strata.jit
+    def slopes(x):
+        w.grad = None
+        x = x * 1.0
+        x.requires_grad = True
+        y = strata.while_loop(lambda s: s.abs().max() > 1, lambda s: (s * w).sin() + s * 0.5, x, 9)
+        (y * y).sum().backward()
+        return y, x.grad, w.grad
+
+    inputs = [np.array(v, "f4") for v in ([5, -3, 2], [0.5, 0.1, -0.2], [1e6, 4, 1], [1.5, 1, 1])]
+    call_twice(slopes, Tensor(inputs[0]))
+    check(slopes, tmp_path, "slopes", ("plain", "generic"))
+    slopes.export_c(tmp_path / "m")
+    model = Library(tmp_path / "m")
+    for x in inputs:
+        wanted = [t.numpy() for t in slopes(Tensor(x))]
+        got = [np.full(3, np.nan, "f4") for _ in wanted]
+        assert model(x, *got) == 0
+        for a, b in zip(got, wanted):
+            np.testing.assert_array_equal(a, b)
+
+
 def test_training_with_state(tmp_path):
     """The losses and the parameters of 12 steps of Adam, from the same beginning, and from a saved state."""
     rng = np.random.default_rng(8)
