@@ -41,17 +41,21 @@ class Watch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// Keeps the first error of code generation. Without a handler, LLVM would print it and exit the process.
+/// Keeps the first error of code generation, and the stack of functions. Without a handler, LLVM would print them, and
+/// exit the process.
 struct Diagnostics final : llvm::DiagnosticHandler {
-  explicit Diagnostics(std::string& out) : error(out) {}
+  explicit Diagnostics(Compiler::Job& of) : job(of), error(of.error) {}
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
     if (info.getSeverity() == llvm::DS_Error && error.empty()) {
       llvm::raw_string_ostream stream(error);
       llvm::DiagnosticPrinterRawOStream printer(stream);
       info.print(printer);
     }
+    if (const auto* const stack = llvm::dyn_cast<llvm::DiagnosticInfoStackSize>(&info))
+      job.frames.emplace_back(stack->getFunction().getName().str(), stack->getStackSize());
     return true;
   }
+  Compiler::Job& job;
   std::string& error;
 };
 
@@ -97,6 +101,7 @@ const Host& Host::get() {
 }
 
 std::unique_ptr<Compiler> Compiler::create(const Key& key, std::string* error) {
+  if (key.machine) return create_for(key, error);
   static const bool ready = !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
   const std::string triple = llvm::sys::getProcessTriple();
   const llvm::Target* const target = ready ? llvm::TargetRegistry::lookupTarget(triple, *error) : nullptr;
@@ -116,6 +121,27 @@ std::unique_ptr<Compiler> Compiler::create(const Key& key, std::string* error) {
   if (machine) compiler.reset(new Compiler(key, std::move(machine)));
   if (compiler && compiler->can_emit_) return compiler;
   *error = "the target " + triple + " emits no objects";
+  return nullptr;
+}
+
+std::unique_ptr<Compiler> Compiler::create_for(const Key& key, std::string* error) {
+  const Machine& machine = *key.machine;
+  const llvm::Target* const target = machine.find(error);
+  if (!target) return nullptr;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = key.deterministic ? llvm::FPOpFusion::Strict : llvm::FPOpFusion::Standard;
+  options.MCOptions.ABIName = machine.abi;
+  options.FloatABIType = machine.floats == STRATA_LLVM_FLOATS_SOFT   ? llvm::FloatABI::Soft
+                         : machine.floats == STRATA_LLVM_FLOATS_HARD ? llvm::FloatABI::Hard
+                                                                     : llvm::FloatABI::Default;
+  std::unique_ptr<llvm::TargetMachine> made(
+      target->createTargetMachine(machine.triple, machine.cpu, machine.features, options,
+                                  machine.is_static ? llvm::Reloc::Static : llvm::Reloc::PIC_, std::nullopt,
+                                  codegen_level(key.opt_level), /*JIT=*/false));
+  std::unique_ptr<Compiler> compiler;
+  if (made) compiler.reset(new Compiler(key, std::move(made)));
+  if (compiler && compiler->can_emit_) return compiler;
+  *error = "the target " + machine.triple + " emits no objects";
   return nullptr;
 }
 
@@ -182,7 +208,7 @@ bool Compiler::generate(llvm::Module& module, Job& job, llvm::SmallVectorImpl<ch
 StrataLlvmStatus Compiler::run(Job& job, llvm::SmallVectorImpl<char>& out) {
   Watch watch;
   llvm::LLVMContext context;
-  context.setDiagnosticHandler(std::make_unique<Diagnostics>(job.error));
+  context.setDiagnosticHandler(std::make_unique<Diagnostics>(job));
   llvm::SMDiagnostic diagnostic;
   const std::string text(job.ir);  // the parser needs a 0 behind the text
   const std::unique_ptr<llvm::Module> module =
