@@ -173,7 +173,7 @@ void Compiler::prepare(llvm::Module& module) const {
   module.setTargetTriple(target_->getTargetTriple().str());
   module.setDataLayout(target_->createDataLayout());
   // By default LLVM splits vectors of 512 bits into halves.
-  if (target_->getMCSubtargetInfo()->checkFeatures("+avx512f"))
+  if (target_->getTargetTriple().isX86() && target_->getMCSubtargetInfo()->checkFeatures("+avx512f"))
     for (llvm::Function& f : module)
       if (!f.isDeclaration()) f.addFnAttr("prefer-vector-width", "512");
   inline_private_functions(module);

@@ -9,6 +9,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <memory>
 #include <optional>
@@ -33,7 +34,7 @@ struct Machine {
   bool is_static = false;
   int32_t floats = STRATA_LLVM_FLOATS_OF_TRIPLE;
   explicit Machine(const StrataLlvmTarget& target)
-      : triple(target.triple),
+      : triple(llvm::Triple::normalize(target.triple)),
         cpu(target.cpu),
         features(target.features),
         abi(target.abi),
