@@ -96,7 +96,7 @@ struct ExportedModel {
   std::size_t kernels = 0;          ///< distinct ones
   /// The stack that NAME_run() needs, estimated from above, without what the callback for threads does: as gcc compiles
   /// the file for x86-64 with -O1 and -O2. In the tests never less than what gcc states, and at most three times as
-  /// much and 256 bytes; -O3 may need more. Kernels of an object: as LLVM states their frames, and at most 80 bytes.
+  /// much and 256 bytes; -O3 may need more. Kernels of an object: as LLVM states their frames, and 112 bytes at most.
   std::int64_t stack_bytes = 0;
   double operations = 0, moved_bytes = 0;  ///< of a run with the largest sizes: between elements; of loads and stores
   std::vector<std::string> steps{};        ///< what a run does, in order

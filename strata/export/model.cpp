@@ -68,9 +68,10 @@ Model::Model(Captured captured, std::string of_name, const ExportOptions& of_opt
 
 void Model::check_object_options() const {
   if (options.object.empty()) {
-    STRATA_CHECK(options.cpu.empty() && options.features.empty(), domain, "[export] the ",
-                 options.cpu.empty() ? "features" : "CPU", " \"", options.cpu.empty() ? options.features : options.cpu,
-                 "\" are of an object: give its machine, e.g. object \"x86_64\"");
+    constexpr std::string_view advice = ": give its machine, e.g. object \"x86_64\"";
+    STRATA_CHECK(options.cpu.empty(), domain, "[export] the CPU \"", options.cpu, "\" is of an object", advice);
+    STRATA_CHECK(options.features.empty(), domain, "[export] the features \"", options.features, "\" are of an object",
+                 advice);
     return;
   }
   STRATA_CHECK(targets_.size() == 1, domain, "[export] an object is for one target, not \"", options.target,

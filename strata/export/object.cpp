@@ -153,7 +153,8 @@ void ObjectCode::compile() {
 std::string ObjectCode::condition() const { return std::string(family_->condition); }
 
 /// What LLVM states is without the address to which a function returns and without what aligns a frame to at most 64
-/// bytes. Functions of the module that kernels call have names of their own.
+/// bytes. The functions of the C file align theirs to 16 bytes, as others call what is elsewhere. Functions of the
+/// module that kernels call have names of their own.
 std::int64_t ObjectCode::stack_bytes() const {
   constexpr std::int64_t address = 16, alignment = 64;
   std::int64_t kernels = 0, called = 0;
@@ -161,7 +162,8 @@ std::int64_t ObjectCode::stack_bytes() const {
     std::int64_t& most = name.starts_with("strata_") ? called : kernels;
     most = std::max(most, bytes + address + (bytes >= 32 ? alignment : 0));
   }
-  return std::max(kernels, address) + called;
+  constexpr std::int64_t callers = 32;
+  return std::max(kernels, address) + called + callers;
 }
 
 }  // namespace strata::exporting
