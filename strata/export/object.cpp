@@ -12,7 +12,7 @@ using detail::message;
 struct ObjectFamily {
   std::string_view word, arch;  ///< of the option, and with which triples begin
   std::string_view triple, cpu, features;
-  std::string_view targets;    ///< beside "plain" and "generic", with commas around
+  std::string_view targets;    ///< beside "plain" and "generic", with commas between
   std::string_view condition;  ///< of C's preprocessor
 };
 
@@ -20,13 +20,14 @@ namespace {
 
 // clang-format off
 constexpr ObjectFamily kFamilies[] = {
-    {"x86_64",  "x86_64",  "x86_64-unknown-linux-gnu",  "x86-64",       "", ",avx2,avx512,", "defined(__x86_64__)"},
-    {"aarch64", "aarch64", "aarch64-unknown-linux-gnu", "generic",      "", ",neon,",        "defined(__aarch64__)"},
-    {"armv7em", "thumb",   "thumbv7em-none-eabihf",     "cortex-m4",    "", ",neon,",        "defined(__arm__)"},
-    {"",        "arm",     "",                          "generic",      "", ",neon,",        "defined(__arm__)"},
-    {"riscv64", "riscv64", "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", ",rvv,",
+    {"x86_64",  "x86_64",  "x86_64-unknown-linux-gnu",  "x86-64",       "", "avx2, avx512", "defined(__x86_64__)"},
+    {"aarch64", "aarch64", "aarch64-unknown-linux-gnu", "generic",      "", "neon",         "defined(__aarch64__)"},
+    {"",        "arm64",   "",                          "generic",      "", "neon",         "defined(__aarch64__)"},
+    {"armv7em", "thumb",   "thumbv7em-none-eabihf",     "cortex-m4",    "", "",             "defined(__arm__)"},
+    {"",        "arm",     "",                          "generic",      "", "neon",         "defined(__arm__)"},
+    {"riscv64", "riscv64", "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", "rvv",
      "defined(__riscv) && __riscv_xlen == 64"},
-    {"wasm32",  "wasm32",  "wasm32-unknown-unknown",    "generic",      "", ",wasm,",        "defined(__wasm32__)"},
+    {"wasm32",  "wasm32",  "wasm32-unknown-unknown",    "generic",      "", "wasm",         "defined(__wasm32__)"},
 };
 
 /// The features by which a machine has the vectors of a target.
@@ -37,7 +38,6 @@ constexpr TargetFeatures kTargetFeatures[] = {
     {"avx2",   "x86_64",  "+avx2,+fma,+f16c"},
     {"avx512", "x86_64",  "+avx512f,+avx512bw,+avx512dq,+avx512vl,+fma,+f16c"},
     {"neon",   "arm",     "+neon"},
-    {"neon",   "thumb",   "+neon"},
     {"rvv",    "riscv64", "+v"},
     {"wasm",   "wasm32",  "+simd128"},
 };
@@ -64,7 +64,8 @@ void add_features(std::string& to, std::string_view more) {
 }
 
 /// What the compiler's own runtime has, and what compilers call for copies. No function of libm is named so.
-bool is_allowed(std::string_view symbol) {
+bool is_allowed(std::string_view symbol, std::string_view triple) {
+  if (triple.find("-apple-") != std::string_view::npos && symbol.starts_with("_")) symbol.remove_prefix(1);
   constexpr std::string_view copies[] = {"memcpy", "memmove", "memset", "memcmp"};
   return symbol.starts_with("_") || std::find(std::begin(copies), std::end(copies), symbol) != std::end(copies);
 }
@@ -97,9 +98,9 @@ ObjectCode::ObjectCode(const ExportOptions& options, const TargetRow& target)
 void ObjectCode::place_features(const ExportOptions& options, const TargetRow& target) {
   if (options.cpu.empty()) add_features(machine_.features, family_->features);
   const bool is_everywhere = target.word == "plain" || target.word == "generic";
-  STRATA_CHECK(is_everywhere || family_->targets.find(message(",", target.word, ",")) != std::string_view::npos, domain,
+  STRATA_CHECK(is_everywhere || family_->targets.find(target.word) != std::string_view::npos, domain,
                "[export] the target \"", target.word, "\" is not of the machine ", machine_.triple,
-               ": its targets are plain, generic", family_->targets.substr(0, family_->targets.size() - 1));
+               ": its targets are plain, generic", family_->targets.empty() ? "" : ", ", family_->targets);
   for (const TargetFeatures& row : kTargetFeatures)
     if (row.target == target.word && row.arch == family_->arch) add_features(machine_.features, row.features);
   add_features(machine_.features, options.features);
@@ -146,8 +147,7 @@ void ObjectCode::add(std::string_view name, const Kernel& kernel) {
 void ObjectCode::compile() {
   object_ = told([&] { return LlvmLibrary::shared().compile_for(llvm_module(parts_), machine_, is_deterministic_); });
   for (const std::string& symbol : object_.undefined)
-    STRATA_CHECK(is_allowed(symbol), undefined, "[export] the object calls ", symbol, ", of which ", machine_.triple,
-                 " has no instruction, and which no part of a compiler has");
+    STRATA_ASSERT(is_allowed(symbol, machine_.triple), "the object for ", machine_.triple, " calls ", symbol);
 }
 
 std::string ObjectCode::condition() const { return std::string(family_->condition); }

@@ -29,7 +29,7 @@ class ObjectCode {
   static Target target_of(const TargetRow& row, bool deterministic);
   /// Adds the kernel as a function of the name.
   void add(std::string_view name, const Kernel& kernel);
-  /// Compiles all kernels. @throws Error (undefined) where LLVM makes calls that only libm answers
+  /// Compiles all kernels.
   void compile();
 
   const std::string& triple() const { return machine_.triple; }

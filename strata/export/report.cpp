@@ -101,7 +101,7 @@ std::string report_svg(const ExportedModel& model) {
   std::string out =
       message("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", left + width + 20, "\" height=\"",
               top + height + 50, "\" font-family=\"sans-serif\" font-size=\"12\">\n<text x=\"", left, "\" y=\"20\">",
-              escaped(model.name), ": the arena over time, ", model.arena_bytes, " bytes</text>\n");
+              escaped(model.name), ": the arena over time, ", model.arena_bytes, " bytes", code_of(model), "</text>\n");
   out += message("<rect x=\"", left, "\" y=\"", top, "\" width=\"", width, "\" height=\"", height,
                  "\" fill=\"#f4f4f4\" stroke=\"#888\"/>\n");
   constexpr std::string_view colours[] = {"#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#b07aa1", "#9c755f"};

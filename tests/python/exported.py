@@ -61,7 +61,7 @@ def check(f, folder, name, targets=("plain", "generic"), **options):
         files = [f"{path}.c", f"{path}_test.c"]
         for k, (compiler, level, language) in enumerate(COMPILERS):
             program = folder / f"{path.name}{k}"
-            run(compiler, level, *language, *WARNINGS, *files, *(["-x", "none"] if "-x" in language else []), *objects_of(path), "-o", program)
+            run(compiler, level, *language, *WARNINGS, *files, *(f"-Wl,{made}" for made in objects_of(path)), "-o", program)
             assert "worst difference 0\n" in run(program, cwd=folder)
         run(COMPILERS[0][0], *AS_C, "-O2", "-ffreestanding", "-c", f"{path}.c", "-o", f"{path}.o")
         for made in (f"{path}.o", *objects_of(path)):

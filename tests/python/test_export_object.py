@@ -341,6 +341,7 @@ def test_flash_counts_the_code(tmp_path):
     loaded = sum(int(row[5], 16) for row in sizes if len(row) > 7 and row[0].startswith("[") and row[2] == "PROGBITS" and "A" in row[7])
     assert in_c["code_bytes"] == 0 and 0 < info["code_bytes"] == loaded
     flash = info["constant_bytes"] + info["code_bytes"]
+    assert f", code of kernels {info['code_bytes']}</text>" in info["svg"] and "code of kernels" not in in_c["svg"] + in_c["text"]
     assert f"flash       {flash} bytes: weights and tables {info['constant_bytes']}, code of kernels {info['code_bytes']}\n" in info["text"]
     assert mlp.export_c(tmp_path / "m", object="x86_64", max_flash=flash)["code_bytes"] == info["code_bytes"]
     with pytest.raises(strata.Error, match=rf"m needs {flash} bytes of flash, max_flash is {flash - 1}: weights and tables .*, code of kernels {info['code_bytes']}$"):
@@ -365,7 +366,8 @@ REFUSED = [
     ({"object": "armv7em", "cpu": "skylake"}, 'LLVM knows no CPU "skylake" of thumb, but .*cortex-m7'),
     ({"object": "x86_64", "features": "+sse9"}, r'LLVM knows no feature "\+sse9" of x86_64: \+ or - and one of .*sse4.1'),
     ({"object": "x86_64", "features": "sse4.1"}, 'LLVM knows no feature "sse4.1" of x86_64'),
-    ({"object": "x86_64", "target": "neon"}, 'the target "neon" is not of the machine x86_64-unknown-linux-gnu: its targets are plain, generic,avx2,avx512'),
+    ({"object": "x86_64", "target": "neon"}, 'the target "neon" is not of the machine x86_64-unknown-linux-gnu: its targets are plain, generic, avx2, avx512$'),
+    ({"object": "armv7em", "target": "neon"}, 'the target "neon" is not of the machine thumbv7em-none-eabihf: its targets are plain, generic$'),
     ({"object": "wasm32", "target": "avx2"}, 'the target "avx2" is not of the machine wasm32'),
     ({"object": "x86_64", "target": "avx2,generic"}, 'an object is for one target, not "avx2,generic": only a C file chooses when it runs'),
     ({"object": "x86_64", "kernels": "opencl"}, r'kernels in opencl are no C file: they have no object \("x86_64"\)'),
@@ -381,6 +383,15 @@ def test_refusals(tmp_path, options, words):
     with pytest.raises(strata.Error, match=words) as refused:
         f.export_c(tmp_path / "m", **options)
     assert refused.value.kind == "domain" and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("triple, mark", [("arm64-apple-macosx", b"\xcf\xfa\xed\xfe"), ("x86_64-apple-macosx", b"\xcf\xfa\xed\xfe"),
+                                          ("x86_64-pc-windows-msvc", b"\x64\x86"), ("wasm32-wasi", b"\0asm"),
+                                          ("riscv64-unknown-elf", b"\x7fELF"), ("thumbv8m.main-none-eabihf", b"\x7fELF")])
+def test_triples(tmp_path, every, triple, mark):
+    for name in ("formulas", "halves"):
+        info = every[name].f.export_c(tmp_path / name, object=triple, target="plain")
+        assert (tmp_path / f"{name}_kernels.o").read_bytes().startswith(mark) and info["code_bytes"] > 500
 
 
 def test_vectors_of_arm_where_bits_may_differ(tmp_path):
