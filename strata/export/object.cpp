@@ -123,8 +123,9 @@ void ObjectCode::find_lacks(const ExportOptions& options, const TargetRow& targe
   } else if (family_->arch == "riscv64") {
     const std::string_view names[] = {"f", "d"};
     const std::vector<bool> has = llvm.has(machine_, names);
-    lacks_ = {true, !has[0], !has[1], true};
-    machine_.abi = has[1] ? "lp64d" : has[0] ? "lp64f" : "lp64";
+    STRATA_CHECK(has[0], domain, machine_.triple, " without the feature f: LLVM does not compile all kernels for it");
+    lacks_ = {true, false, !has[1], true};
+    machine_.abi = has[1] ? "lp64d" : "lp64f";
   } else {
     llvm.has(machine_, {});
     lacks_.halves = family_->arch == "wasm32";

@@ -368,6 +368,7 @@ REFUSED = [
     ({"object": "x86_64", "features": "sse4.1"}, 'LLVM knows no feature "sse4.1" of x86_64'),
     ({"object": "x86_64", "target": "neon"}, 'the target "neon" is not of the machine x86_64-unknown-linux-gnu: its targets are plain, generic, avx2, avx512$'),
     ({"object": "armv7em", "target": "neon"}, 'the target "neon" is not of the machine thumbv7em-none-eabihf: its targets are plain, generic$'),
+    ({"object": "riscv64", "features": "-d,-f"}, "riscv64-unknown-linux-gnu without the feature f: LLVM does not compile all kernels for it"),
     ({"object": "wasm32", "target": "avx2"}, 'the target "avx2" is not of the machine wasm32'),
     ({"object": "x86_64", "target": "avx2,generic"}, 'an object is for one target, not "avx2,generic": only a C file chooses when it runs'),
     ({"object": "x86_64", "kernels": "opencl"}, r'kernels in opencl are no C file: they have no object \("x86_64"\)'),
