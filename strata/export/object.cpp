@@ -92,7 +92,7 @@ ObjectCode::ObjectCode(const ExportOptions& options, const TargetRow& target)
   if (family_->arch == "arm" || family_->arch == "thumb")
     machine_.floats = machine_.triple.ends_with("hf") ? LlvmMachine::Floats::hard : LlvmMachine::Floats::soft;
   place_features(options, target);
-  told([&] { return find_lacks(options, target); });
+  told([&] { return find_lacks(options); });
 }
 
 void ObjectCode::place_features(const ExportOptions& options, const TargetRow& target) {
@@ -107,7 +107,7 @@ void ObjectCode::place_features(const ExportOptions& options, const TargetRow& t
 }
 
 /// Asks LLVM which instructions there are.
-void ObjectCode::find_lacks(const ExportOptions& options, const TargetRow& target) {
+void ObjectCode::find_lacks(const ExportOptions& options) {
   const LlvmLibrary& llvm = LlvmLibrary::shared();
   if (family_->arch == "x86_64") {
     const std::string_view names[] = {"sse4.1", "f16c"};
@@ -117,9 +117,8 @@ void ObjectCode::find_lacks(const ExportOptions& options, const TargetRow& targe
     const std::string_view names[] = {"vfp2sp", "fp64", "soft-float", "neon"};
     const std::vector<bool> has = llvm.has(machine_, names);
     lacks_ = {true, !has[0] || has[2], !has[0] || !has[1] || has[2], true};
-    STRATA_CHECK(!has[3] || !options.deterministic || target.vector_bytes < 16, domain, "vectors of ", machine_.triple,
-                 " have no subnormal numbers: take the feature -neon or the target plain, or results that are not "
-                 "deterministic");
+    STRATA_CHECK(!has[3] || !options.deterministic, domain, "vectors of ", machine_.triple,
+                 " have no subnormal numbers: take the feature -neon, or results that are not deterministic");
   } else if (family_->arch == "riscv64") {
     const std::string_view names[] = {"f", "d"};
     const std::vector<bool> has = llvm.has(machine_, names);

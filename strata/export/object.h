@@ -41,7 +41,7 @@ class ObjectCode {
 
  private:
   void place_features(const ExportOptions& options, const TargetRow& target);
-  void find_lacks(const ExportOptions& options, const TargetRow& target);
+  void find_lacks(const ExportOptions& options);
 
   const ObjectFamily* family_;
   LlvmMachine machine_;

@@ -374,6 +374,7 @@ REFUSED = [
     ({"object": "x86_64", "kernels": "opencl"}, r'kernels in opencl are no C file: they have no object \("x86_64"\)'),
     ({"cpu": "haswell"}, 'the CPU "haswell" is of an object'),
     ({"features": "+avx2"}, r'the features "\+avx2" are of an object: give its machine, e.g. object "x86_64"'),
+    ({"object": "armv7a-linux-gnueabihf", "target": "plain", "features": "+neon"}, "vectors of armv7a-linux-gnueabihf have no subnormal numbers"),
     ({"object": "armv7a-linux-gnueabihf", "target": "neon"}, "vectors of armv7a-linux-gnueabihf have no subnormal numbers: take the feature -neon"),
 ]
 

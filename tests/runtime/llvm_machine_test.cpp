@@ -134,8 +134,9 @@ TEST_F(LlvmMachines, RootsAndRoundingsWithoutInstructions) {
 }
 
 TEST_F(LlvmMachines, HalvesByIntegers) {
-  std::vector<std::byte> all(2 * 65536);
-  for (std::uint32_t k = 0; k < 65536; ++k)
+  constexpr std::size_t halves = 65536;
+  std::vector<std::byte> all(2 * halves);
+  for (std::size_t k = 0; k < halves; ++k)
     all[2 * k] = static_cast<std::byte>(k & 255U), all[2 * k + 1] = static_cast<std::byte>(k >> 8U);
   constexpr std::int64_t count = 100000;
   for (const int lanes : {1, 8}) {

@@ -1,5 +1,6 @@
 #include "strata/runtime/llvm_plugin/compiler.h"
 
+#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
@@ -147,6 +148,11 @@ std::unique_ptr<Compiler> Compiler::create_for(const Key& key, std::string* erro
 
 Compiler::Compiler(Key key, std::unique_ptr<llvm::TargetMachine> target)
     : key_(std::move(key)), target_(std::move(target)), builder_(target_.get()) {
+  if (key_.machine) {  // a program without libm and, perhaps, without a C library: no pass makes calls
+    llvm::TargetLibraryInfoImpl library(target_->getTargetTriple());
+    library.disableAllFunctions();
+    functions_.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
+  }
   builder_.registerModuleAnalyses(modules_);
   builder_.registerCGSCCAnalyses(graphs_);
   builder_.registerFunctionAnalyses(functions_);
@@ -159,7 +165,12 @@ Compiler::Compiler(Key key, std::unique_ptr<llvm::TargetMachine> target)
 
 /// The passes. The IR of a kernel is already in SSA form, tiled and vectorized. What remains are common subexpressions
 /// (EarlyCSE), expressions that can be simplified (InstCombine, SimplifyCFG), and loop-invariant code (LICM).
+/// An object for others to link is compiled once, so it gets LLVM's own list.
 void Compiler::add_passes() {
+  if (key_.machine) {
+    all_passes_ = builder_.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+    return;
+  }
   if (key_.opt_level <= 0) return;
   passes_.addPass(llvm::EarlyCSEPass(true));
   if (key_.opt_level == 1) return;
@@ -180,8 +191,9 @@ void Compiler::prepare(llvm::Module& module) const {
 }
 
 void Compiler::optimize(llvm::Module& module) {
+  if (key_.machine) all_passes_.run(module, modules_);
   for (llvm::Function& f : module)
-    if (!f.isDeclaration()) passes_.run(f, functions_);
+    if (!key_.machine && !f.isDeclaration()) passes_.run(f, functions_);
   // The analysis managers cache results by the addresses of functions, which are invalid after the module's end.
   loops_.clear();
   functions_.clear();

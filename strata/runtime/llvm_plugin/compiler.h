@@ -93,6 +93,7 @@ class Compiler {
   llvm::CGSCCAnalysisManager graphs_;
   llvm::ModuleAnalysisManager modules_;
   llvm::FunctionPassManager passes_;
+  llvm::ModulePassManager all_passes_;  ///< for another machine, in place of passes_
   bool can_emit_ = false;
   llvm::SmallVector<char, 0> object_;
   llvm::raw_svector_ostream object_stream_{object_};

@@ -94,7 +94,7 @@ struct StrataLlvmTable {
   // Whether LLVM compiles for the target, and which of `features`, names with blanks between, its CPU has: bit k of
   // *has is for name k. Sets up the target's part of LLVM. On failure *error says why, with the names that LLVM knows.
   int32_t (*has)(const StrataLlvmTarget*, const char* features, uint64_t* has, char** error);
-  // Compiles IR text to an object file for the target, by the passes of opt_level 2.
+  // Compiles IR text to an object file for the target, by LLVM's own passes, -O2.
   int32_t (*compile_for)(StrataLlvmText ir, const StrataLlvmTarget*, int32_t deterministic, StrataLlvmObject*,
                          char** error);
 };
