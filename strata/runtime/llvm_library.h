@@ -122,7 +122,8 @@ class LlvmLibrary {
   /// @throws Error (domain) with the names that LLVM knows, if it does not compile for the triple, or knows no such CPU
   ///   or feature
   std::vector<bool> has(const LlvmMachine& machine, std::span<const std::string_view> features) const;
-  /// Compiles a module to an object file for the machine. Equal modules give equal bytes.
+  /// Compiles a module to an object file for the machine, by all of LLVM's passes (-O2), which call no function of a
+  /// library. Equal modules give equal bytes.
   /// @throws as has() and compile()
   LlvmObject compile_for(std::string_view ir, const LlvmMachine& machine, bool deterministic) const;
 
