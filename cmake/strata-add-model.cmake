@@ -1,25 +1,26 @@
-# strata_add_model(TARGET MODEL [NAME name] [TARGET target] [WEIGHTS embed|file|pointer] [OPTIONS option...])
+# strata_add_model(TARGET MODEL [NAME name] [TARGET target] [WEIGHTS embed|file|pointer] [OBJECT machine] [OPTIONS option...])
 #
 # A static library TARGET of the ONNX file MODEL, which `strata export` writes as C when the library is built, and again when the file
 # changes. Whoever links it includes "name.h", and calls name_run(). NAME: of the header and of all that is in C (default: the file's, as
 # an identifier). TARGET: what the kernels are written with (default generic); for avx2 and avx512 the library is compiled with the
 # compiler's options for them. Several with commas between, e.g. avx512,avx2,generic: the first that the processor has runs. WEIGHTS: where they are; of `file` and `pointer` the blob's path is the target's property
-# STRATA_WEIGHTS_FILE. OPTIONS: those of `strata export`, e.g. --size n=4 --deterministic; files that they name are relative to the
+# STRATA_WEIGHTS_FILE. OBJECT: LLVM compiles the kernels for the machine, x86_64, aarch64, armv7em, riscv64, wasm32 or a triple, when the
+# file is written; TARGET is one alone then. OPTIONS: those of `strata export`, e.g. --size n=4 --deterministic; files that they name are relative to the
 # current source folder.
 #
 # strata_PROGRAM: the program, if it is another than that of the package, e.g. this machine's when the package is for another.
 function(strata_add_model library model)
-  cmake_parse_arguments(PARSE_ARGV 2 given "" "NAME;TARGET;WEIGHTS" "OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 2 given "" "NAME;TARGET;WEIGHTS;OBJECT" "OPTIONS")
   set(here "strata_add_model(${library} ${model})")
   if(DEFINED given_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "${here}: unknown: ${given_UNPARSED_ARGUMENTS}; expected NAME, TARGET, WEIGHTS or OPTIONS")
+    message(FATAL_ERROR "${here}: unknown: ${given_UNPARSED_ARGUMENTS}; expected NAME, TARGET, WEIGHTS, OBJECT or OPTIONS")
   endif()
   if(DEFINED given_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "${here}: without a value: ${given_KEYWORDS_MISSING_VALUES}")
   endif()
   foreach(option ${given_OPTIONS})
-    if(option MATCHES "^(-o|--output|--target|--weights)(=|$)")
-      message(FATAL_ERROR "${here}: OPTIONS has ${option}, which NAME, TARGET and WEIGHTS say")
+    if(option MATCHES "^(-o|--output|--target|--weights|--object)(=|$)")
+      message(FATAL_ERROR "${here}: OPTIONS has ${option}, which NAME, TARGET, WEIGHTS and OBJECT say")
     endif()
     if(option MATCHES "^--kernels(=|$)")
       message(FATAL_ERROR "${here}: OPTIONS has ${option}, of which no library is made")
@@ -65,6 +66,10 @@ function(strata_add_model library model)
     message(FATAL_ERROR "${here}: WEIGHTS is one of ${places}, not ${given_WEIGHTS}")
   endif()
 
+  if(DEFINED given_OBJECT AND given_TARGET MATCHES ",")
+    message(FATAL_ERROR "${here}: OBJECT is for one TARGET, not ${given_TARGET}")
+  endif()
+
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/strata_models/${library}")
   set(path "${folder}/${given_NAME}")
   file(MAKE_DIRECTORY "${folder}")
@@ -72,13 +77,19 @@ function(strata_add_model library model)
   if("--cpp" IN_LIST given_OPTIONS)
     list(APPEND written "${path}.hpp")
   endif()
+  set(object "")
+  if(DEFINED given_OBJECT)
+    set(object --object ${given_OBJECT})
+    list(APPEND written "${path}_kernels.o")
+    set_source_files_properties("${path}_kernels.o" PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  endif()
   set(blob "")
   if(NOT given_WEIGHTS STREQUAL embed)
     set(blob BYPRODUCTS "${path}.bin")  # a model without weights has none
   endif()
   add_custom_command(
     OUTPUT ${written} ${blob} VERBATIM
-    COMMAND "${program}" export "${file}" --output "${path}" --target ${given_TARGET} --weights ${given_WEIGHTS} ${given_OPTIONS}
+    COMMAND "${program}" export "${file}" --output "${path}" --target ${given_TARGET} --weights ${given_WEIGHTS} ${object} ${given_OPTIONS}
     DEPENDS "${file}" "${program}" WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
     COMMENT "Writing ${model} as C: ${given_NAME}")
   add_library(${library} STATIC ${written})

@@ -324,6 +324,9 @@ ExportOptions export_options_of(const Invocation& invocation, const onnx::Captur
   ExportOptions out;
   out.target = invocation.value("--target").value_or(out.target);
   out.kernels = invocation.value("--kernels").value_or(out.kernels);
+  out.object = invocation.value("--object").value_or(out.object);
+  out.cpu = invocation.value("--cpu").value_or(out.cpu);
+  out.features = invocation.value("--features").value_or(out.features);
   out.weights = invocation.value("--weights").value_or(out.weights);
   out.weight_dtype = invocation.value("--weight-dtype").value_or(out.weight_dtype);
   out.selftest = invocation.has("--selftest");
@@ -349,6 +352,7 @@ std::string export_json(const ExportedModel& model, const std::vector<std::strin
   for (const std::string& file : files) json.value(file);
   json.end_array().member("arena_bytes", model.arena_bytes).member("state_bytes", model.state_bytes);
   json.member("constant_bytes", model.constant_bytes).member("stack_bytes", model.stack_bytes);
+  json.member("code_bytes", model.code_bytes);
   json.key("operations").raw(Scalar(model.operations).text());
   json.member("kernels", static_cast<std::int64_t>(model.kernels));
   return json.end_object().take();

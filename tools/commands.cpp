@@ -145,6 +145,9 @@ constexpr Option export_options[] = {
     {"--size",     "NAME=N",      "",                       true,  "a symbolic size (default 1), or MIN..MAX: an argument of the C function"},
     {"--constant", "NAME=FILE",   "",                       true,  "an input with these elements in all calls, from an npy file: e.g. a shape"},
     {"--target",   "WORD[,...]",  "plain|generic|avx2|avx512|neon|wasm|rvv", false, "how kernels are written (default generic); avx512,avx2,generic: chosen when it runs"},
+    {"--object",   "MACHINE",     "",                       false, "compile kernels into PATH_kernels.o: x86_64, aarch64, armv7em, riscv64, wasm32 or a triple"},
+    {"--cpu",      "CPU",         "",                       false, "the CPU of --object, by LLVM's name (default: the least of the machine)"},
+    {"--features", "LIST",        "",                       false, "features of --object besides, e.g. +sse4.1,-fma"},
     {"--kernels",  "LANGUAGE",    "opencl|cuda|metal|wgsl", false, "write no C, but kernels for devices, and a table of their launches, PATH.json"},
     {"--weights",  "PLACE",       "embed|file|pointer",     false, "weights are in the C file (default), or in PATH.bin (file: with a checked head)"},
     {"--weight-dtype", "DTYPE",   "f32|f16|int8",           false, "how weights are stored, rounded; kernels widen them"},
@@ -153,7 +156,7 @@ constexpr Option export_options[] = {
     {"--cpp",      "",            "",                       false, "also write PATH.hpp, a class for C++20 that takes spans"},
     {"--input",    "[NAME=]FILE", "",                       true,  "an input for --selftest, from an npy file (default: random floats, ones)"},
     {"--max-ram",  "BYTES",       "",                       false, "refuse a model that needs more RAM: arena, state and stack"},
-    {"--max-flash", "BYTES",      "",                       false, "refuse a model that has more weights and tables"},
+    {"--max-flash", "BYTES",      "",                       false, "refuse a model that has more weights and tables, and code of --object"},
     {"--svg",      "FILE",        "",                       false, "write a picture of the arena over time"},
     {"--no-lines", "",            "",                       false, "leave out where an operation was written"},
     {"--device",   "NAME",        "LLVM|CLANG|OPENCL|INTERP", false, "the device that runs the model before the export"},
@@ -165,6 +168,7 @@ constexpr Example export_examples[] = {
     {"strata export model.onnx -o out/model --size batch=4 --selftest", "cc -O2 out/model.c out/model_test.c && ./a.out"},
     {"strata export model.onnx -o out/model --size batch=1..64", "int64_t batch is an argument, which has bounds: MODEL_BATCH_MIN and MODEL_BATCH_MAX"},
     {"strata export model.onnx -o out/model --target avx2 --weights pointer", "the weights are in out/model.bin"},
+    {"strata export model.onnx -o out/model --object armv7em --target plain", "out/model_kernels.o has the kernels, for a Cortex-M4 with its unit for floats"},
 };
 
 constexpr Option inspect_options[] = {

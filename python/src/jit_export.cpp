@@ -10,7 +10,7 @@ namespace strata::python {
 const char* const kExportText =
     "export_c($self, path, *, target='generic', weights='embed', lines=True, deterministic=None, selftest=False, "
     "inputs=None, outputs=None, states=None, max_ram=None, max_flash=None, cpp=False, weight_dtype='f32', "
-    "kernels=None)\n--\n\n"
+    "kernels=None, object=None, cpu=None, features=None)\n--\n\n"
     "Writes the most recently used capture as one C file with a header, PATH.h and PATH.c.\n\n"
     "target: 'plain' (ISO C), 'generic', 'avx2' or 'avx512'; or a list, e.g. ['avx512', 'avx2', 'generic'], of which\n"
     "the first that the processor has runs. weights: 'embed', or 'pointer': a blob, PATH.bin, whose address the C\n"
@@ -20,7 +20,9 @@ const char* const kExportText =
     "cpp: also writes PATH.hpp, a class for C++20 that takes spans. weight_dtype: 'f16', 'int8': weights of\n"
     "1024 elements or more are stored so, rounded (int8: 32 elements share a power of two), and kernels widen\n"
     "them. kernels: 'opencl', 'cuda', 'metal' or 'wgsl': instead of C, the sources of the kernels, and PATH.json,\n"
-    "a table of what a program launches.\n"
+    "a table of what a program launches. object: 'x86_64', 'aarch64', 'armv7em', 'riscv64', 'wasm32', or a triple of\n"
+    "such a machine: LLVM compiles the kernels now, into PATH_kernels.o, for its `cpu` and with its `features`,\n"
+    "e.g. '+sse4.1', by the names of LLVM.\n"
     "Returns the files and what the function needs: sizes in bytes, the steps of a run, the parts of its memory, and a "
     "report as\n"
     "text and as svg.";
@@ -44,16 +46,17 @@ std::string joined(py::handle words) {
 }  // namespace
 
 PyObject* exported_jit(Jit* jit, const std::vector<std::string>& names, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"path",      "target", "weights",      "lines",   "deterministic",
-                                   "selftest",  "inputs", "outputs",      "states",  "max_ram",
-                                   "max_flash", "cpp",    "weight_dtype", "kernels", nullptr};
+  static const char* keywords[] = {"path",         "target",  "weights", "lines",   "deterministic", "selftest",
+                                   "inputs",       "outputs", "states",  "max_ram", "max_flash",     "cpp",
+                                   "weight_dtype", "kernels", "object",  "cpu",     "features",      nullptr};
   PyObject *path = nullptr, *deterministic = nullptr, *inputs = nullptr, *outputs = nullptr, *states = nullptr;
   PyObject *max_ram = nullptr, *max_flash = nullptr, *target = nullptr;
   const char *weights = "embed", *weight_dtype = "f32", *kernels = nullptr;
+  const char *object = nullptr, *cpu = nullptr, *features = nullptr;
   int lines = 1, selftest = 0, cpp = 0;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OspOpOOOOOpsz:export_c", const_cast<char**>(keywords), &path,
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OspOpOOOOOpszzzz:export_c", const_cast<char**>(keywords), &path,
                                   &target, &weights, &lines, &deterministic, &selftest, &inputs, &outputs, &states,
-                                  &max_ram, &max_flash, &cpp, &weight_dtype, &kernels) == 0)
+                                  &max_ram, &max_flash, &cpp, &weight_dtype, &kernels, &object, &cpu, &features) == 0)
     return nullptr;
   if (jit == nullptr) throw Error(ErrorKind::domain, "[export] the function was never called: call it twice first");
   ExportOptions options;
@@ -61,6 +64,9 @@ PyObject* exported_jit(Jit* jit, const std::vector<std::string>& names, PyObject
   options.weights = weights;
   options.weight_dtype = weight_dtype;
   if (kernels != nullptr) options.kernels = kernels;
+  if (object != nullptr) options.object = object;
+  if (cpu != nullptr) options.cpu = cpu;
+  if (features != nullptr) options.features = features;
   options.lines = lines != 0;
   if (deterministic != nullptr && deterministic != Py_None) options.deterministic = PyObject_IsTrue(deterministic) == 1;
   options.selftest = selftest != 0;
@@ -83,6 +89,7 @@ PyObject* exported_jit(Jit* jit, const std::vector<std::string>& names, PyObject
   out["arena_bytes"] = model.arena_bytes;
   out["state_bytes"] = model.state_bytes;
   out["constant_bytes"] = model.constant_bytes;
+  out["code_bytes"] = model.code_bytes;
   out["kernels"] = model.kernels;
   out["stack_bytes"] = model.stack_bytes;
   out["operations"] = model.operations;

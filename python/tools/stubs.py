@@ -269,7 +269,8 @@ def class_lines(cls):
                    "lines: bool = True, deterministic: Optional[bool] = None, selftest: bool = False, "
                    "inputs: Optional[Sequence[str]] = None, outputs: Optional[Sequence[str]] = None, "
                    "states: Optional[Sequence[str]] = None, max_ram: Optional[int] = None, "
-                   "max_flash: Optional[int] = None, cpp: bool = False, weight_dtype: str = 'f32', kernels: Optional[str] = None) -> dict[str, Any]: ...")
+                   "max_flash: Optional[int] = None, cpp: bool = False, weight_dtype: str = 'f32', kernels: Optional[str] = None, "
+                   "object: Optional[str] = None, cpu: Optional[str] = None, features: Optional[str] = None) -> dict[str, Any]: ...")
         out.append("    def to_onnx(self, path: Union[str, PathLike[str]], *, inputs: Optional[Sequence[str]] = None, "
                    "outputs: Optional[Sequence[str]] = None, parameters: Any = None, name: Optional[str] = None) -> None: ...")
         known |= {"__init__", "__call__", "export_c", "to_onnx"}

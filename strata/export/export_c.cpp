@@ -23,6 +23,7 @@ void state_code(const exporting::Model& model, const ExportOptions& options, Exp
   out.arena_bytes = model.arena_bytes();
   for (const auto& code : model.codes) out.kernels += code->writer.kernels();
   out.stack_bytes = model.stack_bytes();
+  if (model.object) out.object = model.object->object().bytes, out.code_bytes = model.object->object().loaded_bytes;
   out.steps = model.largest().steps;
   out.arena = model.largest().arena;
   if (options.selftest) out.test = exporting::selftest_of(model);
@@ -69,7 +70,7 @@ std::vector<std::string> files_of(const ExportedModel& model) {
     if (!content.empty()) out.push_back(model.name + std::string(ending));
   };
   add(model.header, ".h"), add(model.source, ".c"), add(model.test, "_test.c"), add(model.wrapper, ".hpp");
-  add(model.table, ".json");
+  add(model.object, "_kernels.o"), add(model.table, ".json");
   for (const auto& [file, text] : model.kernel_files) out.push_back(file);
   add(model.weights, ".bin");
   return out;
@@ -89,6 +90,7 @@ ExportedModel export_c(Jit& function, const std::filesystem::path& path, const E
   };
   write_text(".h", out.header);
   write_text(".c", out.source);
+  write_text("_kernels.o", out.object);
   write_text("_test.c", out.test);
   write_text(".hpp", out.wrapper);
   write_text(".json", out.table);

@@ -41,6 +41,13 @@ struct ExportOptions {
   /// file NAME_k0.wgsl for each, and NAME.json, which says what a program allocates and launches; weights are in
   /// NAME.bin. The table is described in docs/shipping.md.
   std::string kernels{};
+  /// "x86_64", "aarch64", "armv7em", "riscv64", "wasm32", or a triple of such a machine: LLVM compiles the kernels when
+  /// the model is exported, into NAME_kernels.o, and NAME.c has the checks, the calls and the weights. `target` says
+  /// which vectors there are: "avx2" or "avx512" of x86_64, "neon", "rvv" or "wasm" of the others. Results have the
+  /// bits of the C file where `deterministic`.
+  std::string object{};
+  /// Of `object`: a CPU by the name that LLVM has for it, e.g. "cortex-m7", and features besides: "+sse4.1,-fma".
+  std::string cpu{}, features{};
   /// "embed": weights are constants of the file. "pointer": they are a blob, NAME.bin, whose address model_run() takes.
   /// "file": the blob has a head, by which model_run() refuses that of another model.
   std::string weights = "embed";
@@ -63,7 +70,8 @@ struct ExportOptions {
   std::vector<std::string> inputs{}, outputs{}, states{};
   /// Whether a name that another parameter has gets a number behind, instead of an Error.
   bool unique_names = false;
-  /// The most bytes of RAM: of arena, state and stack; and of flash: of weights and tables. More is refused.
+  /// The most bytes of RAM: of arena, state and stack; and of flash: of weights and tables, and
+  /// of the kernels of an `object`. More is refused.
   std::optional<std::int64_t> max_ram{}, max_flash{};
 };
 
@@ -80,13 +88,15 @@ struct ExportedModel {
   std::string header, source;      ///< NAME.h and NAME.c
   std::string test;                ///< NAME_test.c; empty without `selftest`
   std::vector<std::byte> weights;  ///< NAME.bin; empty where weights are embedded
+  std::string object{};            ///< NAME_kernels.o; empty without `object`
+  std::int64_t code_bytes = 0;     ///< of the object: the code of the kernels, and its constants
   std::int64_t arena_bytes = 0;    ///< of the largest sizes
   std::int64_t state_bytes = 0;
   std::int64_t constant_bytes = 0;  ///< of weights, packed ones among them, and of the initial state
   std::size_t kernels = 0;          ///< distinct ones
   /// The stack that NAME_run() needs, estimated from above, without what the callback for threads does: as gcc compiles
   /// the file for x86-64 with -O1 and -O2. In the tests never less than what gcc states, and at most three times as
-  /// much and 256 bytes; -O3 may need more.
+  /// much and 256 bytes; -O3 may need more. Kernels of an object: as LLVM states their frames, and 112 bytes at most.
   std::int64_t stack_bytes = 0;
   double operations = 0, moved_bytes = 0;  ///< of a run with the largest sizes: between elements; of loads and stores
   std::vector<std::string> steps{};        ///< what a run does, in order
@@ -95,6 +105,7 @@ struct ExportedModel {
   std::string table{};    ///< NAME.json; with `kernels` alone, and then there is neither a header nor a source
   std::vector<std::pair<std::string, std::string>> kernel_files{};  ///< the kernels: names of files, and texts
 
+  std::int64_t flash_bytes() const { return constant_bytes + code_bytes; }
   std::int64_t ram_bytes() const { return arena_bytes + state_bytes + stack_bytes; }
 };
 
@@ -107,10 +118,10 @@ std::string report_svg(const ExportedModel& model);
 
 /// The most recently used capture of `function` as C, under the name `name`.
 /// @throws Error (budget) where it needs more than max_ram or max_flash, with the largest parts; (domain) for a name
-/// that is none in C, an unknown target, language of kernels, choice of weights or dtype of weights, a self test where
-/// a rounded weight changes, a function that is not
+/// that is none in C, an unknown target, object, CPU or feature, language of kernels, choice of weights or dtype of
+/// weights, a self test where a rounded weight changes, a function that is not
 ///   captured, or what cannot be exported, by the operation or kernel: see docs/shipping.md; (undefined) for values
-///   that are fed by a function of the program's
+///   that are fed by a function of the program's, or an object without LLVM
 ExportedModel exported_c(Jit& function, const std::string& name, const ExportOptions& options = {});
 
 /// As exported_c(), under the name of the file, and writes the files. Returns the model.

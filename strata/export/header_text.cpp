@@ -42,8 +42,10 @@ std::string macros(const Model& model) {
   if (model.state_bytes > 0) out += message("#define ", up, "_STATE_BYTES ", model.state_bytes, "\n");
   out += message(
       "/* Bytes of stack, estimated from above, without what a callback does: as gcc -O2 compiles the file for\n"
-      " * x86-64. -fstack-usage tells those of another compiler. */\n#define ",
-      up, "_STACK_BYTES ", model.stack_bytes(), "\n");
+      " * x86-64. -fstack-usage tells those of another compiler.",
+      model.object ? message(" Kernels: as they are in ", model.name, "_kernels.o,\n * without the compiler's runtime.")
+                   : std::string(),
+      " */\n#define ", up, "_STACK_BYTES ", model.stack_bytes(), "\n");
   for (const ModelState& s : model.states)
     out += message("#define ", up, "_", upper(s.name), "_OFFSET ", s.at, "\n#define ", up, "_", upper(s.name),
                    "_BYTES ", s.bytes, "\n");
@@ -102,6 +104,7 @@ std::string header_of(const Model& model) {
   std::string out = message(
       "/* ", name, ": a function of tensors, written by Strata ", STRATA_VERSION, " for the target",
       model.chooses() ? "s " : " ", model.options.target, model.options.deterministic ? ", deterministic" : "",
+      model.object ? message(",\n * with kernels in ", name, "_kernels.o for ", model.object->triple()) : std::string(),
       ".\n *\n", described(model),
       " *\n * Tensors lie in memory in rows, the last index first. f16 and bf16 are their bits. No two arguments\n"
       " * overlap. */\n");

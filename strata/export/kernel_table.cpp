@@ -468,6 +468,7 @@ void Model::check_table_options() const {
     STRATA_CHECK(!is_given, domain, "[export] kernels in ", options.kernels, " are no C file: they have no ", what);
   };
   refuse(options.target != "generic", message("target (\"", options.target, "\")"));
+  refuse(!options.object.empty(), message("object (\"", options.object, "\")"));
   refuse(options.selftest, "self test");
   refuse(options.cpp, "class for C++");
   refuse(is_file(), "head in front of their weights, which are in NAME.bin");

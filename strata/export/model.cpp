@@ -31,6 +31,7 @@ Model::Model(Captured captured, std::string of_name, const ExportOptions& of_opt
   STRATA_CHECK(is_model_name(name), domain, "[export] \"", name,
                "\" is no name of a model: letters, digits and single underscores, and no word of C");
   if (is_table()) check_table_options();
+  check_object_options();
   STRATA_CHECK(options.weights == "embed" || is_pointer(), domain,
                "[export] weights are \"embed\", \"file\" or \"pointer\", not \"", options.weights, "\"");
   const std::string& stored = options.weight_dtype;
@@ -63,6 +64,18 @@ Model::Model(Captured captured, std::string of_name, const ExportOptions& of_opt
     plan_table(captured);
   else
     plan_codes(captured);
+}
+
+void Model::check_object_options() const {
+  if (options.object.empty()) {
+    constexpr std::string_view advice = ": give its machine, e.g. object \"x86_64\"";
+    STRATA_CHECK(options.cpu.empty(), domain, "[export] the CPU \"", options.cpu, "\" is of an object", advice);
+    STRATA_CHECK(options.features.empty(), domain, "[export] the features \"", options.features, "\" are of an object",
+                 advice);
+    return;
+  }
+  STRATA_CHECK(targets_.size() == 1, domain, "[export] an object is for one target, not \"", options.target,
+               "\": only a C file chooses when it runs");
 }
 
 void Model::put(std::size_t place, ModelAddress to, std::string text) {

@@ -65,8 +65,9 @@ struct ModelTable {
 
 /// What the file has for one target: kernels, the statements that call them, and the plan of the arena.
 struct ModelCode {
-  ModelCode(const TargetRow& of_target, std::string of_prefix, bool deterministic, Constants& constants)
-      : target(of_target), prefix(std::move(of_prefix)), writer(prefix, target, deterministic, constants) {}
+  ModelCode(const TargetRow& of_target, std::string of_prefix, bool deterministic, Constants& constants,
+            ObjectCode* object)
+      : target(of_target), prefix(std::move(of_prefix)), writer(prefix, target, deterministic, constants, object) {}
 
   const TargetRow& target;
   std::string prefix;  ///< of all names; the model's own name where there is one target
@@ -99,7 +100,8 @@ class Model {
   std::int64_t state_bytes = 0;
   KernelCost cost;
   Constants constants;
-  ModelTable table;  ///< with `kernels` in the options
+  ModelTable table;                    ///< with `kernels` in the options
+  std::unique_ptr<ObjectCode> object;  ///< with `object` in the options
   std::vector<std::unique_ptr<ModelCode>>
       codes;  ///< else: by target, the first of which that a processor has is to run
 
@@ -138,6 +140,7 @@ class Model {
   void narrow_constants(const Captured& captured);
   class Table;
   void check_table_options() const;
+  void check_object_options() const;
   void plan_table(const Captured& captured);
   void plan_codes(const Captured& captured);
   void plan_calls(const Captured& captured, ModelCode& code);

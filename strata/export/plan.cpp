@@ -33,13 +33,15 @@ std::string with_marks(std::string_view text, const Of& of) {
 std::string Model::place_mark(std::size_t place) { return message("@", place, "@"); }
 
 void Model::plan_codes(const Captured& captured) {
+  if (!options.object.empty()) object = std::make_unique<ObjectCode>(options, *targets_.front());
   for (const TargetRow* const target : targets_) {
     const std::string prefix = targets_.size() == 1 ? name : message(name, "_", target->word);
-    codes.push_back(std::make_unique<ModelCode>(*target, prefix, options.deterministic, constants));
+    codes.push_back(std::make_unique<ModelCode>(*target, prefix, options.deterministic, constants, object.get()));
     codes.back()->body = prelude_;
     plan_calls(captured, *codes.back());
     plan_arena(captured, *codes.back());
   }
+  if (object) object->compile();
 }
 
 bool Model::has_threads() const {
@@ -53,6 +55,7 @@ std::int64_t Model::arena_bytes() const { return largest().arena_bytes; }
 std::int64_t Model::stack_bytes() const {
   std::int64_t out = 0;
   for (const auto& code : codes) out = std::max(out, code->stack_bytes);
+  if (object) out += object->stack_bytes();
   if (!chooses()) return out;
   // NAME_run() calls NAME_run_on(), which calls the code of the target: each keeps all parameters.
   const std::size_t given = tensors.size() + sizes.size() + 6;

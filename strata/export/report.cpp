@@ -31,6 +31,11 @@ std::string with_largest(std::string_view what, std::int64_t bytes, const std::v
   return message(what, " ", bytes, names.empty() ? "" : message(" (", names, ")"));
 }
 
+/// What the kernels of an object need besides.
+std::string code_of(const ExportedModel& model) {
+  return model.object.empty() ? std::string() : message(", code of kernels ", model.code_bytes);
+}
+
 /// The bytes of the arena that a step needs.
 std::int64_t live_bytes(const ExportedModel& model, std::size_t step) {
   std::int64_t out = 0;
@@ -54,10 +59,11 @@ void exporting::check_limits(const ExportedModel& model, const ExportOptions& op
                 message("[export] ", model.name, " needs ", bytes_of(model.ram_bytes()), " of RAM, max_ram is ",
                         *options.max_ram, ": ", with_largest("arena", model.arena_bytes, model.arena), ", ",
                         with_largest("state", model.state_bytes, model.state), ", stack ", model.stack_bytes));
-  if (options.max_flash && model.constant_bytes > *options.max_flash)
-    throw Error(ErrorKind::budget, message("[export] ", model.name, " needs ", bytes_of(model.constant_bytes),
-                                           " of flash, max_flash is ", *options.max_flash, ": ",
-                                           with_largest("weights and tables", model.constant_bytes, model.constants)));
+  if (options.max_flash && model.flash_bytes() > *options.max_flash)
+    throw Error(ErrorKind::budget,
+                message("[export] ", model.name, " needs ", bytes_of(model.flash_bytes()), " of flash, max_flash is ",
+                        *options.max_flash, ": ",
+                        with_largest("weights and tables", model.constant_bytes, model.constants), code_of(model)));
 }
 
 std::string report_text(const ExportedModel& model) {
@@ -67,7 +73,9 @@ std::string report_text(const ExportedModel& model) {
   };
   line("operations", message(std::llround(model.operations)));
   line("moved", bytes_of(std::llround(model.moved_bytes)));
-  line("flash", message(bytes_of(model.constant_bytes), " of weights and tables"));
+  line("flash", model.object.empty() ? message(bytes_of(model.constant_bytes), " of weights and tables")
+                                     : message(bytes_of(model.flash_bytes()), ": weights and tables ",
+                                               model.constant_bytes, code_of(model)));
   line("RAM", message(bytes_of(model.ram_bytes()), ": arena ", model.arena_bytes, ", state ", model.state_bytes,
                       ", stack at most ", model.stack_bytes));
   for (const ExportedPart& p : model.state) line("state", message(p.name, ", ", bytes_of(p.bytes)));
@@ -93,7 +101,7 @@ std::string report_svg(const ExportedModel& model) {
   std::string out =
       message("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", left + width + 20, "\" height=\"",
               top + height + 50, "\" font-family=\"sans-serif\" font-size=\"12\">\n<text x=\"", left, "\" y=\"20\">",
-              escaped(model.name), ": the arena over time, ", model.arena_bytes, " bytes</text>\n");
+              escaped(model.name), ": the arena over time, ", model.arena_bytes, " bytes", code_of(model), "</text>\n");
   out += message("<rect x=\"", left, "\" y=\"", top, "\" width=\"", width, "\" height=\"", height,
                  "\" fill=\"#f4f4f4\" stroke=\"#888\"/>\n");
   constexpr std::string_view colours[] = {"#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#b07aa1", "#9c755f"};

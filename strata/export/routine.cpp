@@ -58,18 +58,20 @@ std::string call_of(const Routine& routine, const CallTexts& texts) {
   return message(routine.name, "(", all, ");\n");
 }
 
-RoutineWriter::RoutineWriter(std::string prefix, const TargetRow& target, bool deterministic, Constants& constants)
+RoutineWriter::RoutineWriter(std::string prefix, const TargetRow& target, bool deterministic, Constants& constants,
+                             ObjectCode* object)
     : prefix_(std::move(prefix)),
-      target_(target_of_row(target, deterministic)),
+      target_(object != nullptr ? ObjectCode::target_of(target, deterministic) : target_of_row(target, deterministic)),
       plain_(target_of_row(plain_target(), deterministic)),
       is_plain_(&target == &plain_target()),
-      constants_(constants) {}
+      constants_(constants),
+      object_(object) {}
 
 std::shared_ptr<const Kernel> RoutineWriter::compiled(const LazyOp& ast, const std::vector<int>& kept,
                                                       bool& is_plain) const {
   try {
     auto out = std::make_shared<const Kernel>(compile_kernel(ast, target_, std::nullopt, nullptr, kept));
-    is_plain = is_plain_ || has_f16_vectors_below(*out);
+    is_plain = is_plain_ || (object_ == nullptr && has_f16_vectors_below(*out));
     // VectorC has no f16 in vectors.
     if (is_plain && !is_plain_)
       out = std::make_shared<const Kernel>(compile_kernel(ast, plain_, std::nullopt, nullptr, kept));
@@ -96,6 +98,25 @@ const RoutineWriter::Unit& RoutineWriter::unit(const std::shared_ptr<const Kerne
   std::sort(out.globals.begin(), out.globals.end(),
             [](UOp a, UOp b) { return std::get<Global>(a.arg()).slot < std::get<Global>(b.arg()).slot; });
   for (const UOp u : out.globals) out.stored.push_back(stored.contains(u.num()));
+  if (object_ == nullptr) {
+    write_kernel(out, is_plain);
+  } else {
+    object_->add(out.name, *kernel);
+    declare_kernel(out);
+  }
+  const auto is_range = [](UOp u) { return is_range_bound(std::get<Variable>(u.arg()).name()); };
+  out.is_shared =
+      kernel->parallel && kernel->scratch.empty() && std::any_of(out.variables.begin(), out.variables.end(), is_range);
+  if (out.is_shared) {
+    write_part(out);
+    out.stack += frame_of_share() + frame_of_part(out.globals.size() + out.variables.size());
+  }
+  return out;
+}
+
+/// The kernel as a function of the file, and what it calls.
+void RoutineWriter::write_kernel(Unit& out, bool is_plain) {
+  const std::shared_ptr<const Kernel>& kernel = out.kernel;
   // NOTE: a renderer refuses names that a language of its family reserves, so the model's own name comes later.
   constexpr std::string_view name = "kernel_of_model";
   CStyleParts parts = uops_to_cstyle_parts(is_plain ? plain_c_language() : vector_c_language(), name, kernel->uops);
@@ -111,16 +132,20 @@ const RoutineWriter::Unit& RoutineWriter::unit(const std::shared_ptr<const Kerne
   STRATA_ASSERT(begin != std::string::npos, "a kernel is no static function");
   parts.function.insert(begin, message(prefix_, "_noinline "));
   functions_.push_back(message(c_comment(title_of(*kernel)), "\n", parts.function));
-  const auto is_range = [](UOp u) { return is_range_bound(std::get<Variable>(u.arg()).name()); };
-  out.is_shared =
-      kernel->parallel && kernel->scratch.empty() && std::any_of(out.variables.begin(), out.variables.end(), is_range);
-  const std::size_t parameters = out.globals.size() + out.variables.size();
   out.stack = frame_of(values_of(kernel->uops, std::max(16, target_.vector_bytes)), !parts.helpers.empty());
-  if (out.is_shared) {
-    write_part(out);
-    out.stack += frame_of_share() + frame_of_part(parameters);
-  }
-  return out;
+}
+
+/// The kernel as a function of the object, whose stack LLVM states later.
+void RoutineWriter::declare_kernel(const Unit& unit) {
+  std::string parameters;
+  const auto add = [&](const std::string& type) { parameters += message(parameters.empty() ? "" : ", ", type); };
+  for (std::size_t k = 0; k < unit.globals.size(); ++k)
+    add(message(pointer_type(unit.globals[k].dtype().scalar(), unit.stored[k]), "d",
+                std::get<Global>(unit.globals[k].arg()).slot));
+  for (const UOp u : unit.variables)
+    add(message(c_type(u.dtype()), " ", variable_name(std::get<Variable>(u.arg()).name())));
+  functions_.push_back(message(c_comment(title_of(*unit.kernel)), "\n", prefix_, "_extern void ", unit.name, "(",
+                               parameters.empty() ? "void" : parameters, ");\n"));
 }
 
 /// The struct with the arguments of a kernel, and the function that runs a part of its loop.

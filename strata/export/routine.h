@@ -15,6 +15,7 @@
 #include "strata/codegen/kernel.h"
 #include "strata/export/constants.h"
 #include "strata/export/narrow.h"
+#include "strata/export/object.h"
 #include "strata/export/targets.h"
 #include "strata/runtime/device.h"
 
@@ -76,8 +77,10 @@ std::string call_of(const Routine& routine, const CallTexts& texts);
 /// Compiles kernels for a target and writes them. All texts have the prefix "strata_" where the file's own belongs.
 class RoutineWriter {
  public:
-  /// @param constants where packed weights go @pre it outlives the writer
-  RoutineWriter(std::string prefix, const TargetRow& target, bool deterministic, Constants& constants);
+  /// @param constants where packed weights go @param object where kernels go; null: they are written in C @pre both
+  /// outlive the writer
+  RoutineWriter(std::string prefix, const TargetRow& target, bool deterministic, Constants& constants,
+                ObjectCode* object);
 
   /// The routine of a kernel. @param facts by slot
   const Routine& kernel(const LazyOp& ast, const std::vector<SlotFacts>& facts);
@@ -114,6 +117,8 @@ class RoutineWriter {
   static std::string arguments(const Unit& unit, const CallTexts& texts, const std::string& begin,
                                const std::string& end);
   std::string run(const Unit& unit, const CallTexts& texts) const;
+  void write_kernel(Unit& unit, bool is_plain);
+  void declare_kernel(const Unit& unit);
   void write_part(const Unit& unit);
   std::shared_ptr<const Kernel> compiled(const LazyOp& ast, const std::vector<int>& kept, bool& is_plain) const;
   static void use(const Unit& unit, Routine& routine, std::set<std::size_t>& used);
@@ -131,6 +136,7 @@ class RoutineWriter {
   Target target_, plain_;
   bool is_plain_;
   Constants& constants_;
+  ObjectCode* object_;
   std::vector<std::string> helpers_, functions_;
   std::set<std::string> seen_, types_;
   std::map<const Kernel*, std::unique_ptr<Unit>> units_;

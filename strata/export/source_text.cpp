@@ -37,6 +37,9 @@ std::string opening(const Model& model) {
               ": -ffast-math changes what the functions compute\"\n#endif\n"
               "#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16\n#error \"",
               name, ": floats are computed in their own precision\"\n#endif\n");
+  if (model.object)
+    out += message("#if !(", model.object->condition(), ")\n#error \"", name, ": ", name, "_kernels.o is for ",
+                   model.object->triple(), "\"\n#endif\n");
   if (model.options.deterministic)
     out += "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF /* no fma of a product and a sum */\n#endif\n";
   if (model.options.deterministic && has_vectors(model.codes.back()))
@@ -57,6 +60,9 @@ std::string tools(const Model& model, const std::string& prefix) {
                             "_noinline __attribute__((noinline))\n#else\n#define ", prefix, "_noinline\n#endif\n");
   out += message("#ifdef __cplusplus\n#define ", prefix, "_restrict\n#else\n#define ", prefix,
                  "_restrict restrict\n#endif\n\n");
+  if (model.object)
+    out += message("#ifdef __cplusplus\n#define ", prefix, "_extern extern \"C\"\n#else\n#define ", prefix,
+                   "_extern extern\n#endif\n\n");
   return out +
          message("struct ", prefix, "_threads {\n  ", model.name, "_parallel_for *parallel_for;\n  void *user;\n};\n");
 }

@@ -3,113 +3,15 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_set>
 #include <utility>
-#include <vector>
 
 #include "strata/base/check.h"
 #include "strata/base/int_math.h"
 #include "strata/base/sort_few.h"
 #include "strata/render/llvm_entry.h"
-#include "strata/render/llvm_names.h"
-#include "strata/render/llvm_ops.h"
-#include "strata/render/llvm_text.h"
-#include "strata/render/usage.h"
+#include "strata/render/llvm_kernel.h"
 
-namespace strata {
-
-namespace {
-
-using Argument = rendering::LlvmArgument;
-using rendering::llvm_constant;
-using rendering::llvm_entry;
-using rendering::llvm_memory_type;
-using rendering::llvm_suffix;
-using rendering::llvm_type;
-using rendering::local_name;
-using rendering::stem;
-
-/// An open LOOP, SPECIAL or IF.
-struct Block {
-  UOp begin{};
-  std::string name{};     // the first part of its labels
-  std::string counter{};  // of a loop: "%ridx0"
-  std::string first{}, end{};
-  std::string before{};              // the label of the LLVM block that branches into it
-  bool may_skip = true;              // false: a loop that has at least one iteration
-  std::size_t position = 0;          // of a loop: the reserved place of its phi nodes
-  std::vector<UOp> accs{};           // accumulators defined outside and assigned inside
-  std::vector<std::string> outer{};  // their values before
-  std::vector<std::string> inner{};  // of a loop: their values at the begin of an iteration
-};
-
-class LlvmKernel {
- public:
-  LlvmKernel(std::string_view name, const UOpGraph& list, const LlvmOptions& options)
-      : name_(name),
-        list_(list),
-        polls_(options.polls.any() ? options.polls : options.looks),
-        lines_(options.lines),
-        usage_(list),
-        text_(lines_ != nullptr),
-        ops_(text_, options),
-        values_(list.size()) {}
-  std::string render();
-
- private:
-  void find_arguments();
-  void find_assignments();
-  void add_assignment(UOp phi, const std::vector<UOp>& open);
-  std::string function();
-  void note_lines(const std::string& text) const;
-  std::string parameters() const;
-
-  void visit(UOp u);
-  std::string alu(UOp u);
-  void begin_special(UOp u);
-  void begin_loop(UOp u, Block block, DType dtype);
-  void poll(UOp loop, const Block& block);
-  void end_loop(Block block);
-  void begin_if(UOp u);
-  void end_if(const Block& block);
-  void open(UOp u, Block block);
-  Block close();
-
-  void define_local(UOp u);
-  void load(UOp u);
-  void store(UOp u);
-  void vectorize(UOp u);
-  bool shuffle(UOp u);
-  bool mask(UOp u);
-  std::string address(UOp u, const std::string& name, bool inbounds);
-  std::string read(const std::string& name, DType dtype, const std::string& at);
-  std::string masked_read(UOp u, const std::string& name);
-  void write(const std::string& name, UOp value, const std::string& at);
-  void stream(const std::string& name, UOp value, const std::string& at, UOp pointer, std::int64_t bytes);
-  const std::string& is_aligned(UOp pointer, std::int64_t bytes);
-  std::string memory_value(const std::string& name, UOp value);
-
-  const std::string& value(UOp u) const { return values_[u.num()]; }
-  std::string typed(UOp u) const { return detail::message(llvm_type(u.dtype()), " ", value(u)); }
-  static std::string name_of(UOp u) { return detail::message(stem(u.op()), u.num()); }
-
-  std::string name_;
-  const UOpGraph& list_;
-  const Polls& polls_;
-  SourceLines* lines_;
-  rendering::Usage usage_;
-  rendering::LlvmText text_;
-  rendering::LlvmOps ops_;
-  std::vector<std::string> values_;  // by UOp; of an accumulator its current value
-  std::vector<Block> blocks_;
-  std::vector<Argument> buffers_, variables_;
-  std::unordered_map<std::size_t, std::vector<UOp>> assigned_;  // by the UOp that begins a block
-  std::unordered_set<std::uint64_t> known_assigned_;
-  std::size_t locals_ = 0;  // the reserved place of allocas, at the beginning
-  std::int64_t local_bytes_ = 0;
-  std::unordered_map<std::string, std::string> aligned_;  // the values of is_aligned() that exist
-  std::size_t loops_ = 0;
-};
+namespace strata::rendering {
 
 std::string LlvmKernel::render() {
   find_arguments();
@@ -125,15 +27,25 @@ std::string LlvmKernel::render() {
   return out;
 }
 
+LlvmParts LlvmKernel::parts() {
+  is_part_ = true;
+  find_arguments();
+  find_assignments();
+  LlvmParts out;
+  out.function = function();
+  out.declarations.insert(text_.declared().begin(), text_.declared().end());
+  return out;
+}
+
 /// Fills *lines_: the first line has the arguments; lines behind the function have no UOps.
 void LlvmKernel::note_lines(const std::string& text) const {
   lines_->assign(1, {});
   for (const UOp u : list_)
     if (u.op() == UOps::DEFINE_GLOBAL || u.op() == UOps::DEFINE_VAR)
       lines_->front().push_back(static_cast<std::uint32_t>(u.num()));
-  const SourceLines body = rendering::lines_of(list_, text_.owners());
+  const SourceLines body = lines_of(list_, text_.owners());
   lines_->insert(lines_->end(), body.begin(), body.end());
-  lines_->resize(rendering::count_lines(text));
+  lines_->resize(count_lines(text));
 }
 
 void LlvmKernel::find_arguments() {
@@ -159,7 +71,7 @@ void LlvmKernel::find_arguments() {
       values_[u.num()] = detail::message("%", name);
     }
   }
-  sort_few(buffers_, [](const Argument& a, const Argument& b) { return a.position < b.position; });
+  sort_few(buffers_, [](const LlvmArgument& a, const LlvmArgument& b) { return a.position < b.position; });
   if (polls_.any()) buffers_.push_back({"look", {}, static_cast<std::size_t>(polls_.slot), false});
 }
 
@@ -193,9 +105,9 @@ void LlvmKernel::add_assignment(UOp phi, const std::vector<UOp>& open) {
 
 std::string LlvmKernel::parameters() const {
   std::string out;
-  for (const Argument& b : buffers_)
+  for (const LlvmArgument& b : buffers_)
     out += detail::message(out.empty() ? "" : ", ", "ptr noalias ", b.stored ? "" : "readonly ", "%", b.name);
-  for (const Argument& v : variables_)
+  for (const LlvmArgument& v : variables_)
     out += detail::message(out.empty() ? "" : ", ", llvm_type(v.dtype), " %", v.name);
   return out;
 }
@@ -216,7 +128,8 @@ std::string LlvmKernel::function() {
     text_.begin_block("left");
     text_.line("ret void");
   }
-  return detail::message("define internal void @", name_, "(", parameters(), ") #0 {\n", text_.text(), "}\n");
+  return detail::message(is_part_ ? "define hidden void @" : "define internal void @", name_, "(", parameters(),
+                         ") #0 {\n", text_.text(), "}\n");
 }
 
 void LlvmKernel::visit(UOp u) {
@@ -250,7 +163,7 @@ void LlvmKernel::visit(UOp u) {
 }
 
 std::string LlvmKernel::alu(UOp u) {
-  if (const std::optional<Scalar> known = rendering::folded(u)) return llvm_constant(u.dtype(), *known);
+  if (const std::optional<Scalar> known = folded(u)) return llvm_constant(u.dtype(), *known);
   std::string operands[3];
   for (std::size_t k = 0; k < u.src().size(); ++k) operands[k] = value(u.src(k));
   return ops_.alu(name_of(u), u, {operands, u.src().size()}, !usage_.data(u));
@@ -286,7 +199,7 @@ void LlvmKernel::begin_special(UOp u) {
 }
 
 /// Whether a loop has constant bounds and at least one iteration.
-bool runs(UOp loop) {
+static bool runs(UOp loop) {
   const UOp first = loop.src(0), end = loop.src(1);
   if (first.op() != UOps::CONST || end.op() != UOps::CONST) return false;
   return loop.dtype().is_unsigned() ? first.constant().as_uint() < end.constant().as_uint()
@@ -397,7 +310,7 @@ void LlvmKernel::define_local(UOp u) {
   text_.fill(locals_, name, " = alloca [", local.size, " x ", llvm_memory_type(u.dtype().pointee()), "], align 64");
   // NOTE: LLVM moves the prologue behind branches in front of the first use of the stack. Its stack probe takes a
   // register there (r11 on x86-64) in which a value may be, the end of a loop, for example.
-  if (is_first) text_.fill(locals_, "store volatile i8 0, ptr ", name, ", align 64");
+  if (is_first && !is_part_) text_.fill(locals_, "store volatile i8 0, ptr ", name, ", align 64");
   values_[u.num()] = name;
 }
 
@@ -503,7 +416,7 @@ void LlvmKernel::stream(const std::string& name, UOp v, const std::string& at, U
 void LlvmKernel::store(UOp u) {
   const std::string name = name_of(u);
   const UOp stored = u.src(2);
-  if (const auto* const bytes = std::get_if<std::int64_t>(&u.arg()))
+  if (const auto* const bytes = std::get_if<std::int64_t>(&u.arg()); bytes != nullptr && !is_part_)
     return stream(name, stored, address(u, name, true), u.src(0), *bytes);
   if (u.src().size() == 3) return write(name, stored, address(u, name, true));
   const UOp gate = u.src(3);
@@ -553,7 +466,7 @@ bool LlvmKernel::shuffle(UOp u) {
 bool LlvmKernel::mask(UOp u) {
   const int lanes = u.dtype().lanes();
   const bool is_word = lanes == 8 || lanes == 16 || lanes == 32 || lanes == 64;
-  if (!u.dtype().is_bool() || !is_word) return false;
+  if (!u.dtype().is_bool() || !is_word || is_part_) return false;
   std::uint64_t bits = 0;
   for (int k = 0; k < lanes; ++k) {
     const UOp lane = u.src(static_cast<std::size_t>(k));
@@ -589,12 +502,32 @@ void LlvmKernel::vectorize(UOp u) {
   values_[u.num()] = out;
 }
 
-}  // namespace
+}  // namespace strata::rendering
+
+namespace strata {
 
 std::string uops_to_llvm(std::string_view name, const UOpGraph& uops, const LlvmOptions& options) {
   STRATA_CHECK(rendering::is_identifier(name), domain, "[uops_to_llvm] the kernel's name is not an identifier: ", name);
   verify(uops);
-  return LlvmKernel(name, uops, options).render();
+  return rendering::LlvmKernel(name, uops, options).render();
+}
+
+LlvmParts uops_to_llvm_parts(std::string_view name, const UOpGraph& uops, const LlvmOptions& options) {
+  STRATA_CHECK(rendering::is_identifier(name), domain, "[uops_to_llvm] the kernel's name is not an identifier: ", name);
+  STRATA_ASSERT(!options.polls.any() && !options.looks.any() && options.lines == nullptr, "a part has neither");
+  verify(uops);
+  return rendering::LlvmKernel(name, uops, options).parts();
+}
+
+std::string llvm_module(std::span<const LlvmParts> parts) {
+  std::string out;
+  std::set<std::string> declarations;
+  for (const LlvmParts& p : parts) {
+    out += p.function + "\n";
+    declarations.insert(p.declarations.begin(), p.declarations.end());
+  }
+  for (const std::string& d : declarations) out += d;
+  return out + "\nattributes #0 = { nounwind noredzone \"warn-stack-size\"=\"0\" }\n";
 }
 
 }  // namespace strata

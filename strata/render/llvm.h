@@ -24,6 +24,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,6 +34,14 @@
 #include "strata/render/source_lines.h"
 
 namespace strata {
+
+/// What a processor has no instruction for, and LLVM would call a function of libm or of the compiler for. The text
+/// then has it in instructions that each processor has, with the same bits.
+struct LlvmLacks {
+  bool roundings = false;                   ///< TRUNC, FLOOR, CEIL and ROUND: by sums with a power of two
+  bool sqrt_f32 = false, sqrt_f64 = false;  ///< by integers, in a function of the module
+  bool halves = false;  ///< conversions from and to f16: by integers; values of f16 are their bits then, i16
+};
 
 /// Options of the text. By default LLVM may not change a float: each op is rounded once, in the order of the list.
 struct LlvmOptions {
@@ -42,6 +52,7 @@ struct LlvmOptions {
   /// The loops that ask whether to stop: buffers[polls.slot] of the entry is `int poll(void)`. The kernel returns where
   /// that gives 1.
   Polls polls = {};
+  LlvmLacks lacks = {};
   SourceLines* lines = nullptr;  ///< if not null, is set to the UOps of each line of the text
   /// The former name of polls, for one version. NOTE: not [[deprecated]], of which g++ warns in each initializer list.
   Polls looks = {};
@@ -58,6 +69,18 @@ inline constexpr std::int64_t kMostLlvmLocalBytes = std::int64_t{1} << 20;
 /// @throws Error (domain) if verify() refuses the list, `name` is not an identifier, llvm_has() is false for an op, or
 ///   a SPECIAL is inside a block or in a list with a BARRIER; (budget) above kMostLlvmBlocks or kMostLlvmLocalBytes
 std::string uops_to_llvm(std::string_view name, const UOpGraph& uops, const LlvmOptions& options = {});
+
+/// The text of a kernel in parts, for modules with several kernels.
+struct LlvmParts {
+  std::string function;                ///< `define hidden void @NAME(...)`
+  std::set<std::string> declarations;  ///< intrinsics, and functions of the module that the kernel calls
+};
+/// The kernel of uops_to_llvm() without an entry, for a file that others link: others in the program call it as a
+/// function of C, with the same parameters. It stores by plain stores and has no probes of the stack.
+/// @pre `options` have no polls and no lines @throws as uops_to_llvm()
+LlvmParts uops_to_llvm_parts(std::string_view name, const UOpGraph& uops, const LlvmOptions& options = {});
+/// The module of all parts. Its compiler is asked to state the stack of each function ("warn-stack-size").
+std::string llvm_module(std::span<const LlvmParts> parts);
 
 /// True iff the renderer has `op` for operands of this dtype, which is that of the last operand; always for CAST and
 /// BITCAST. Other ops must be decomposed first (Target::native).

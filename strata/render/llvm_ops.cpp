@@ -74,7 +74,6 @@ bool is_special(Ops op, DType dtype) {
 }
 
 bool is_narrow(DType dtype) { return dtype.scalar() == dtypes::float16 || dtype.scalar() == dtypes::bfloat16; }
-DType with_lanes(DType scalar, DType like) { return scalar.vec(like.lanes()); }
 
 std::string integer(DType dtype, std::int64_t v) { return llvm_constant(dtype, Scalar::of(dtype.scalar(), v)); }
 std::string number(DType dtype, double v) { return llvm_constant(dtype, Scalar::of(dtype.scalar(), v)); }
@@ -90,9 +89,11 @@ std::string sub_name(std::string_view name, std::string_view part) { return deta
 }  // namespace
 
 LlvmOps::LlvmOps(LlvmText& text, const LlvmOptions& options)
-    : text_(text),
+    : LlvmTypes(options.lacks.halves),
+      text_(text),
       flags_(detail::message(options.reassociate ? "reassoc " : "", options.contract ? "contract " : "")),
-      exact_mulacc_(options.exact_mulacc) {}
+      exact_mulacc_(options.exact_mulacc),
+      lacks_(options.lacks) {}
 
 std::string LlvmOps::alu(std::string_view name, UOp u, std::span<const std::string> v, bool is_index) {
   const DType dtype = u.src().back().dtype();
@@ -122,6 +123,10 @@ std::string LlvmOps::arithmetic(std::string_view name, UOp u, DType dtype, std::
     return hidden(
         name, dtype,
         text_.call(sub_name(name, "abs"), type, detail::message("llvm.fabs.", llvm_suffix(dtype)), {{type, v[0]}}));
+  if (op == Ops::SQRT && (dtype.scalar() == dtypes::float32 ? lacks_.sqrt_f32 : lacks_.sqrt_f64))
+    return root(name, dtype, v[0]);
+  if (lacks_.roundings && (op == Ops::TRUNC || op == Ops::FLOOR || op == Ops::CEIL || op == Ops::ROUND))
+    return rounding(name, op, dtype, v[0]);
   if (!text.empty() && text[0] == '@') {
     const std::string function = detail::message("llvm.", text.substr(1), ".", llvm_suffix(dtype));
     if (v.size() == 1) return text_.call(name, type, function, {{type, v[0]}});
@@ -306,13 +311,14 @@ std::string LlvmOps::bitcast(std::string_view name, DType from, DType to, const 
 std::string LlvmOps::from_bool(std::string_view name, DType from, DType to, const std::string& v) {
   const std::string type = llvm_type(to);
   if (!to.is_float()) return text_.define(name, "zext ", llvm_type(from), " ", v, " to ", type);
-  return text_.define(name, "select ", llvm_type(from), " ", v, ", ", type, " ", number(to, 1), ", ", type, " ",
-                      number(to, 0));
+  const auto constant = [&](double x) { return llvm_constant(to, Scalar::of(to.scalar(), x)); };
+  return text_.define(name, "select ", llvm_type(from), " ", v, ", ", type, " ", constant(1), ", ", type, " ",
+                      constant(0));
 }
 
 /// v != 0; true for NaN.
 std::string LlvmOps::to_bool(std::string_view name, DType from, const std::string& v) {
-  if (from.scalar() == dtypes::bfloat16)
+  if (from.scalar() == dtypes::bfloat16 || (lacks_.halves && from.scalar() == dtypes::float16))
     return to_bool(name, with_lanes(dtypes::float32, from), widen(sub_name(name, "f32"), from, v));
   const std::string type = llvm_type(from);
   return from.is_float() ? text_.define(name, "fcmp une ", type, " ", v, ", ", number(from, 0))
@@ -403,6 +409,7 @@ std::string LlvmOps::float_to_float(std::string_view name, DType from, DType to,
 
 std::string LlvmOps::widen(std::string_view name, DType from, const std::string& v) {
   const std::string wide = llvm_type(with_lanes(dtypes::float32, from));
+  if (from.scalar() == dtypes::float16 && lacks_.halves) return widen_bits(name, from, v);
   if (from.scalar() == dtypes::float16) return text_.define(name, "fpext ", llvm_type(from), " ", v, " to ", wide);
   const DType word = with_lanes(dtypes::uint32, from);
   const std::string type = llvm_type(word);
@@ -413,6 +420,7 @@ std::string LlvmOps::widen(std::string_view name, DType from, const std::string&
 
 std::string LlvmOps::narrow(std::string_view name, DType to, const std::string& v) {
   if (to.scalar() == dtypes::bfloat16) return narrow_bf16(name, to, v);
+  if (lacks_.halves) return narrow_bits(name, to, v);
   return text_.define(name, "fptrunc ", llvm_type(with_lanes(dtypes::float32, to)), " ", v, " to ", llvm_type(to));
 }
 

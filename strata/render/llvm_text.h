@@ -72,8 +72,11 @@ class LlvmText {
   std::vector<UOp> owners() const;
 
   std::string text() const;
-  /// The declarations of all intrinsics that were called.
+  /// The declarations of all intrinsics that were called, and the functions that were added.
+  const std::set<std::string, std::less<>>& declared() const { return declared_; }
   std::string declarations() const;
+  /// Adds a function of the module.
+  void add_function(std::string_view text) { declared_.emplace(text); }
 
  private:
   void own(std::size_t position) {

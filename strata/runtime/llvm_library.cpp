@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <mutex>
 #include <new>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -194,6 +195,19 @@ StrataLlvmOptions options_of(const LlvmCompileOptions& options) {
   return {options.level, options.deterministic ? 1 : 0, options.cpu.c_str()};
 }
 
+StrataLlvmTarget target_of(const LlvmMachine& machine) {
+  using Floats = LlvmMachine::Floats;
+  const std::int32_t floats = machine.floats == Floats::soft   ? STRATA_LLVM_FLOATS_SOFT
+                              : machine.floats == Floats::hard ? STRATA_LLVM_FLOATS_HARD
+                                                               : STRATA_LLVM_FLOATS_OF_TRIPLE;
+  return {machine.triple.c_str(),
+          machine.cpu.c_str(),
+          machine.features.c_str(),
+          machine.abi.c_str(),
+          machine.is_static ? STRATA_LLVM_STATIC : STRATA_LLVM_PIC,
+          floats};
+}
+
 }  // namespace
 
 void* LlvmModule::find(const std::string& symbol) const { return table_->symbol(module_.get(), symbol.c_str()); }
@@ -263,6 +277,40 @@ std::string LlvmLibrary::assembly(std::string_view ir, const LlvmCompileOptions&
   note_statics();
   check_status(status, error);
   return {text.data, text.size};
+}
+
+std::vector<bool> LlvmLibrary::has(const LlvmMachine& machine, std::span<const std::string_view> features) const {
+  STRATA_ASSERT(features.size() <= 64, "more features than bits");
+  const Gate::Visit visit(gate_of_llvm());
+  PluginText error(*table_);
+  std::string names;
+  for (const std::string_view f : features) names += detail::message(names.empty() ? "" : " ", f);
+  const StrataLlvmTarget target = target_of(machine);
+  std::uint64_t bits = 0;
+  const std::int32_t status = table_->has(&target, names.c_str(), &bits, &error.data);
+  note_statics();
+  STRATA_CHECK(status != STRATA_LLVM_FAILED, domain, "[llvm] ", error.data ? error.data : "out of memory");
+  check_status(status, error);
+  std::vector<bool> out;
+  for (std::size_t k = 0; k < features.size(); ++k) out.push_back((bits >> k & 1U) != 0);
+  return out;
+}
+
+LlvmObject LlvmLibrary::compile_for(std::string_view ir, const LlvmMachine& machine, bool deterministic) const {
+  has(machine, {});
+  const Gate::Visit visit(gate_of_llvm());
+  PluginText error(*table_), bytes(*table_), frames(*table_), undefined(*table_);
+  const StrataLlvmTarget target = target_of(machine);
+  StrataLlvmObject made{};
+  const std::int32_t status = table_->compile_for(plugin_text(ir), &target, deterministic ? 1 : 0, &made, &error.data);
+  bytes.data = made.data, frames.data = made.frames, undefined.data = made.undefined;
+  note_statics();
+  check_status(status, error);
+  LlvmObject out{{made.data, made.size}, made.loaded_bytes, {}, {}};
+  std::istringstream rows(made.frames), names(made.undefined);
+  for (std::pair<std::string, std::int64_t> row; rows >> row.first >> row.second;) out.frames.push_back(row);
+  for (std::string name; names >> name;) out.undefined.push_back(name);
+  return out;
 }
 
 LlvmModule LlvmLibrary::load(std::string_view object) const {

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "strata/base/check.h"
@@ -29,6 +30,26 @@ struct LlvmCompileOptions {
   int level = 2;               ///< 0: no passes, fastest; 1: EarlyCSE; 2: also InstCombine, SimplifyCFG and LICM
   bool deterministic = false;  ///< no fma contraction, except where the IR calls llvm.fma
   std::string cpu = "native";  ///< "native" or the name of a CPU that LLVM knows
+};
+
+/// A machine for which LlvmLibrary::compile_for() compiles, whatever this one is.
+struct LlvmMachine {
+  enum class Floats : std::uint8_t { of_triple, soft, hard };  ///< how floats are passed to functions
+  std::string triple;                                          ///< "aarch64-unknown-linux-gnu"
+  std::string cpu;                                             ///< the name of a CPU that LLVM knows for the triple
+  std::string features{};                                      ///< besides those of the CPU: "+avx2,-fma"
+  std::string abi{};                                           ///< its name where the triple leaves it open: "lp64d"
+  bool is_static = false;                                      ///< the code is for a fixed address; else for any (PIC)
+  Floats floats = Floats::of_triple;
+};
+
+/// An object file for others to link.
+struct LlvmObject {
+  std::string bytes;
+  std::int64_t loaded_bytes = 0;  ///< of the sections that a program loads: code and constants
+  /// The stack of the functions that ask for it ("warn-stack-size"), without the address to which they return.
+  std::vector<std::pair<std::string, std::int64_t>> frames;
+  std::vector<std::string> undefined;  ///< symbols that others define
 };
 
 /// Nanoseconds of each step of a compilation.
@@ -97,6 +118,15 @@ class LlvmLibrary {
   std::string compile(std::string_view ir, const LlvmCompileOptions& options = {}, LlvmTimes* times = nullptr) const;
   /// The assembly text of the same code. @throws as compile()
   std::string assembly(std::string_view ir, const LlvmCompileOptions& options = {}) const;
+  /// Which of `features` the machine's CPU has. @pre at most 64 names without blanks
+  /// @throws Error (domain) with the names that LLVM knows, if it does not compile for the triple, or knows no such CPU
+  ///   or feature
+  std::vector<bool> has(const LlvmMachine& machine, std::span<const std::string_view> features) const;
+  /// Compiles a module to an object file for the machine, by all of LLVM's passes (-O2), which call no function of a
+  /// library. Equal modules give equal bytes.
+  /// @throws as has() and compile()
+  LlvmObject compile_for(std::string_view ir, const LlvmMachine& machine, bool deterministic) const;
+
   /// Loads an object file into executable memory. @pre compile() made `object` for this CPU, and nobody changed it:
   /// relocations are not
   ///   checked  @throws Error (undefined) if it is no object file, or refers to a symbol that the process does not have

@@ -34,11 +34,15 @@ check 'COMPONENTS expr' "$work/component/consumer"
 # An ONNX model as a library; where the build reads no ONNX files, the project says so when it is configured.
 model() { cmake -S "$here/model" -B "$1" -DCMAKE_PREFIX_PATH="$prefix" -DMODEL="$here/../../docs/models/classifier.onnx" "${@:2}" > "$1.log" 2>&1; }
 if grep -q '^PROTOZERO_INCLUDE_DIR:PATH=/' "$build/CMakeCache.txt"; then
+  plugin=$(find "$prefix" -name libstrata_llvm.so)
+  export STRATA_PLUGIN_DIR=${plugin%/*}
   for with_c in ON OFF; do
-    { model "$work/model-$with_c" -DWITH_C=$with_c && cmake --build "$work/model-$with_c" >> "$work/model-$with_c.log" 2>&1; } \
+    object=()
+    [ "$with_c" = OFF ] || [ -z "$plugin" ] || object=("-DOBJECT=$(uname -m)")
+    { model "$work/model-$with_c" -DWITH_C=$with_c "${object[@]}" && cmake --build "$work/model-$with_c" >> "$work/model-$with_c.log" 2>&1; } \
       || { cat "$work/model-$with_c.log"; exit 1; }
     kinds=$("$work/model-$with_c/consumer")
-    echo "strata_add_model, C $with_c: $kinds"
+    echo "strata_add_model, C $with_c ${object[*]}: $kinds"
     [ "$kinds" = '0.167 0.682 0.152 0.331 0.506 0.163' ]  # as `strata run` says
     touch "$work/model-$with_c/classifier.onnx"
     again=$(cmake --build "$work/model-$with_c")
@@ -58,6 +62,8 @@ if grep -q '^PROTOZERO_INCLUDE_DIR:PATH=/' "$build/CMakeCache.txt"; then
     'TARGET;sse|TARGET is one of .*, not sse'
     'TARGET;avx2,sse|TARGET is one of .*, not sse'
     'OPTIONS;--target;avx2|OPTIONS has --target, which NAME, TARGET'
+    'OPTIONS;--object;x86_64|OPTIONS has --object, which NAME, TARGET'
+    'TARGET;avx2,generic;OBJECT;x86_64|OBJECT is for one TARGET, not avx2,generic'
     'OPTIONS;--kernels;cuda|OPTIONS has --kernels, of which no library is made'
     'NAMED;leaf|unknown: NAMED;leaf'
     'NAME|without a value: NAME'

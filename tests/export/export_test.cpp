@@ -188,6 +188,27 @@ TEST(Export, KernelsThatNothingReadsAreLeftOut) {
   EXPECT_EQ(exported_c(f, "m").kernels, 1U);
 }
 
+TEST(Export, KernelsAsAnObject) {
+  if (!STRATA_HAS_LLVM) GTEST_SKIP();
+  auto f = jit([](const Tensor& x) { return x.sqrt().sum(0); });
+  const Tensor x = Tensor::full({3, 4}, 4.0);
+  f(x), f(x);
+  ExportOptions options;
+  options.object = "riscv64";
+  const ExportedModel model = exported_c(f, "m", options);
+  EXPECT_EQ(files_of(model), (std::vector<std::string>{"m.h", "m.c", "m_kernels.o"}));
+  EXPECT_EQ(model.object.substr(1, 3), "ELF");
+  EXPECT_GT(model.code_bytes, 0);
+  EXPECT_EQ(model.flash_bytes(), model.constant_bytes + model.code_bytes);
+  EXPECT_TRUE(contains(model.source, "m_extern void m_k0("));
+  EXPECT_TRUE(contains(model.source, "#if !(defined(__riscv) && __riscv_xlen == 64)"));
+  EXPECT_TRUE(contains(model.header, "with kernels in m_kernels.o for riscv64-unknown-linux-gnu"));
+  const std::string text = report_text(model);
+  EXPECT_TRUE(contains(text, detail::message(", code of kernels ", model.code_bytes, "\n"))) << text;
+  options.features = "-d";  // sqrt of doubles, not used here, and the ABI of single floats
+  EXPECT_NE(exported_c(f, "m", options).object, model.object);
+}
+
 TEST(Export, NamesAreApart) {
   auto f = jit([](const Tensor& x, const Tensor& y) { return x + y; });
   const Tensor x = Tensor::full({3}, 1.0), y = Tensor::full({3}, 2.0);

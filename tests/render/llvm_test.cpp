@@ -52,6 +52,42 @@ attributes #0 = { nounwind }
 )");
 }
 
+TEST(Llvm, PartsOfAModuleForOthersToLink) {
+  UOpGraph g;
+  const UOp out = global(g, 0, float32), in = global(g, 1, float32);
+  const UOp root = g.alu(Ops::SQRT, {g.add(UOps::LOAD, float32, {in, index(g, 0)})});
+  g.add(UOps::STORE, none, {out, index(g, 0), root});
+  const LlvmParts own = uops_to_llvm_parts("a", g), called = uops_to_llvm_parts("b", g, {.lacks = {.sqrt_f32 = true}});
+  EXPECT_EQ(own.function, R"(define hidden void @a(ptr noalias %data0, ptr noalias readonly %data1) #0 {
+entry:
+  %load3 = load float, ptr %data1, align 4
+  %alu4 = call float @llvm.sqrt.f32(float %load3)
+  store float %alu4, ptr %data0, align 4
+  ret void
+}
+)");
+  EXPECT_EQ(own.declarations, std::set<std::string>{"declare float @llvm.sqrt.f32(float)\n"});
+  EXPECT_TRUE(has(called.function, "%alu4 = call float @strata_sqrt_f32(float %load3)"));
+  ASSERT_EQ(called.declarations.size(), 1U);
+  EXPECT_TRUE(has(*called.declarations.begin(), "define internal float @strata_sqrt_f32(float %x) #0 {"));
+  const LlvmParts both[] = {own, called};
+  const std::string text = llvm_module(both);
+  EXPECT_TRUE(
+      has(text, own.function + "\n" + called.function + "\ndeclare float @llvm.sqrt.f32(float)\ndefine internal"));
+  EXPECT_TRUE(text.ends_with("\nattributes #0 = { nounwind noredzone \"warn-stack-size\"=\"0\" }\n"));
+}
+
+TEST(Llvm, HalvesAreTheirBitsWhereAProcessorLacksThem) {
+  const LlvmOptions bits{.lacks = {.halves = true}};
+  const std::string sum = text_of(Ops::ADD, float16, 2, bits);
+  EXPECT_TRUE(has(sum, "%load2 = load i16, ptr %data1, align 2")) << sum;
+  EXPECT_FALSE(has(sum, "half")) << sum;
+  EXPECT_TRUE(has(text_of(Ops::ADD, float16.vec(4), 2, bits), "load <4 x i16>, ptr "));
+  const std::string floor = text_of(Ops::FLOOR, float32, 1, {.lacks = {.roundings = true}});
+  EXPECT_TRUE(has(floor, ".size, 0x4160000000000000")) << floor;  // 2^23
+  EXPECT_FALSE(has(floor, "llvm.floor")) << floor;
+}
+
 TEST(Llvm, LoopsCountInPhiNodesAndAccumulatorsAreOnes) {
   UOpGraph g;
   const UOp out = global(g, 0, float32), in = global(g, 1, float32);

@@ -212,6 +212,26 @@ TEST(OnnxCommands, ExportOfKernels) {
   EXPECT_EQ(run({"export", path, "-o", to, "--kernels", "glsl"}).status, 2);
 }
 
+TEST(OnnxCommands, ExportOfAnObject) {
+  if (!onnx::has_reader() || !STRATA_HAS_LLVM) GTEST_SKIP();
+  const OnnxFolder folder;
+  const std::string path = folder.write("m.onnx", product_and_relu()), to = folder.file("net");
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"export", path, "--device", "INTERP", "-o", to});
+    return run(more);
+  };
+  const Output written = with({"--object", "aarch64", "--cpu", "cortex-a53", "--features", "+fullfp16"});
+  EXPECT_EQ(written.status, 0) << written.err;
+  EXPECT_NE(written.out.find(to + "_kernels.o"), std::string::npos) << written.out;
+  EXPECT_NE(written.out.find(", code of kernels "), std::string::npos) << written.out;
+  EXPECT_EQ(text_of_file(to + "_kernels.o").substr(1, 3), "ELF");
+  EXPECT_NE(with({"--object", "aarch64", "--json"}).out.find("\"code_bytes\":"), std::string::npos);
+  EXPECT_NE(with({"--object", "aarch64", "--cpu", "i486"}).err.find("LLVM knows no CPU \"i486\""), std::string::npos);
+  EXPECT_NE(with({"--object", "mips"}).err.find("the object \"mips\" is unknown"), std::string::npos);
+  EXPECT_NE(with({"--cpu", "cortex-a53"}).err.find("the CPU \"cortex-a53\" is of an object"), std::string::npos);
+  EXPECT_NE(with({"--object", "x86_64", "--max-flash", "1"}).err.find("code of kernels"), std::string::npos);
+}
+
 TEST(OnnxCommands, ExportWithAConstant) {
   if (!onnx::has_reader()) GTEST_SKIP();
   const OnnxFolder folder;

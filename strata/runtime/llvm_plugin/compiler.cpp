@@ -1,5 +1,6 @@
 #include "strata/runtime/llvm_plugin/compiler.h"
 
+#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
@@ -41,17 +42,21 @@ class Watch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// Keeps the first error of code generation. Without a handler, LLVM would print it and exit the process.
+/// Keeps the first error of code generation, and the stack of functions. Without a handler, LLVM would print them, and
+/// exit the process.
 struct Diagnostics final : llvm::DiagnosticHandler {
-  explicit Diagnostics(std::string& out) : error(out) {}
+  explicit Diagnostics(Compiler::Job& of) : job(of), error(of.error) {}
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
     if (info.getSeverity() == llvm::DS_Error && error.empty()) {
       llvm::raw_string_ostream stream(error);
       llvm::DiagnosticPrinterRawOStream printer(stream);
       info.print(printer);
     }
+    if (const auto* const stack = llvm::dyn_cast<llvm::DiagnosticInfoStackSize>(&info))
+      job.frames.emplace_back(stack->getFunction().getName().str(), stack->getStackSize());
     return true;
   }
+  Compiler::Job& job;
   std::string& error;
 };
 
@@ -97,6 +102,7 @@ const Host& Host::get() {
 }
 
 std::unique_ptr<Compiler> Compiler::create(const Key& key, std::string* error) {
+  if (key.machine) return create_for(key, error);
   static const bool ready = !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
   const std::string triple = llvm::sys::getProcessTriple();
   const llvm::Target* const target = ready ? llvm::TargetRegistry::lookupTarget(triple, *error) : nullptr;
@@ -119,8 +125,34 @@ std::unique_ptr<Compiler> Compiler::create(const Key& key, std::string* error) {
   return nullptr;
 }
 
+std::unique_ptr<Compiler> Compiler::create_for(const Key& key, std::string* error) {
+  const Machine& machine = *key.machine;
+  const llvm::Target* const target = machine.find(error);
+  if (!target) return nullptr;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = key.deterministic ? llvm::FPOpFusion::Strict : llvm::FPOpFusion::Standard;
+  options.MCOptions.ABIName = machine.abi;
+  options.FloatABIType = machine.floats == STRATA_LLVM_FLOATS_SOFT   ? llvm::FloatABI::Soft
+                         : machine.floats == STRATA_LLVM_FLOATS_HARD ? llvm::FloatABI::Hard
+                                                                     : llvm::FloatABI::Default;
+  std::unique_ptr<llvm::TargetMachine> made(
+      target->createTargetMachine(machine.triple, machine.cpu, machine.features, options,
+                                  machine.is_static ? llvm::Reloc::Static : llvm::Reloc::PIC_, std::nullopt,
+                                  codegen_level(key.opt_level), /*JIT=*/false));
+  std::unique_ptr<Compiler> compiler;
+  if (made) compiler.reset(new Compiler(key, std::move(made)));
+  if (compiler && compiler->can_emit_) return compiler;
+  *error = "the target " + machine.triple + " emits no objects";
+  return nullptr;
+}
+
 Compiler::Compiler(Key key, std::unique_ptr<llvm::TargetMachine> target)
     : key_(std::move(key)), target_(std::move(target)), builder_(target_.get()) {
+  if (key_.machine) {  // a program without libm and, perhaps, without a C library: no pass makes calls
+    llvm::TargetLibraryInfoImpl library(target_->getTargetTriple());
+    library.disableAllFunctions();
+    functions_.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
+  }
   builder_.registerModuleAnalyses(modules_);
   builder_.registerCGSCCAnalyses(graphs_);
   builder_.registerFunctionAnalyses(functions_);
@@ -133,7 +165,12 @@ Compiler::Compiler(Key key, std::unique_ptr<llvm::TargetMachine> target)
 
 /// The passes. The IR of a kernel is already in SSA form, tiled and vectorized. What remains are common subexpressions
 /// (EarlyCSE), expressions that can be simplified (InstCombine, SimplifyCFG), and loop-invariant code (LICM).
+/// An object for others to link is compiled once, so it gets LLVM's own list.
 void Compiler::add_passes() {
+  if (key_.machine) {
+    all_passes_ = builder_.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+    return;
+  }
   if (key_.opt_level <= 0) return;
   passes_.addPass(llvm::EarlyCSEPass(true));
   if (key_.opt_level == 1) return;
@@ -147,15 +184,16 @@ void Compiler::prepare(llvm::Module& module) const {
   module.setTargetTriple(target_->getTargetTriple().str());
   module.setDataLayout(target_->createDataLayout());
   // By default LLVM splits vectors of 512 bits into halves.
-  if (target_->getMCSubtargetInfo()->checkFeatures("+avx512f"))
+  if (target_->getTargetTriple().isX86() && target_->getMCSubtargetInfo()->checkFeatures("+avx512f"))
     for (llvm::Function& f : module)
       if (!f.isDeclaration()) f.addFnAttr("prefer-vector-width", "512");
   inline_private_functions(module);
 }
 
 void Compiler::optimize(llvm::Module& module) {
+  if (key_.machine) all_passes_.run(module, modules_);
   for (llvm::Function& f : module)
-    if (!f.isDeclaration()) passes_.run(f, functions_);
+    if (!key_.machine && !f.isDeclaration()) passes_.run(f, functions_);
   // The analysis managers cache results by the addresses of functions, which are invalid after the module's end.
   loops_.clear();
   functions_.clear();
@@ -182,7 +220,7 @@ bool Compiler::generate(llvm::Module& module, Job& job, llvm::SmallVectorImpl<ch
 StrataLlvmStatus Compiler::run(Job& job, llvm::SmallVectorImpl<char>& out) {
   Watch watch;
   llvm::LLVMContext context;
-  context.setDiagnosticHandler(std::make_unique<Diagnostics>(job.error));
+  context.setDiagnosticHandler(std::make_unique<Diagnostics>(job));
   llvm::SMDiagnostic diagnostic;
   const std::string text(job.ir);  // the parser needs a 0 behind the text
   const std::unique_ptr<llvm::Module> module =

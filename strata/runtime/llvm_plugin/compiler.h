@@ -9,9 +9,13 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "strata/runtime/llvm_plugin/plugin_abi.h"
 
@@ -24,6 +28,27 @@ struct Host {
   static const Host& get();
 };
 
+/// A machine for which code is compiled, whatever this one is.
+struct Machine {
+  std::string triple, cpu, features, abi;
+  bool is_static = false;
+  int32_t floats = STRATA_LLVM_FLOATS_OF_TRIPLE;
+  explicit Machine(const StrataLlvmTarget& target)
+      : triple(llvm::Triple::normalize(target.triple)),
+        cpu(target.cpu),
+        features(target.features),
+        abi(target.abi),
+        is_static(target.relocation == STRATA_LLVM_STATIC),
+        floats(target.floats) {}
+  bool operator==(const Machine&) const = default;
+
+  /// The target of the triple, set up. Null, and the reason in *error, if LLVM does not know the triple, the CPU or a
+  /// feature.
+  const llvm::Target* find(std::string* error) const;
+  /// Bit k: whether the CPU has the feature with the k-th name. @pre find() has found it
+  uint64_t has(const llvm::Target& target, llvm::StringRef names) const;
+};
+
 /// A target machine and the passes for it. It serves one compilation at a time.
 class Compiler {
  public:
@@ -32,6 +57,7 @@ class Compiler {
     int opt_level = 2;
     bool deterministic = false;
     std::string cpu = "native";
+    std::optional<Machine> machine = {};  ///< none: this one
     bool operator==(const Key&) const = default;
   };
   /// A compilation: the module's text, the form of the output, and the results beside the code.
@@ -40,6 +66,7 @@ class Compiler {
     llvm::CodeGenFileType output = llvm::CodeGenFileType::ObjectFile;
     StrataLlvmTimes times{};
     std::string error;
+    std::vector<std::pair<std::string, uint64_t>> frames{};  ///< the stack of each function that asks for it
   };
 
   /// Returns null and sets *error if LLVM does not know the CPU, or its target emits no objects.
@@ -52,6 +79,7 @@ class Compiler {
 
  private:
   Compiler(Key key, std::unique_ptr<llvm::TargetMachine> target);
+  static std::unique_ptr<Compiler> create_for(const Key& key, std::string* error);
   void add_passes();
   void prepare(llvm::Module& module) const;
   void optimize(llvm::Module& module);
@@ -65,6 +93,7 @@ class Compiler {
   llvm::CGSCCAnalysisManager graphs_;
   llvm::ModuleAnalysisManager modules_;
   llvm::FunctionPassManager passes_;
+  llvm::ModulePassManager all_passes_;  ///< for another machine, in place of passes_
   bool can_emit_ = false;
   llvm::SmallVector<char, 0> object_;
   llvm::raw_svector_ostream object_stream_{object_};

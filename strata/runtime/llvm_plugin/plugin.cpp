@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "strata/runtime/llvm_plugin/compiler.h"
+#include "strata/runtime/llvm_plugin/linkable.h"
 #include "strata/runtime/llvm_plugin/loader.h"
 
 using strata_llvm::Compiler;
@@ -177,6 +178,43 @@ int32_t load(StrataLlvmText object, StrataLlvmModule** module, char** error) {
   });
 }
 
+int32_t has(const StrataLlvmTarget* target, const char* features, uint64_t* out, char** error) {
+  return guarded(error, [&](std::string& message) -> int32_t {
+    const strata_llvm::Machine machine(*target);
+    const llvm::Target* const found = machine.find(&message);
+    if (!found) return STRATA_LLVM_FAILED;
+    *out = machine.has(*found, features);
+    return STRATA_LLVM_OK;
+  });
+}
+
+int32_t compile_for(StrataLlvmText ir, const StrataLlvmTarget* target, int32_t deterministic, StrataLlvmObject* object,
+                    char** error) {
+  return guarded(error, [&](std::string& message) -> int32_t {
+    Lease lease(Compiler::create({2, deterministic != 0, {}, strata_llvm::Machine(*target)}, &message));
+    if (!lease) return STRATA_LLVM_FAILED;
+    Compiler::Job job;
+    job.ir = {ir.data, ir.size};
+    llvm::SmallString<0> out;
+    const StrataLlvmStatus status = lease->run(job, out);
+    const std::unique_ptr<Compiler> compiler = lease.finish();
+    message = std::move(job.error);
+    if (status != STRATA_LLVM_OK) return status;
+    const strata_llvm::Linkable facts = strata_llvm::facts_of(out, message);
+    if (!message.empty()) return STRATA_LLVM_FAILED;
+    std::string frames;
+    for (const auto& [name, bytes] : job.frames) frames += name + " " + std::to_string(bytes) + "\n";
+    std::unique_ptr<char, decltype(&std::free)> data(copy(out.data(), out.size()), std::free);
+    std::unique_ptr<char, decltype(&std::free)> names(copy(facts.undefined.data(), facts.undefined.size()), std::free);
+    object->frames = copy(frames.data(), frames.size());
+    object->undefined = names.release();
+    object->data = data.release();
+    object->size = out.size();
+    object->loaded_bytes = facts.loaded_bytes;
+    return STRATA_LLVM_OK;
+  });
+}
+
 char* host() {
   const strata_llvm::Host& host = strata_llvm::Host::get();
   return copy_error((host.cpu + " " + host.features).c_str());
@@ -222,6 +260,8 @@ constexpr StrataLlvmTable kTable = {
     host,
     release_code,
     [](char* text) { std::free(text); },
+    has,
+    compile_for,
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 extern "C" {
 
-enum { STRATA_LLVM_ABI = 2 };
+enum { STRATA_LLVM_ABI = 3 };
 
 // The result of a call.
 enum StrataLlvmStatus {
@@ -35,6 +35,30 @@ struct StrataLlvmOptions {
 // Nanoseconds of each step.
 struct StrataLlvmTimes {
   int64_t setup, parse, passes, codegen;
+};
+
+// How code refers to what lies elsewhere.
+enum StrataLlvmRelocation { STRATA_LLVM_PIC = 0, STRATA_LLVM_STATIC = 1 };
+// How floats are passed.
+enum StrataLlvmFloats { STRATA_LLVM_FLOATS_OF_TRIPLE = 0, STRATA_LLVM_FLOATS_SOFT = 1, STRATA_LLVM_FLOATS_HARD = 2 };
+
+// A machine for which code is compiled, whatever this one is.
+struct StrataLlvmTarget {
+  const char* triple;    // "aarch64-unknown-linux-gnu"
+  const char* cpu;       // the name of a CPU that LLVM knows for the triple
+  const char* features;  // besides those of the CPU: "+avx2,-fma"; or empty
+  const char* abi;       // its name where the triple leaves it open: "lp64d"; or empty
+  int32_t relocation;    // StrataLlvmRelocation
+  int32_t floats;        // StrataLlvmFloats
+};
+
+// An object file for others to link. The caller releases the three texts with free_string.
+struct StrataLlvmObject {
+  char* data;
+  size_t size;
+  int64_t loaded_bytes;  // of the sections that a program loads: code and constants
+  char* frames;          // the stack of each function, without the address to which it returns: lines "NAME BYTES"
+  char* undefined;       // the symbols that others define, a line each
 };
 
 struct StrataLlvmTable {
@@ -66,6 +90,13 @@ struct StrataLlvmTable {
   // Gives the pages of LLVM's code back to the system, which loads them again when they are needed.
   void (*release_code)();
   void (*free_string)(char*);
+
+  // Whether LLVM compiles for the target, and which of `features`, names with blanks between, its CPU has: bit k of
+  // *has is for name k. Sets up the target's part of LLVM. On failure *error says why, with the names that LLVM knows.
+  int32_t (*has)(const StrataLlvmTarget*, const char* features, uint64_t* has, char** error);
+  // Compiles IR text to an object file for the target, by LLVM's own passes, -O2.
+  int32_t (*compile_for)(StrataLlvmText ir, const StrataLlvmTarget*, int32_t deterministic, StrataLlvmObject*,
+                         char** error);
 };
 
 // The only symbol that the plugin exports: a function that returns the table.
