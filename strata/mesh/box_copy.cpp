@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "strata/base/check.h"
 
@@ -206,32 +207,56 @@ std::int64_t BoxCopy::elements() const {
 
 namespace {
 
+/// `lines` lines of `count` elements of N bytes. Steps are in bytes.
+struct Lines {
+  std::int64_t lines = 1, from_line = 0, to_line = 0;
+  std::int64_t count = 1, from_step = 0, to_step = 0;
+};
+
 template <std::size_t N>
-void copy_strided(const std::byte* from, std::byte* to, std::int64_t from_step, std::int64_t to_step,
-                  std::int64_t count) {
-  for (std::int64_t n = 0; n < count; ++n, from += from_step, to += to_step) std::memcpy(to, from, N);
+void copy_elements(const std::byte* from, std::byte* to, const Lines& l) {
+  for (std::int64_t k = 0; k < l.lines; ++k, from += l.from_line, to += l.to_line) {
+    const std::byte* a = from;
+    std::byte* b = to;
+    for (std::int64_t n = 0; n < l.count; ++n, a += l.from_step, b += l.to_step) std::memcpy(b, a, N);
+  }
 }
 
-/// Steps are in bytes.
-void copy_line(const std::byte* from, std::byte* to, std::int64_t from_step, std::int64_t to_step, std::int64_t count,
-               std::int64_t itemsize) {
-  if (from_step == itemsize && to_step == itemsize) {
-    std::memcpy(to, from, static_cast<std::size_t>(count * itemsize));
+void copy_lines(const std::byte* from, std::byte* to, const Lines& l, std::int64_t itemsize) {
+  const bool is_dense = l.count == 1 || (l.from_step == itemsize && l.to_step == itemsize);
+  if (is_dense && l.count * itemsize > 16) {
+    const auto bytes = static_cast<std::size_t>(l.count * itemsize);
+    for (std::int64_t k = 0; k < l.lines; ++k, from += l.from_line, to += l.to_line) std::memcpy(to, from, bytes);
     return;
   }
   switch (itemsize) {
-    case 1: return copy_strided<1>(from, to, from_step, to_step, count);
-    case 2: return copy_strided<2>(from, to, from_step, to_step, count);
-    case 4: return copy_strided<4>(from, to, from_step, to_step, count);
-    case 8: return copy_strided<8>(from, to, from_step, to_step, count);
-    case 16: return copy_strided<16>(from, to, from_step, to_step, count);
-    default:
-      for (std::int64_t n = 0; n < count; ++n, from += from_step, to += to_step)
-        std::memcpy(to, from, static_cast<std::size_t>(itemsize));
+    case 1: return copy_elements<1>(from, to, l);
+    case 2: return copy_elements<2>(from, to, l);
+    case 4: return copy_elements<4>(from, to, l);
+    case 8: return copy_elements<8>(from, to, l);
+    case 16: return copy_elements<16>(from, to, l);
+    default: break;
   }
+  for (std::int64_t k = 0; k < l.lines; ++k)
+    for (std::int64_t n = 0; n < l.count; ++n)
+      std::memcpy(to + k * l.to_line + n * l.to_step, from + k * l.from_line + n * l.from_step,
+                  static_cast<std::size_t>(itemsize));
 }
 
 }  // namespace
+
+/// All elements of the last two axes, from the places that the others make.
+void BoxCopy::run_inner(const std::byte* from, std::byte* to, std::int64_t itemsize) const {
+  const Run one{0, 0, 0, 0, 1};
+  const bool has_outer = axes_.size() > 1;
+  const std::span<const Run> outer = has_outer ? std::span(axes_[axes_.size() - 2]) : std::span(&one, 1);
+  for (const Run& o : outer)
+    for (const Run& i : axes_.back())
+      copy_lines(from + (o.from + i.from) * itemsize, to + (o.to + i.to) * itemsize,
+                 {o.count, o.from_step * itemsize, o.to_step * itemsize, i.count, i.from_step * itemsize,
+                  i.to_step * itemsize},
+                 itemsize);
+}
 
 void BoxCopy::run(const void* from, void* to, std::int64_t itemsize) const {
   const auto* const source = static_cast<const std::byte*>(from) + from_ * itemsize;
@@ -246,7 +271,7 @@ void BoxCopy::run(const void* from, void* to, std::int64_t itemsize) const {
     std::size_t run = 0;
     std::int64_t element = 0;
   };
-  std::vector<At> at(axes_.size() - 1);
+  std::vector<At> at(axes_.size() > 2 ? axes_.size() - 2 : 0);
   while (true) {
     std::int64_t a = 0, b = 0;
     for (std::size_t j = 0; j < at.size(); ++j) {
@@ -254,9 +279,7 @@ void BoxCopy::run(const void* from, void* to, std::int64_t itemsize) const {
       a += run.from + at[j].element * run.from_step;
       b += run.to + at[j].element * run.to_step;
     }
-    for (const Run& run : axes_.back())
-      copy_line(source + (a + run.from) * itemsize, target + (b + run.to) * itemsize, run.from_step * itemsize,
-                run.to_step * itemsize, run.count, itemsize);
+    run_inner(source + a * itemsize, target + b * itemsize, itemsize);
     std::size_t j = at.size();
     for (; j > 0; --j) {
       At& place = at[j - 1];

@@ -82,6 +82,7 @@ class BoxCopy {
   };
   static std::vector<Run> runs_of(std::size_t axis, const Stripes& s, const Arrangement& from, const Arrangement& to);
   void join_axes();
+  void run_inner(const std::byte* from, std::byte* to, std::int64_t itemsize) const;
 
   std::int64_t from_ = 0, to_ = 0;
   std::vector<std::vector<Run>> axes_;

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "strata/base/quotes.h"
+#include "strata/runtime/allocator.h"
 
 namespace strata {
 
@@ -17,6 +17,8 @@ struct PlannedMessage {
 };
 
 namespace {
+
+constexpr std::int64_t kLittle = 1 << 18;  // bytes that are copied while the ranks agree
 
 std::int64_t bytes_of(std::int64_t elements, std::int64_t itemsize) {
   std::int64_t out = 0;
@@ -60,10 +62,11 @@ struct ExchangePlan::Parts {
   std::int64_t itemsize = 1;
   StridedBox box;
   std::int64_t tensor_elements = 0, result_elements = 0;
-  std::string what;  // without the description
-  Hash128 hash;      // of both shardings, the loads, the itemsize
+  std::shared_ptr<const std::string> words;  // before the description
+  Hash128 hash;                              // of both shardings, the loads, the itemsize
   std::vector<PlannedMessage> sent, received;
   std::vector<BoxCopy> own;
+  std::int64_t own_elements = 0;
 };
 
 namespace {
@@ -111,7 +114,7 @@ ExchangePlan ExchangePlan::make(const Mesh& mesh, const Exchange& exchange, bool
   STRATA_CHECK(tensor.mesh() == mesh.shape(), domain, "[mesh] shardings on ", render(tensor.mesh()), ", on the mesh ",
                render(mesh.shape()));
   STRATA_CHECK(itemsize >= 1, domain, "[mesh] elements of ", itemsize, " bytes: at least 1");
-  const auto parts = std::make_shared<Parts>(Parts{mesh, itemsize, {}, 0, 0, {}, {}, {}, {}, {}});
+  const auto parts = std::make_shared<Parts>(Parts{mesh, itemsize, {}, 0, 0, {}, {}, {}, {}, {}, 0});
   const std::int64_t rank = mesh.rank();
   const Arrangement from = Arrangement::local(tensor, rank);
   const std::vector<StridedBox> needed = into_box ? exchange.need(rank).boxes : std::vector<StridedBox>();
@@ -122,8 +125,9 @@ ExchangePlan ExchangePlan::make(const Mesh& mesh, const Exchange& exchange, bool
                            : needed.empty() ? 0
                                             : volume(parts->box, "mesh");
   bytes_of(parts->tensor_elements, itemsize), bytes_of(parts->result_elements, itemsize);
-  parts->what = detail::message(into_box ? "exchange " : "redistribute ", render(tensor.shape()), " from ",
-                                sharding_text(tensor), " to ", sharding_text(exchange.result()));
+  parts->words = std::make_shared<std::string>(
+      detail::message(into_box ? "exchange " : "redistribute ", render(tensor.shape()), " of ", itemsize,
+                      " bytes from ", sharding_text(tensor), " to ", sharding_text(exchange.result()), ": "));
   parts->hash = hash_of(detail::message(render(tensor.layout()), render(tensor.padded_shape()),
                                         render(exchange.result().layout()), render(exchange.result().padded_shape()),
                                         render(exchange.result().shape()), into_box ? loads_text(exchange) : "", "; ",
@@ -131,6 +135,7 @@ ExchangePlan ExchangePlan::make(const Mesh& mesh, const Exchange& exchange, bool
   for (const Message& m : exchange.sent(rank)) parts->sent.push_back(planned(m, m.to, from, true));
   for (const Message& m : exchange.received(rank)) parts->received.push_back(planned(m, m.from, to, false));
   parts->own = own_copies(exchange, rank, from, to);
+  for (const BoxCopy& copy : parts->own) parts->own_elements += copy.elements();
   return ExchangePlan(parts);
 }
 
@@ -159,12 +164,14 @@ class Pending::Work {
       : parts_(std::move(parts)),
         tensor_(static_cast<const std::byte*>(tensor)),
         result_(static_cast<std::byte*>(result)),
-        step_(parts_->mesh.shared_world(), std::move(text)) {}
+        step_(parts_->mesh.shared_world(), std::move(text)) {
+    prepare();
+  }
 
   bool progress() {
     if (is_done_) return true;
-    if (!has_begun_ && !step_.has_agreed()) return false;
-    if (!has_begun_) begin();
+    if (!has_sent_ && !step_.has_agreed()) return false;
+    if (!has_sent_) send();
     std::erase_if(under_way_, [this](const UnderWay& m) {
       if (!step_.is_done(m.message)) return false;
       if (m.unpacks) unpack(*m.planned, static_cast<const std::byte*>(m.buffer.get()));
@@ -188,11 +195,11 @@ class Pending::Work {
     return static_cast<std::uint64_t>(m.elements * parts_->itemsize);
   }
   static std::shared_ptr<void> buffer_of(std::uint64_t bytes) {
-    return std::make_shared_for_overwrite<std::byte[]>(bytes);
+    return {Allocator::host().allocate(bytes), [bytes](void* block) { Allocator::host().free(block, bytes); }};
   }
 
-  void begin() {
-    has_begun_ = true;
+  /// What needs no agreement: receives, packing, and what a rank has itself, unless that is much.
+  void prepare() {
     under_way_.reserve(parts_->sent.size() + parts_->received.size());
     for (const PlannedMessage& m : parts_->received) {
       const std::uint64_t bytes = size_of(m);
@@ -200,14 +207,29 @@ class Pending::Work {
       void* const at = buffer ? buffer.get() : result_ + m.begin * parts_->itemsize;
       under_way_.push_back({&m, step_.receive(m.peer, at, bytes, buffer), buffer, buffer != nullptr});
     }
+    packed_.reserve(parts_->sent.size());
     for (const PlannedMessage& m : parts_->sent) {
-      const std::uint64_t bytes = size_of(m);
-      const std::shared_ptr<void> buffer = m.begin < 0 ? buffer_of(bytes) : nullptr;
+      packed_.push_back(m.begin < 0 ? buffer_of(size_of(m)) : nullptr);
       for (const BoxCopy& copy : m.copies)
-        if (buffer) copy.run(tensor_, buffer.get(), parts_->itemsize);
-      const void* const at = buffer ? buffer.get() : tensor_ + m.begin * parts_->itemsize;
-      under_way_.push_back({&m, step_.send(m.peer, at, bytes, buffer), buffer, false});
+        if (packed_.back()) copy.run(tensor_, packed_.back().get(), parts_->itemsize);
     }
+    if (step_.has_agreed()) return send();
+    if (parts_->own_elements * parts_->itemsize <= kLittle) copy_own();
+  }
+
+  void send() {
+    has_sent_ = true;
+    for (std::size_t n = 0; n < packed_.size(); ++n) {
+      const PlannedMessage& m = parts_->sent[n];
+      const void* const at = packed_[n] ? packed_[n].get() : tensor_ + m.begin * parts_->itemsize;
+      under_way_.push_back({&m, step_.send(m.peer, at, size_of(m), packed_[n]), nullptr, false});
+    }
+    packed_.clear();
+    if (!has_own_) copy_own();
+  }
+
+  void copy_own() {
+    has_own_ = true;
     for (const BoxCopy& copy : parts_->own) copy.run(tensor_, result_, parts_->itemsize);
   }
 
@@ -219,7 +241,8 @@ class Pending::Work {
   const std::byte* tensor_;
   std::byte* result_;
   Step step_;
-  bool has_begun_ = false, is_done_ = false;
+  bool has_own_ = false, has_sent_ = false, is_done_ = false;
+  std::vector<std::shared_ptr<void>> packed_;  // by message that is sent; null where it lies as it is
   std::vector<UnderWay> under_way_;
 };
 
@@ -248,7 +271,7 @@ void wait_all(std::vector<Pending>& pending) {
 }
 
 Pending ExchangePlan::start(const void* tensor, void* result, std::string_view description, Place place) const {
-  StepText text{detail::message(parts_->what, ", ", description), place_text(place), parts_->hash};
+  StepText text{std::string(description), place, parts_->words, parts_->hash};
   return Pending(std::make_unique<Pending::Work>(parts_, tensor, result, std::move(text)));
 }
 

@@ -22,10 +22,6 @@ std::int64_t own_processors() {
 
 }  // namespace
 
-std::string place_text(const std::source_location& place) {
-  return detail::message(place.file_name(), ":", place.line());
-}
-
 Mesh::Mesh(Index sizes, std::vector<std::string> names, Place place)
     : Mesh(MeshShape(std::move(sizes), std::move(names)), place) {}
 
@@ -53,9 +49,7 @@ std::int64_t Mesh::threads() const {
   return std::max<std::int64_t>(1, std::min(own_processors(), host / ranks));
 }
 
-void Mesh::agree(std::string_view what, Place place) const {
-  world_->agree({std::string(what), place_text(place), {}});
-}
+void Mesh::agree(std::string_view what, Place place) const { world_->agree({std::string(what), place}); }
 
 void on_each_rank(const std::vector<Mesh>& ranks, const std::function<void(const Mesh&)>& work) {
   std::mutex mutex;

@@ -62,9 +62,6 @@ class Mesh {
   std::shared_ptr<World> world_;
 };
 
-/// `file:line`
-std::string place_text(const std::source_location& place);
-
 /// Calls work(ranks[r]) for each rank, on a thread of its own. Where one throws, the others are told (World::fail), so
 /// that none waits for it.
 /// @throws what the rank threw that was the first one to throw

@@ -1,6 +1,8 @@
 #include "strata/mesh/mesh_text.h"
 
 #include <algorithm>
+#include <set>
+#include <sstream>
 #include <string_view>
 
 #include "strata/base/check.h"
@@ -39,10 +41,31 @@ std::vector<Group> groups_of(const std::vector<StepWords>& said) {
 }
 
 std::string at_place(const StepWords& words) {
-  return words.place[0] == '\0' ? std::string() : detail::message(" at ", words.place.data());
+  return words.place[0] == '\0' ? std::string() : detail::message(" (", words.place.data(), ")");
+}
+
+std::set<std::string> words_of(const StepWords& words) {
+  std::istringstream text(words.settings.data());
+  std::set<std::string> out;
+  for (std::string word; text >> word;) out.insert(word);
+  return out;
+}
+
+/// The settings of a group that not all have.
+std::string own_settings(const std::vector<Group>& groups, std::size_t g) {
+  std::string out;
+  for (const std::string& word : words_of(*groups[g].words))
+    if (!std::all_of(groups.begin(), groups.end(),
+                     [&](const Group& other) { return words_of(*other.words).contains(word); }))
+      out += (out.empty() ? "" : " ") + word;
+  return out;
 }
 
 }  // namespace
+
+std::string place_text(const std::source_location& place) {
+  return detail::message(place.file_name(), ":", place.line());
+}
 
 std::string ranks_text(const std::vector<std::int64_t>& ranks) {
   std::string out = ranks.size() == 1 ? "rank" : "ranks";
@@ -52,7 +75,7 @@ std::string ranks_text(const std::vector<std::int64_t>& ranks) {
 }
 
 std::string settings_text() {
-  std::string out = "Strata " STRATA_VERSION;
+  std::string out = "VERSION=" STRATA_VERSION;
   for (const FlagBase* flag :
        {static_cast<const FlagBase*>(&flags::DETERMINISTIC), static_cast<const FlagBase*>(&flags::NOFUSE),
         static_cast<const FlagBase*>(&flags::BLOCKS), static_cast<const FlagBase*>(&flags::NAN_CHECK),
@@ -63,24 +86,20 @@ std::string settings_text() {
 
 Verdict verdict_on(std::int64_t step, const std::vector<StepWords>& said) {
   const std::vector<Group> groups = groups_of(said);
+  Verdict out;
+  for (const Group& g : groups) out.has_goodbye = out.has_goodbye != 0 || g.words->is_goodbye != 0 ? 1 : 0;
   const bool is_same_work = std::all_of(said.begin(), said.end(), [&](const StepWords& w) {
     return std::string_view(w.what.data()) == said[0].what.data() && w.is_goodbye == said[0].is_goodbye;
   });
-  Verdict out;
   std::string text = detail::message("[mesh] ranks disagree in step ", step);
-  if (groups.size() == 1)  // equal words of different plans
-    text += detail::message(": ", said[0].what.data(), at_place(said[0]), ", with other shardings or sizes");
-  else if (is_same_work)
-    text += detail::message(", ", said[0].what.data(), at_place(said[0]));
+  if (is_same_work) text += detail::message(", ", said[0].what.data(), at_place(said[0]));
+  if (groups.size() == 1) text += ": their plans differ";  // beyond what the words tell
   for (std::size_t g = 0; groups.size() > 1 && g < std::min(groups.size(), kMostGroups); ++g) {
     const StepWords& words = *groups[g].words;
-    text += detail::message(g == 0 ? ": " : "; ", ranks_text(groups[g].ranks), is_same_work ? " has " : " does ",
-                            is_same_work ? words.settings.data() : words.what.data(),
-                            is_same_work ? std::string() : at_place(words));
-    out.has_goodbye = out.has_goodbye != 0 || words.is_goodbye != 0 ? 1 : 0;
+    text += detail::message(g == 0 ? ": " : "; ", ranks_text(groups[g].ranks), ": ",
+                            is_same_work ? own_settings(groups, g) : words.what.data() + at_place(words));
   }
   if (groups.size() > kMostGroups) text += detail::message("; and ", groups.size() - kMostGroups, " more");
-  for (const Group& g : groups) out.has_goodbye = out.has_goodbye != 0 || g.words->is_goodbye != 0 ? 1 : 0;
   put_text(out.text, text);
   return out;
 }

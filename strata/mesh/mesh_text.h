@@ -3,14 +3,17 @@
 
 #include <array>
 #include <cstdint>
+#include <source_location>
 #include <string>
 #include <vector>
 
 namespace strata {
 
+/// `file:line`
+std::string place_text(const std::source_location& place);
 /// "rank 3", "ranks 0 1 5", at most eight of them. @pre there is one
 std::string ranks_text(const std::vector<std::int64_t>& ranks);
-/// The version of Strata and the flags that change results, with their values.
+/// The version of Strata and the flags that change results, with their values: `VERSION=0.1.0 DETERMINISTIC=0 ...`.
 std::string settings_text();
 
 /// What one rank says of its step where ranks do not agree. Plain bytes; texts end with a zero, longer ones are cut.

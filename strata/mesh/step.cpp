@@ -1,6 +1,7 @@
 // Steps: agreement, messages, what becomes of a step that is dropped.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <exception>
 #include <limits>
 #include <span>
@@ -44,20 +45,21 @@ struct Step::Agreement {
   bool has_verdict = false;
 };
 
-Step::Step(std::shared_ptr<World> world, StepText text)
-    : world_(std::move(world)), text_(std::move(text)), agreement_(std::make_shared<Agreement>()) {
+Step::Step(std::shared_ptr<World> world, StepText text, bool is_goodbye)
+    : world_(std::move(world)),
+      text_(std::move(text)),
+      is_goodbye_(is_goodbye),
+      agreement_(std::make_shared<Agreement>()) {
   world_->check_usable();
   number_ = world_->next_step_;
   for (const std::int64_t other : world_->under_way_)
     STRATA_CHECK(number_ - other < kMostSteps, budget, "[mesh] step ", other, " is still under way when step ", number_,
                  " begins: more than ", kMostSteps, " steps");
-  const Hash128 settings = world_->settings();
-  const std::array<std::uint64_t, 5> words = {static_cast<std::uint64_t>(number_), settings.high, settings.low,
-                                              text_.plan.high, text_.plan.low};
-  Hasher hasher;
-  hasher.add(std::as_bytes(std::span(words)));
-  hasher.add(std::as_bytes(std::span(text_.what)));
-  hash_ = hasher.finish();
+  // Hashes are combined by exclusive or, rotated apart. The tags compare the number.
+  const Hash128 words = hash128(std::as_bytes(std::span(text_.what)));
+  const Hash128 settings = is_goodbye ? Hash128() : world_->settings();
+  hash_ = {words.high ^ std::rotl(settings.high, 21) ^ std::rotl(text_.plan.high, 42),
+           words.low ^ std::rotl(settings.low, 21) ^ std::rotl(text_.plan.low, 42)};
   ++world_->next_step_;
   world_->under_way_.push_back(number_);
   for (std::int64_t distance = 1; distance < world_->size(); distance *= 2) agreement_->rounds.emplace_back();
@@ -76,9 +78,7 @@ Step::~Step() {
 }
 
 std::string Step::text() const {
-  std::string out = detail::message("step ", number_, ": ", text_.what);
-  if (!text_.place.empty()) out += detail::message(" at ", text_.place);
-  return out;
+  return detail::message("step ", number_, ", ", text_.words(), " (", place_text(text_.place), ")");
 }
 
 std::int32_t Step::tag(Kind kind) const {
@@ -159,6 +159,7 @@ bool Step::has_agreed() {
   if (agreement_->is_same) return has_agreed_ = true;
   if (!agreement_->has_words) begin_words();
   if (!exchange_words()) return false;
+  if (!withdraw()) return false;
   finish();
   const Verdict& verdict = agreement_->verdict;
   if (verdict.has_goodbye != 0) world_->failure_ = verdict.text.data();
@@ -169,9 +170,9 @@ void Step::begin_words() {
   Agreement& a = *agreement_;
   a.has_words = true;
   StepWords mine;
-  put_text(mine.what, text_.what);
-  put_text(mine.settings, settings_text());
-  put_text(mine.place, text_.place);
+  put_text(mine.what, text_.words());
+  put_text(mine.settings, is_goodbye_ ? std::string() : settings_text());
+  put_text(mine.place, is_goodbye_ ? std::string() : place_text(text_.place));
   mine.is_goodbye = is_goodbye_ ? 1 : 0;
   const bool is_judge = world_->rank() == 0;
   a.said.resize(is_judge ? static_cast<std::size_t>(world_->size()) : 1);
@@ -202,30 +203,39 @@ bool Step::exchange_words() {
   return all_done();
 }
 
-// --- steps that are dropped ---
+// --- messages that are withdrawn ---
+
+/// Ends what is under way; true once nothing is.
+bool Step::withdraw() {
+  World& world = *world_;
+  std::array<char, STRATA_MESH_TEXT> why{};
+  for (const Message& m : messages_)
+    if (m.request != nullptr) world.table_.cancel(world.world_, m.request);
+  for (Message& m : messages_) {
+    std::int32_t done = 0;
+    if (m.request == nullptr) continue;
+    const bool is_lost = world.table_.test(world.world_, m.request, &done, why.data()) != STRATA_MESH_OK;
+    if (is_lost || done != 0) m.request = nullptr;
+  }
+  return std::all_of(messages_.begin(), messages_.end(), [](const Message& m) { return m.request == nullptr; });
+}
 
 void Step::abandon() {
   finish();
   World& world = *world_;
   if (world.generation_ != fork_generation()) return;
   world.fail(detail::message("[mesh] rank ", world.rank(), " gave up ", text()));
-  std::array<char, STRATA_MESH_TEXT> why{};
-  for (const Message& m : messages_)
-    if (m.request != nullptr) world.table_.cancel(world.world_, m.request);
-  const auto is_left = [&](const Message& m) {
-    std::int32_t done = 0;
-    return m.request != nullptr && world.table_.test(world.world_, m.request, &done, why.data()) == STRATA_MESH_OK &&
-           done == 0;
-  };
   const auto begin = World::Clock::now();
-  while (true) {
-    std::erase_if(messages_, [&](const Message& m) { return !is_left(m); });
-    if (messages_.empty()) return;
-    if (World::Clock::now() - begin > kToWithdraw) break;
+  while (!withdraw()) {
     std::this_thread::yield();
+    if (World::Clock::now() - begin > kToWithdraw) break;
   }
-  const bool is_users = std::any_of(messages_.begin(), messages_.end(), [](const Message& m) { return !m.memory; });
-  for (Message& m : messages_) world.left_.push_back({m.request, std::move(m.memory)});
+  bool is_users = false;  // whether memory of the caller is left
+  for (Message& m : messages_) {
+    if (m.request == nullptr) continue;
+    is_users = is_users || !m.memory;
+    world.left_.push_back({m.request, std::move(m.memory)});
+  }
   if (is_users) world.table_.abort(world.world_, 1, world.failure_.c_str());
 }
 

@@ -212,8 +212,7 @@ void World::end() {
   std::string last_words;
   try {
     if (failure_.empty()) {
-      Step goodbye(shared_from_this(), {"the end of the program", "", {}});
-      goodbye.is_goodbye_ = true;
+      Step goodbye(shared_from_this(), {"the end of the program", std::source_location::current()}, true);
       goodbye.wait([&] { return goodbye.has_agreed(); });
       goodbye.finish();
     }
@@ -229,16 +228,19 @@ void World::end() {
 
 // --- what is compared ---
 
-Hash128 World::settings() const {
+/// The hash of what steps depend on beside their words; made again where a flag has changed.
+Hash128 World::settings() {
   const std::array<std::int64_t, 5> numbers = {flags::DETERMINISTIC.get() ? 1 : 0, flags::NOFUSE.get() ? 1 : 0,
                                                flags::BLOCKS.get(), flags::NAN_CHECK.get() ? 1 : 0,
                                                flags::CHECK_INDEX.get() ? 1 : 0};
+  const std::string device = flags::DEVICE.has_text() ? flags::DEVICE.get() : std::string();
+  if (numbers == set_numbers_ && device == set_device_) return settings_;
   Hasher hasher;
   hasher.add(std::as_bytes(std::span(std::string_view(STRATA_VERSION))));
   hasher.add(std::as_bytes(std::span(numbers)));
-  const std::string device = flags::DEVICE.has_text() ? flags::DEVICE.get() : std::string();
   hasher.add(std::as_bytes(std::span(device)));
-  return hasher.finish();
+  set_numbers_ = numbers, set_device_ = device;
+  return settings_ = hasher.finish();
 }
 
 }  // namespace strata

@@ -4,10 +4,12 @@
 // A World and its Steps are used by one thread at a time; the ranks of a simulated world may have a thread each.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +23,12 @@ namespace strata {
 /// What a step does, in words, and where the program asked for it. All ranks have to do the same; places may differ.
 struct StepText {
   std::string what;
-  std::string place;
-  Hash128 plan = {};  ///< of what the words leave out; it has to be the same, too
+  std::source_location place;
+  /// Words in front of `what`, and a hash of all that the words leave out; both are made once for many steps.
+  std::shared_ptr<const std::string> plan_words = {};
+  Hash128 plan = {};
+
+  std::string words() const { return plan_words ? *plan_words + what : what; }
 };
 
 class Step;
@@ -74,7 +80,7 @@ class World : public std::enable_shared_from_this<World> {
 
   void find_hosts();
   void check_usable() const;
-  Hash128 settings() const;
+  Hash128 settings();
   void send_note(std::int64_t to, const Note& note);
   void take_notes();
   void announce(std::int64_t step);
@@ -94,6 +100,9 @@ class World : public std::enable_shared_from_this<World> {
   std::vector<std::int64_t> here_;       // by rank: the last step in which it said that it waits
   std::int64_t announced_ = -1;          // the last step in which this rank said so
   std::string failure_;
+  std::array<std::int64_t, 5> set_numbers_{};  // the flags that settings_ is the hash of
+  std::string set_device_ = "?";
+  Hash128 settings_;
   Clock::time_point asked_{};  // when notes were last asked for
   struct Left {
     StrataMeshRequest* request = nullptr;
@@ -108,7 +117,7 @@ class Step {
   /// Begins the agreement; does not wait.
   /// @throws Error (undefined) where a step of the world has failed before; (budget) where the oldest step under way
   /// was begun kMostSteps before
-  Step(std::shared_ptr<World> world, StepText text);
+  Step(std::shared_ptr<World> world, StepText text) : Step(std::move(world), std::move(text), false) {}
   /// A step that is not finished ends here: the others are told, and the messages are withdrawn. Where that is not
   /// possible within 0.1 s and the caller's memory is concerned, all ranks are aborted.
   ~Step();
@@ -121,7 +130,7 @@ class Step {
   bool has_agreed();
 
   /// Begins a message. `memory`: what keeps the bytes; null where the caller does, until the message is done.
-  /// @pre has_agreed(), or it is a message of the agreement
+  /// @pre sends: has_agreed(). Receives may come before.
   std::size_t send(std::int64_t to, const void* data, std::uint64_t bytes, std::shared_ptr<const void> memory);
   std::size_t receive(std::int64_t from, void* data, std::uint64_t bytes, std::shared_ptr<const void> memory);
   /// Makes progress with a message; true once it is done. @throws Error (undefined) where the transport fails
@@ -144,6 +153,7 @@ class Step {
   };
   struct Agreement;
 
+  Step(std::shared_ptr<World> world, StepText text, bool is_goodbye);
   std::int32_t tag(Kind kind) const;
   std::size_t post(bool is_send, std::int64_t peer, Kind kind, const void* data, std::uint64_t bytes,
                    std::shared_ptr<const void> memory);
@@ -151,12 +161,13 @@ class Step {
   bool compare();
   void begin_words();
   bool exchange_words();
+  bool withdraw();
   void abandon();
   std::string text() const;
 
   std::shared_ptr<World> world_;
   StepText text_;
-  bool is_goodbye_ = false;
+  bool is_goodbye_;
   std::int64_t number_ = 0;
   Hash128 hash_;
   bool is_finished_ = false, has_agreed_ = false;

@@ -1,10 +1,11 @@
 // A rank of a mesh of processes, for tests/mesh/run_ranks.py: rank_program TASK [ARGUMENT...]. Faults happen on one
 // rank, the last one where nothing else is said. Prints a line `rank R: ...` for what it checked, and errors as they
 // are.
-#include <sys/resource.h>
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -190,36 +191,65 @@ void goes_on(const Task& task) {
   std::cout << "rank " << mesh.rank() << ": went on after three errors" << std::endl;
 }
 
-/// An interrupt on a rank that waits for one that does not come.
+/// An interrupt on the ranks that wait for one that does not come.
 void interrupted(const Task& task) {
+  using Clock = std::chrono::steady_clock;
   const Mesh mesh = line_of(task);
   if (mesh.rank() == task.faulty) {
-    std::string said;
-    try {
-      mesh.agree("late");  // told by the note that the other gave up
-      for (int turn = 0; turn < 1000; ++turn) mesh.agree("later");
-    } catch (const Error& error) {
-      said = error.what();
+    // It computes until the others have given up; then the step that it begins tells so.
+    for (const auto begin = Clock::now(); Clock::now() - begin < std::chrono::seconds(1);) {
     }
-    check(said.find("gave up step") != std::string::npos, said);
-    std::cout << "rank " << mesh.rank() << ": " << said << std::endl;
+    mesh.agree("late");
     return;
   }
   struct Stop {};
-  using Clock = std::chrono::steady_clock;
-  mesh.agree("late");
-  const Clock::time_point pressed = Clock::now() + std::chrono::milliseconds(300);
+  const Clock::time_point pressed = Clock::now() + std::chrono::milliseconds(200);
   const InterruptCheck ctrl_c([&] {
     if (Clock::now() >= pressed) throw Stop();
   });
   try {
-    while (true) mesh.agree(mesh.rank() == 0 ? "later" : "later");
+    mesh.agree("late");
   } catch (const Stop&) {
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - pressed);
     std::cout << "rank " << mesh.rank() << ": stopped " << (took.count() <= 200 ? "in time" : "late") << std::endl;
-  } catch (const Error& error) {
-    std::cout << "rank " << mesh.rank() << ": " << error.what() << std::endl;
+    throw Error(ErrorKind::budget, "interrupted");
   }
+}
+
+/// The last rank never makes a mesh.
+void absent(const Task& task) {
+  const char* const own = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (own != nullptr && std::atoll(own) == task.faulty) loop_for_ever();
+  const Mesh mesh = line_of(task);
+}
+
+/// A function of Open MPI's library.
+template <class F>
+F* open_mpi_function(const char* name) {
+  void* const library = dlopen("libmpi.so.40", RTLD_NOW | RTLD_LOCAL);
+  void* const address = library != nullptr ? dlsym(library, name) : nullptr;
+  check(address != nullptr, name);
+  return reinterpret_cast<F*>(address);
+}
+
+/// What mpi4py does: somebody else starts and ends MPI, and gives a communicator of theirs by its Fortran handle. Ranks
+/// 0 and 1, 2 and 3, ... are each a world. With `skips`, the last rank ends MPI while others wait for it.
+void communicator(const Task& task, bool skips) {
+  open_mpi_function<int(int*, char***)>("MPI_Init")(nullptr, nullptr);
+  const auto from_fortran = open_mpi_function<void*(int)>("MPI_Comm_f2c");
+  int own = 0;
+  open_mpi_function<int(void*, int*)>("MPI_Comm_rank")(from_fortran(0), &own);  // 0: MPI_COMM_WORLD
+  void* pair = nullptr;
+  open_mpi_function<int(void*, int, int, void**)>("MPI_Comm_split")(from_fortran(0), own / 2, own, &pair);
+  const int handle = open_mpi_function<int(void*)>("MPI_Comm_c2f")(pair);
+  {
+    const Mesh mesh(MeshShape({2}, {"x"}), World::of_communicator(handle));
+    check(mesh.rank() == own % 2, "the rank in a pair");
+    move_and_check(mesh, parse_sharding(mesh.shape(), {64, 64}, "x:0"), parse_sharding(mesh.shape(), {64, 64}, "x:1"));
+    if (skips && own != task.faulty) mesh.agree("what the other does not do");
+  }
+  open_mpi_function<int()>("MPI_Finalize")();
+  std::cout << "rank " << own << ": MPI ended" << std::endl;
 }
 
 const std::map<std::string, std::function<void(const Task&)>>& tasks() {
@@ -241,6 +271,9 @@ const std::map<std::string, std::function<void(const Task&)>>& tasks() {
       {"drops", [](const Task& t) { faulty(t, drops); }},
       {"goes_on", goes_on},
       {"interrupted", interrupted},
+      {"absent", absent},
+      {"communicator", [](const Task& t) { communicator(t, false); }},
+      {"skips", [](const Task& t) { communicator(t, true); }},
   };
   return all;
 }
