@@ -105,6 +105,7 @@ void all_sizes(const Mesh& mesh, const Peer& peer) {
 
 int main(int argc, char** argv) {
   using namespace strata;
+  setenv("STRATA_PLUGIN_DIR", STRATA_BENCH_PLUGIN_DIR, 0);
   try {
     const Mesh mesh({argc > 1 ? std::atoll(argv[1]) : 2}, {"x"});
     all_sizes(mesh, open_peer());

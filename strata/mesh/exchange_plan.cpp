@@ -18,8 +18,6 @@ struct PlannedMessage {
 
 namespace {
 
-constexpr std::int64_t kLittle = 1 << 18;  // bytes that are copied while the ranks agree
-
 std::int64_t bytes_of(std::int64_t elements, std::int64_t itemsize) {
   std::int64_t out = 0;
   STRATA_CHECK(try_mul(elements, itemsize, out), overflow, "[mesh] ", elements, " elements of ", itemsize,
@@ -66,7 +64,6 @@ struct ExchangePlan::Parts {
   Hash128 hash;                              // of both shardings, the loads, the itemsize
   std::vector<PlannedMessage> sent, received;
   std::vector<BoxCopy> own;
-  std::int64_t own_elements = 0;
 };
 
 namespace {
@@ -114,7 +111,7 @@ ExchangePlan ExchangePlan::make(const Mesh& mesh, const Exchange& exchange, bool
   STRATA_CHECK(tensor.mesh() == mesh.shape(), domain, "[mesh] shardings on ", render(tensor.mesh()), ", on the mesh ",
                render(mesh.shape()));
   STRATA_CHECK(itemsize >= 1, domain, "[mesh] elements of ", itemsize, " bytes: at least 1");
-  const auto parts = std::make_shared<Parts>(Parts{mesh, itemsize, {}, 0, 0, {}, {}, {}, {}, {}, 0});
+  const auto parts = std::make_shared<Parts>(Parts{mesh, itemsize, {}, 0, 0, {}, {}, {}, {}, {}});
   const std::int64_t rank = mesh.rank();
   const Arrangement from = Arrangement::local(tensor, rank);
   const std::vector<StridedBox> needed = into_box ? exchange.need(rank).boxes : std::vector<StridedBox>();
@@ -135,7 +132,6 @@ ExchangePlan ExchangePlan::make(const Mesh& mesh, const Exchange& exchange, bool
   for (const Message& m : exchange.sent(rank)) parts->sent.push_back(planned(m, m.to, from, true));
   for (const Message& m : exchange.received(rank)) parts->received.push_back(planned(m, m.from, to, false));
   parts->own = own_copies(exchange, rank, from, to);
-  for (const BoxCopy& copy : parts->own) parts->own_elements += copy.elements();
   return ExchangePlan(parts);
 }
 
@@ -198,7 +194,7 @@ class Pending::Work {
     return {Allocator::host().allocate(bytes), [bytes](void* block) { Allocator::host().free(block, bytes); }};
   }
 
-  /// What needs no agreement: receives, packing, and what a rank has itself, unless that is much.
+  /// Receives need no agreement.
   void prepare() {
     under_way_.reserve(parts_->sent.size() + parts_->received.size());
     for (const PlannedMessage& m : parts_->received) {
@@ -207,29 +203,18 @@ class Pending::Work {
       void* const at = buffer ? buffer.get() : result_ + m.begin * parts_->itemsize;
       under_way_.push_back({&m, step_.receive(m.peer, at, bytes, buffer), buffer, buffer != nullptr});
     }
-    packed_.reserve(parts_->sent.size());
-    for (const PlannedMessage& m : parts_->sent) {
-      packed_.push_back(m.begin < 0 ? buffer_of(size_of(m)) : nullptr);
-      for (const BoxCopy& copy : m.copies)
-        if (packed_.back()) copy.run(tensor_, packed_.back().get(), parts_->itemsize);
-    }
-    if (step_.has_agreed()) return send();
-    if (parts_->own_elements * parts_->itemsize <= kLittle) copy_own();
   }
 
+  /// A message is sent as soon as it is packed.
   void send() {
     has_sent_ = true;
-    for (std::size_t n = 0; n < packed_.size(); ++n) {
-      const PlannedMessage& m = parts_->sent[n];
-      const void* const at = packed_[n] ? packed_[n].get() : tensor_ + m.begin * parts_->itemsize;
-      under_way_.push_back({&m, step_.send(m.peer, at, size_of(m), packed_[n]), nullptr, false});
+    for (const PlannedMessage& m : parts_->sent) {
+      const std::shared_ptr<void> buffer = m.begin < 0 ? buffer_of(size_of(m)) : nullptr;
+      for (const BoxCopy& copy : m.copies)
+        if (buffer) copy.run(tensor_, buffer.get(), parts_->itemsize);
+      const void* const at = buffer ? buffer.get() : tensor_ + m.begin * parts_->itemsize;
+      under_way_.push_back({&m, step_.send(m.peer, at, size_of(m), buffer), nullptr, false});
     }
-    packed_.clear();
-    if (!has_own_) copy_own();
-  }
-
-  void copy_own() {
-    has_own_ = true;
     for (const BoxCopy& copy : parts_->own) copy.run(tensor_, result_, parts_->itemsize);
   }
 
@@ -241,8 +226,7 @@ class Pending::Work {
   const std::byte* tensor_;
   std::byte* result_;
   Step step_;
-  bool has_own_ = false, has_sent_ = false, is_done_ = false;
-  std::vector<std::shared_ptr<void>> packed_;  // by message that is sent; null where it lies as it is
+  bool has_sent_ = false, is_done_ = false;
   std::vector<UnderWay> under_way_;
 };
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <bit>
 #include <exception>
-#include <limits>
+#include <memory>
 #include <span>
 #include <thread>
 #include <utility>
@@ -40,7 +40,7 @@ struct Step::Agreement {
   // Where they do not agree:
   bool has_words = false;
   std::vector<StepWords> said;  // one, or on rank 0 one a rank
-  Verdict verdict;
+  std::unique_ptr<Verdict> verdict;
   std::vector<std::size_t> waiting;  // messages
   bool has_verdict = false;
 };
@@ -161,7 +161,7 @@ bool Step::has_agreed() {
   if (!exchange_words()) return false;
   if (!withdraw()) return false;
   finish();
-  const Verdict& verdict = agreement_->verdict;
+  const Verdict& verdict = *agreement_->verdict;
   if (verdict.has_goodbye != 0) world_->failure_ = verdict.text.data();
   throw Error(ErrorKind::undefined, verdict.text.data());
 }
@@ -169,6 +169,7 @@ bool Step::has_agreed() {
 void Step::begin_words() {
   Agreement& a = *agreement_;
   a.has_words = true;
+  a.verdict = std::make_unique<Verdict>();
   StepWords mine;
   put_text(mine.what, text_.words());
   put_text(mine.settings, is_goodbye_ ? std::string() : settings_text());
@@ -179,7 +180,7 @@ void Step::begin_words() {
   a.said[0] = mine;
   if (!is_judge) {
     a.waiting.push_back(post(true, 0, Kind::words, a.said.data(), sizeof(StepWords), agreement_));
-    a.waiting.push_back(post(false, 0, Kind::words, &a.verdict, sizeof(Verdict), agreement_));
+    a.waiting.push_back(post(false, 0, Kind::words, a.verdict.get(), sizeof(Verdict), agreement_));
     return;
   }
   for (std::int64_t r = 1; r < world_->size(); ++r)
@@ -196,10 +197,10 @@ bool Step::exchange_words() {
   if (!all_done()) return false;
   if (world_->rank() != 0 || a.has_verdict) return true;
   a.has_verdict = true;
-  a.verdict = verdict_on(number_, a.said);
+  *a.verdict = verdict_on(number_, a.said);
   a.waiting.clear();
   for (std::int64_t r = 1; r < world_->size(); ++r)
-    a.waiting.push_back(post(true, r, Kind::words, &a.verdict, sizeof(Verdict), agreement_));
+    a.waiting.push_back(post(true, r, Kind::words, a.verdict.get(), sizeof(Verdict), agreement_));
   return all_done();
 }
 

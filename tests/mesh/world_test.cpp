@@ -71,7 +71,7 @@ TEST(World, ThreadsWithOtherPlansAndSettings) {
   const Sharding whole = replicated(mesh, {4});
   const auto errors = errors_of(ranks, [&](const Mesh& rank) {
     ShapeTracker read = ShapeTracker::from_shape({4});
-    if (rank.rank() == 1) read = read.flip({true});
+    if (rank.rank() == 1) read = read.flip({0});
     const auto plan = ExchangePlan::into_box(rank, Exchange(whole, whole, {read}), 4);
     const std::vector<std::byte> memory(32);
     std::vector<std::byte> result(32);
@@ -191,9 +191,9 @@ TEST(World, AnExchangeThatIsDroppedIsAnErrorElsewhere) {
   const auto plan = [&](std::size_t r) {
     return ExchangePlan::redistribution(ranks[r], parse_sharding(mesh, {4}, "x:0"), replicated(mesh, {4}), 4);
   };
-  std::vector<float> mine(2, 1), result(4, -1);
+  std::vector<float> mine(2, 1), others(4, -1), result(4, -1);
   {
-    const Pending dropped = plan(0).start(mine.data(), result.data(), "dropped");
+    const Pending dropped = plan(0).start(mine.data(), others.data(), "dropped");
   }
   Pending other = plan(1).start(mine.data(), result.data(), "dropped");
   for (const bool again : {false, true}) {
