@@ -1,6 +1,7 @@
 #include "strata/mesh/mpi_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
 #include <array>
@@ -10,9 +11,11 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "strata/base/fork.h"
 #include "strata/mesh/watchdog.h"
 #include "strata/mesh/world.h"
 #include "strata/runtime/plugin_folders.h"
@@ -27,6 +30,20 @@ void* open_mpi_file(const std::string& path, std::string& why) {
   const char* const reason = handle != nullptr ? "" : dlerror();
   why = reason != nullptr ? reason : "no reason given";
   return handle;
+}
+
+/// The MPI libraries that the process has loaded, by their files.
+std::set<std::string> loaded_mpis() {
+  std::set<std::string> out;
+  const auto look = [](dl_phdr_info* info, std::size_t, void* context) {
+    const std::string path = info->dlpi_name;
+    const std::string name = path.substr(path.rfind('/') + 1);
+    if (name.starts_with("libmpi.so") || name.starts_with("libmpich.so"))
+      static_cast<std::set<std::string>*>(context)->insert(path);
+    return 0;
+  };
+  dl_iterate_phdr(look, &out);
+  return out;
 }
 
 Remedy mpi_remedy_for(const std::string& path, std::string_view why) {
@@ -53,6 +70,9 @@ Connections& connections() {
   return all;
 }
 
+const ForkHook connections_hook(
+    ForkOrder::backends, [] { connections().mutex.lock(); }, [] { connections().mutex.unlock(); });
+
 std::vector<std::shared_ptr<World>> connected() {
   const std::unique_lock lock(connections().mutex, std::try_to_lock);  // not where the process dies while connecting
   return lock.owns_lock() ? connections().worlds : std::vector<std::shared_ptr<World>>();
@@ -74,6 +94,10 @@ const StrataMeshTable& open_mpi(std::span<const std::string> folders) {
   std::string why;
   void* const handle = open_mpi_file(path, why);
   STRATA_CHECK(handle, undefined, "[mesh] ", path, " cannot be opened (", why, ")", mpi_advice(path, why));
+  // Libraries of two MPIs have the same names inside: calls would go from one to the other.
+  const std::set<std::string> loaded = loaded_mpis();
+  STRATA_CHECK(loaded.size() < 2, undefined, "[mesh] two MPI libraries in one process: ", *loaded.begin(), " and ",
+               *loaded.rbegin(), "; compile mpi_transport.c with the mpicc of the one that the program uses");
   const auto entry = reinterpret_cast<const StrataMeshTable* (*)()>(dlsym(handle, STRATA_MESH_ENTRY));
   const StrataMeshTable* const table = entry ? entry() : nullptr;
   STRATA_CHECK(table && table->abi_version == STRATA_MESH_ABI, undefined, "[mesh] ", path,

@@ -59,6 +59,12 @@ void move_and_check(const Mesh& mesh, const Sharding& from, const Sharding& to) 
   check(result == expected, render(from.layout()) + " to " + render(to.layout()));
 }
 
+/// A line of output, in one piece.
+void say(std::int64_t rank, const std::string& what) {
+  const std::string line = detail::message("rank ", rank, ": ", what, "\n");
+  std::cout << line << std::flush;
+}
+
 // --- tasks ---
 
 /// Redistributions among shardings of several kinds, each to each.
@@ -78,8 +84,7 @@ void exchanges(const Task& task) {
         "the ranks of this host");
   check(mesh.threads() >= 1 && mesh.threads() <= std::max<std::int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN) / task.ranks),
         "threads");
-  std::cout << "rank " << mesh.rank() << ": 101 exchanges, version " << mesh.world().version().substr(0, 4)
-            << std::endl;
+  say(mesh.rank(), "101 exchanges, version " + mesh.world().version().substr(0, 4));
 }
 
 /// Two exchanges at once, the second waited for first, beside work.
@@ -96,7 +101,7 @@ void at_once(const Task& task) {
   while (!first.progress()) {
   }
   check(a == other, "the first exchange");
-  std::cout << "rank " << mesh.rank() << ": both" << std::endl;
+  say(mesh.rank(), "both");
 }
 
 /// A message of more than 2^31 bytes, and one of 2^30 exactly.
@@ -120,7 +125,7 @@ void large(const Task& task) {
             static_cast<unsigned char>((i * 2654435761U >> 24) + static_cast<std::size_t>(r)))
           check(false, "byte " + std::to_string(i) + " of rank " + std::to_string(r));
   }
-  std::cout << "rank " << mesh.rank() << ": large messages" << std::endl;
+  say(mesh.rank(), "large messages");
 }
 
 /// The mesh has another size than the world.
@@ -136,7 +141,7 @@ void faulty(const Task& task, const std::function<void(const Mesh&)>& fault) {
   if (mesh.rank() == task.faulty) fault(mesh);
   move_and_check(mesh, rows, columns);
   move_and_check(mesh, columns, rows);
-  std::cout << "rank " << mesh.rank() << ": went on" << std::endl;
+  say(mesh.rank(), "went on");
 }
 
 [[noreturn]] void loop_for_ever() {
@@ -188,7 +193,7 @@ void goes_on(const Task& task) {
   }
   const Sharding rows = parse_sharding(mesh.shape(), {256, 256}, "x:0");
   move_and_check(mesh, rows, replicated(mesh.shape(), {256, 256}));
-  std::cout << "rank " << mesh.rank() << ": went on after three errors" << std::endl;
+  say(mesh.rank(), "went on after three errors");
 }
 
 /// An interrupt on the ranks that wait for one that does not come.
@@ -211,15 +216,15 @@ void interrupted(const Task& task) {
     mesh.agree("late");
   } catch (const Stop&) {
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - pressed);
-    std::cout << "rank " << mesh.rank() << ": stopped " << (took.count() <= 200 ? "in time" : "late") << std::endl;
+    say(mesh.rank(), std::string("stopped ") + (took.count() <= 200 ? "in time" : "late"));
     throw Error(ErrorKind::budget, "interrupted");
   }
 }
 
 /// The last rank never makes a mesh.
 void absent(const Task& task) {
-  const char* const own = std::getenv("OMPI_COMM_WORLD_RANK");
-  if (own != nullptr && std::atoll(own) == task.faulty) loop_for_ever();
+  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+    if (const char* const own = std::getenv(name); own != nullptr && std::atoll(own) == task.faulty) loop_for_ever();
   const Mesh mesh = line_of(task);
 }
 
@@ -249,7 +254,7 @@ void communicator(const Task& task, bool skips) {
     if (skips && own != task.faulty) mesh.agree("what the other does not do");
   }
   open_mpi_function<int()>("MPI_Finalize")();
-  std::cout << "rank " << own << ": MPI ended" << std::endl;
+  say(own, "MPI ended");
 }
 
 const std::map<std::string, std::function<void(const Task&)>>& tasks() {

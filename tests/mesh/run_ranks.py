@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Ranks as processes: rank_program under mpirun, and what happens to it.
 
-run_ranks.py RANK_PROGRAM [--long] [--only CASE] [--launcher "mpirun ..."]. Each case is a row: a task of tests/mesh/rank_program.cpp on
+run_ranks.py RANK_PROGRAM [--long] [--only CASE] [--mpich]. Each case is a row: a task of tests/mesh/rank_program.cpp on
 a number of ranks, the status (0, or another one), and what its output has to say and must not say. After each case no process of it
-is left. With --long also seven ranks, each fault on each rank, and messages of more than 2^31 bytes. Prints `N passed, N failed`.
+is left. With --long also seven ranks, each fault on each rank, and messages of more than 2^31 bytes. With --mpich the plugin is compiled
+by mpicc.mpich, and the launcher is MPICH's. Prints `N passed, N failed`.
 """
 import argparse
 import os
@@ -12,8 +13,10 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
+from pathlib import Path
 
 TIMEOUT = 2  # seconds: STRATA_MESH_TIMEOUT
 TO_END = 5   # more, until all processes are gone
@@ -47,6 +50,13 @@ CASES = [
     ("no-plugin", 0, "exchanges", False, [r"\[mesh\] no libstrata_mpi.so \(sought: .*apt-get install libopenmpi-dev openmpi-bin"],
      {"STRATA_PLUGIN_DIR": "/nowhere", "RANKS": "1"}),
 ]
+OF_OPEN_MPI = {"communicator", "communicator-ends"}  # they name its library
+MPICH = [
+    ("open-mpi-starts-mpich", 2, "exchanges", False, [r"the launcher started 2 ranks \(OMPI_COMM_WORLD_SIZE=2\), but MPI gives this process a "
+                                                      r"world of its own: the plugin's library \(MPICH"], {"LAUNCHER": "open-mpi"}),
+    ("two-libraries", 2, "communicator", False, [r"two MPI libraries in one process: \S+ and \S+; compile mpi_transport.c"], {"LAUNCHER": "open-mpi"}),
+]
+LAUNCHERS = {"open-mpi": "mpirun --oversubscribe --allow-run-as-root", "mpich": "mpirun.mpich"}
 FAULTS = ["stop", "loop", "kill", "exit", "operation", "order", "shape", "dtype", "flags", "throws", "drops"]
 LONG = [
     ("exchanges-7", 7, "exchanges", True, [f"rank {r}: 101 exchanges" for r in range(7)], {}),
@@ -76,6 +86,7 @@ def run(program: str, launcher: str, case) -> list[str]:
     mark = f"MESH_CASE={uuid.uuid4()}"
     environment = {**os.environ, "STRATA_MESH_TIMEOUT": str(TIMEOUT), "RANKS": str(ranks), **further}
     environment[mark.split("=")[0]] = mark.split("=")[1]
+    launcher = LAUNCHERS[environment.pop("LAUNCHER", launcher)]
     command = [*(shlex.split(launcher) + ["-n", str(ranks)] if ranks else []), program, *words.split()]
     limit = int(environment["STRATA_MESH_TIMEOUT"]) + TO_END + TO_START
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
@@ -107,15 +118,23 @@ def main() -> int:
     parser.add_argument("program")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--only")
-    parser.add_argument("--launcher", default="mpirun --oversubscribe --allow-run-as-root")
+    parser.add_argument("--mpich", action="store_true")
     options = parser.parse_args()
-    cases = [case for case in CASES + (LONG if options.long else []) if options.only in (None, case[0])]
-    failed = 0
-    for case in cases:
-        begin = time.monotonic()
-        problems = run(options.program, options.launcher, case)
-        print(f"{case[0]}: {'failed' if problems else 'ok'} ({time.monotonic() - begin:.1f} s)", *problems, sep="\n  ", flush=True)
-        failed += bool(problems)
+    cases = CASES + (LONG if options.long else [])
+    with tempfile.TemporaryDirectory() as folder:
+        if options.mpich:
+            root = Path(__file__).resolve().parents[2]
+            subprocess.run(["mpicc.mpich", "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{root}",
+                            str(root / "strata/mesh/mpi_plugin/mpi_transport.c"), "-o", f"{folder}/libstrata_mpi.so"], check=True)
+            os.environ["STRATA_PLUGIN_DIR"] = folder
+            cases = [case for case in cases if case[0] not in OF_OPEN_MPI] + MPICH
+        cases = [case for case in cases if options.only in (None, case[0])]
+        failed = 0
+        for case in cases:
+            begin = time.monotonic()
+            problems = run(options.program, "mpich" if options.mpich else "open-mpi", case)
+            print(f"{case[0]}: {'failed' if problems else 'ok'} ({time.monotonic() - begin:.1f} s)", *problems, sep="\n  ", flush=True)
+            failed += bool(problems)
     print(f"{len(cases) - failed} passed, {failed} failed")
     return 1 if failed or not cases else 0
 
