@@ -62,6 +62,7 @@ struct Connections {
   std::shared_ptr<World> whole;  // of all processes
   std::string refused;           // why there is none
   std::vector<std::shared_ptr<World>> worlds;
+  bool is_connecting = false;  // the lock is not held meanwhile: MPI forks
   bool is_watched = false;
   std::terminate_handler before = nullptr;
 };
@@ -72,6 +73,22 @@ Connections& connections() {
 
 const ForkHook connections_hook(
     ForkOrder::backends, [] { connections().mutex.lock(); }, [] { connections().mutex.unlock(); });
+
+/// While it lives, this thread connects.
+class Connecting {
+ public:
+  Connecting() {
+    const std::lock_guard lock(connections().mutex);
+    STRATA_CHECK(!connections().is_connecting, undefined, "[mesh] another thread is connecting");
+    connections().is_connecting = true;
+  }
+  Connecting(const Connecting&) = delete;
+  Connecting& operator=(const Connecting&) = delete;
+  ~Connecting() {
+    const std::lock_guard lock(connections().mutex);
+    connections().is_connecting = false;
+  }
+};
 
 std::vector<std::shared_ptr<World>> connected() {
   const std::unique_lock lock(connections().mutex, std::try_to_lock);  // not where the process dies while connecting
@@ -169,6 +186,7 @@ std::shared_ptr<World> World::connect(const std::int32_t* communicator) {
     }
   out->find_hosts();
   Connections& all = connections();
+  const std::lock_guard lock(all.mutex);
   all.worlds.push_back(out);
   if (!std::exchange(all.is_watched, true)) {
     all.before = std::set_terminate(on_terminate);
@@ -178,23 +196,22 @@ std::shared_ptr<World> World::connect(const std::int32_t* communicator) {
 }
 
 std::shared_ptr<World> World::of_process() {
+  const Connecting connecting;
   Connections& all = connections();
-  const std::lock_guard lock(all.mutex);
   STRATA_CHECK(all.refused.empty(), undefined, all.refused);
-  if (all.whole == nullptr) {
-    try {
-      all.whole = connect(nullptr);
-    } catch (const Error& error) {
-      if (find_plugin(plugin_folders(), kMpiPluginName).empty()) throw;
-      all.refused = error.what();
-      throw;
-    }
+  if (all.whole != nullptr) return all.whole;
+  mpi_table();  // where it is missing, it may be there the next time
+  try {
+    all.whole = connect(nullptr);
+  } catch (const Error& error) {
+    all.refused = error.what();
+    throw;
   }
   return all.whole;
 }
 
 std::shared_ptr<World> World::of_communicator(std::int32_t fortran_handle) {
-  const std::lock_guard lock(connections().mutex);
+  const Connecting connecting;
   return connect(&fortran_handle);
 }
 

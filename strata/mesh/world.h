@@ -38,7 +38,8 @@ class World : public std::enable_shared_from_this<World> {
  public:
   /// The world of all processes that a launcher started together, over MPI (mpi_library.h). The first call connects,
   /// which waits for all of them; it stays connected until the process exits, and then says goodbye.
-  /// @throws Error (undefined) where MPI is missing, cannot start, or does not know the launcher's other processes
+  /// @throws Error (undefined) where MPI is missing, cannot start, or does not know the launcher's other processes, and
+  ///   while another thread connects
   static std::shared_ptr<World> of_process();
   /// The ranks of an MPI communicator, given by its Fortran handle (mpi4py: comm.py2f()). Connected until the process
   /// exits or ends MPI. Collective. @throws as of_process()

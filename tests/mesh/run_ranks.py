@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Ranks as processes: rank_program under mpirun, and what happens to it.
 
-run_ranks.py RANK_PROGRAM [--long] [--only CASE] [--mpich]. Each case is a row: a task of tests/mesh/rank_program.cpp on
-a number of ranks, the status (0, or another one), and what its output has to say and must not say. After each case no process of it
+run_ranks.py RANK_PROGRAM STRATA [--long] [--only CASE] [--mpich]. Each case is a row: a task of tests/mesh/rank_program.cpp, or
+words for the program strata, on a number of ranks, the status (0, or another one), and what its output has to say and must not say. After each case no process of it
 is left. With --long also seven ranks, each fault on each rank, and messages of more than 2^31 bytes. With --mpich the plugin is compiled
 by mpicc.mpich, and the launcher is MPICH's. Prints `N passed, N failed`.
 """
@@ -47,6 +47,8 @@ CASES = [
     ("communicator-ends", 2, "skips", False, ["rank 1: the end of the program"], {}),
     ("another-launcher", 0, "exchanges", False, [r"the launcher started 4 ranks \(PMI_SIZE=4\), but MPI gives this process a world of its own"],
      {"PMI_SIZE": "4", "RANKS": "4"}),
+    ("doctor", 2, "strata doctor", True, ["MPI  +(Open MPI|MPICH)", "ranks  +rank 0 of 2, all meet; on this host: 0 1", "ranks  +rank 1 of 2"], {}),
+    ("doctor-finds-no-ranks", 0, "strata doctor", False, [r"ranks  +\[mesh\] the launcher started 4 ranks"], {"PMI_SIZE": "4"}),
     ("no-plugin", 0, "exchanges", False, [r"\[mesh\] no libstrata_mpi.so \(sought: .*apt-get install libopenmpi-dev openmpi-bin"],
      {"STRATA_PLUGIN_DIR": "/nowhere", "RANKS": "1"}),
 ]
@@ -80,14 +82,14 @@ def processes_with(mark: str) -> list[int]:
     return out
 
 
-def run(program: str, launcher: str, case) -> list[str]:
+def run(program: str, strata: str, launcher: str, case) -> list[str]:
     """Runs a case; what is wrong with it."""
     name, ranks, words, ends_well, patterns, further = case
     mark = f"MESH_CASE={uuid.uuid4()}"
-    environment = {**os.environ, "STRATA_MESH_TIMEOUT": str(TIMEOUT), "RANKS": str(ranks), **further}
+    environment = {**os.environ, "STRATA_MESH_TIMEOUT": str(TIMEOUT), "NO_COLOR": "1", "RANKS": str(ranks), **further}
     environment[mark.split("=")[0]] = mark.split("=")[1]
     launcher = LAUNCHERS[environment.pop("LAUNCHER", launcher)]
-    command = [*(shlex.split(launcher) + ["-n", str(ranks)] if ranks else []), program, *words.split()]
+    command = [*(shlex.split(launcher) + ["-n", str(ranks)] if ranks else []), *([strata] if words.startswith("strata") else [program, words.split()[0]]), *words.split()[1:]]
     limit = int(environment["STRATA_MESH_TIMEOUT"]) + TO_END + TO_START
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     problems = []
@@ -116,6 +118,7 @@ def run(program: str, launcher: str, case) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
+    parser.add_argument("strata")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--only")
     parser.add_argument("--mpich", action="store_true")
@@ -132,7 +135,7 @@ def main() -> int:
         failed = 0
         for case in cases:
             begin = time.monotonic()
-            problems = run(options.program, "mpich" if options.mpich else "open-mpi", case)
+            problems = run(options.program, options.strata, "mpich" if options.mpich else "open-mpi", case)
             print(f"{case[0]}: {'failed' if problems else 'ok'} ({time.monotonic() - begin:.1f} s)", *problems, sep="\n  ", flush=True)
             failed += bool(problems)
     print(f"{len(cases) - failed} passed, {failed} failed")
