@@ -17,6 +17,7 @@
 #include "strata/ir.h"
 #include "strata/layout.h"
 #include "strata/loops.h"
+#include "strata/mesh.h"
 #include "strata/nn.h"
 #include "strata/onnx.h"
 #include "strata/ops.h"

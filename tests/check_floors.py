@@ -25,6 +25,7 @@ optional ostream queue random ranges ratio regex scoped_allocator semaphore set 
 stack stdexcept stop_token streambuf string string_view system_error thread tuple type_traits typeindex typeinfo
 unordered_map unordered_set utility valarray variant vector version""".split())
 POSIX = {"sys/stat.h"}
+C_HEADERS = {"stdint.h"}  # of headers that are C as well
 OF_FORK = ("strata/base/fork.cpp", "pthread.h")  # the one place of the algebra that knows of processes
 PRIVATE = "strata/runtime/llvm_plugin/"  # what cmake/install.cmake leaves out
 USERS_GRADIENT = "strata/tensor/custom_gradient.h"  # whose functions may capture a Tensor
@@ -101,7 +102,7 @@ def check_includes(path: str, text: str, graph: dict) -> list[str]:
                 problems.append(f'{floor} does not stand on what it includes: "{quoted}"')
         elif floor in ALGEBRA and angled not in STANDARD and (path, angled) != OF_FORK:
             problems.append(f"{floor} uses the standard library only, not <{angled}>")
-        elif is_public and angled not in STANDARD | POSIX:
+        elif is_public and angled not in STANDARD | POSIX | C_HEADERS:
             problems.append(f"a header that is installed includes <{angled}>")
         if quoted == USERS_GRADIENT and floor and path not in MAY_INCLUDE_USERS_GRADIENT:
             problems.append(f'includes "{quoted}": operations of ours capture nothing, with_gradient() of ops/backward.h is meant')

@@ -1,5 +1,5 @@
-// `strata doctor`: reports the CPU, threads, compilers, LLVM, OpenCL and cache of this machine, what is missing, and a
-// test of the default device.
+// `strata doctor`: reports the CPU, threads, compilers, LLVM, OpenCL, cache and MPI of this machine, what is missing,
+// and a test of the default device.
 #include <algorithm>
 #include <ostream>
 
@@ -14,6 +14,7 @@
 #include "tools/commands.h"
 #include "tools/device_text.h"
 #include "tools/machine.h"
+#include "tools/mesh_report.h"
 #include "tools/units.h"
 
 namespace strata::tools {
@@ -41,6 +42,7 @@ struct Diagnosis {
   std::string plugin, llvm;  // the plugin's file and LLVM's version; empty if missing
   std::vector<OpenClPlatform> opencl;
   CacheReport cache;
+  MeshReport meshes;
   Sum sum;
   Remedy remedy;  // the packages for all that is missing
 };
@@ -116,6 +118,7 @@ Diagnosis examine() {
   // drivers, and keeps them open.
   if (Device::get("OPENCL").missing().empty()) out.opencl = OpenClLibrary::platforms();
   out.remedy = remedy_of_all();
+  out.meshes = report_of_meshes();
   return out;
 }
 
@@ -158,11 +161,19 @@ void print_back_ends(const Diagnosis& found, Lines& lines) {
   lines.print("disk cache", found.cache.folder, text_of(found.cache));
 }
 
+void print_meshes(const MeshReport& found, Lines& lines, bool colour) {
+  lines.print("MPI", found.library.empty() ? "missing" : found.library,
+              found.library.empty() ? found.problem : found.plugin);
+  lines.print("launcher", found.launcher.empty() ? "none on PATH" : found.launcher, found.launcher_version);
+  if (!found.ranks.empty()) lines.print("ranks", paint(colour, found.meets ? Style::green : Style::red, found.ranks));
+}
+
 void print(const Diagnosis& found, Console& console, bool colour) {
   Lines lines(console, colour);
   print_machine(found, lines);
   print_devices(lines, colour);
   print_back_ends(found, lines);
+  print_meshes(found.meshes, lines, colour);
   lines.print("check", paint(colour, found.sum.is_right ? Style::green : Style::red, found.sum.text));
   if (!found.remedy.packages.empty()) lines.print("missing", found.remedy.text());
 }
@@ -215,6 +226,8 @@ std::string to_json(const Diagnosis& found) {
   write_back_ends(json, found);
   json.key("cache");
   write_cache(json, found.cache);
+  json.key("mpi");
+  write_meshes(json, found.meshes);
   json.key("check").begin_object();
   write_text(json, "device", found.sum.device);
   json.member("right", found.sum.is_right).member("text", found.sum.text).end_object();
@@ -230,7 +243,7 @@ int command_doctor(const Invocation& invocation, Console& console) {
     console.out << to_json(found) << '\n';
   else
     print(found, console, wants_colour(invocation, console));
-  return found.sum.is_right ? 0 : 1;
+  return found.sum.is_right && found.meshes.meets ? 0 : 1;
 }
 
 }  // namespace strata::tools

@@ -1,12 +1,10 @@
 #include "strata/runtime/llvm_library.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
 #include <mutex>
 #include <new>
 #include <sstream>
@@ -16,60 +14,12 @@
 #include "strata/base/fork.h"
 #include "strata/base/gate.h"
 #include "strata/runtime/llvm_plugin/plugin_abi.h"
+#include "strata/runtime/plugin_folders.h"
 #include "strata/runtime/scarcity.h"
 
 namespace strata {
 
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr const char* kInstalledFolder = STRATA_PLUGIN_INSTALLED;  ///< set by CMake; absolute, or ""
-
-/// The argument of find_holder(): an address, and the path of the loaded object that contains it.
-struct Holder {
-  std::uintptr_t address;
-  std::string path;  ///< "" for the program itself
-};
-
-int find_holder(dl_phdr_info* info, std::size_t, void* context) {
-  auto& holder = *static_cast<Holder*>(context);
-  for (int k = 0; k < info->dlpi_phnum; ++k) {
-    const auto& segment = info->dlpi_phdr[k];
-    const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-    if (segment.p_type != PT_LOAD || holder.address - begin >= segment.p_memsz) continue;
-    holder.path = info->dlpi_name;
-    return 1;
-  }
-  return 0;
-}
-
-/// The path of the file that contains this code. NOTE: dladdr() is not used, because its name for the program is
-/// argv[0], which the caller of the program chooses freely.
-std::string own_file() {
-  Holder holder{reinterpret_cast<std::uintptr_t>(&find_holder), {}};
-  dl_iterate_phdr(find_holder, &holder);
-  std::error_code failed;
-  const fs::path file = holder.path.empty() ? fs::read_symlink("/proc/self/exe", failed) : fs::path(holder.path);
-  const fs::path real = failed || !file.is_absolute() ? fs::path() : fs::canonical(file, failed);
-  return failed ? std::string() : real.string();
-}
-
-/// The path of the plugin in the first folder that has it; empty if none has it.
-std::string find_plugin(std::span<const std::string> folders) {
-  for (const std::string& folder : folders) {
-    const fs::path path = fs::path(folder) / LlvmLibrary::kFileName;
-    std::error_code failed;
-    if (path.is_absolute() && fs::is_regular_file(path, failed)) return path.string();
-  }
-  return {};
-}
-
-std::string joined(std::span<const std::string> folders) {
-  std::string out;
-  for (const std::string& folder : folders) out += detail::message(out.empty() ? "" : ", ", folder);
-  return out.empty() ? "nowhere" : out;
-}
 
 /// Opens the plugin; null, and the reason in `why`, if that fails. NOTE: never closed, because LLVM cannot be unloaded.
 void* load_plugin(const std::string& path, std::string& why) {
@@ -212,18 +162,11 @@ StrataLlvmTarget target_of(const LlvmMachine& machine) {
 
 void* LlvmModule::find(const std::string& symbol) const { return table_->symbol(module_.get(), symbol.c_str()); }
 
-std::vector<std::string> LlvmLibrary::default_folders() {
-  std::vector<std::string> out;
-  const std::string own = own_file();
-  if (!own.empty()) out.push_back(fs::path(own).parent_path().string());
-  if (const char* const chosen = std::getenv("STRATA_PLUGIN_DIR"); chosen && *chosen) out.emplace_back(chosen);
-  if (*kInstalledFolder) out.emplace_back(kInstalledFolder);
-  return out;
-}
+std::vector<std::string> LlvmLibrary::default_folders() { return plugin_folders(); }
 
 bool LlvmLibrary::process_ends() { return is_ending; }
 
-std::string LlvmLibrary::default_path() { return find_plugin(default_folders()); }
+std::string LlvmLibrary::default_path() { return find_plugin(default_folders(), kFileName); }
 
 Remedy LlvmLibrary::remedy() {
   const std::string path = default_path();
@@ -236,9 +179,8 @@ Remedy LlvmLibrary::remedy() {
 std::shared_ptr<const LlvmLibrary> LlvmLibrary::open() { return open(default_folders()); }
 
 std::shared_ptr<const LlvmLibrary> LlvmLibrary::open(std::span<const std::string> folders) {
-  const std::string path = find_plugin(folders);
-  STRATA_CHECK(!path.empty(), undefined, "[llvm] no ", kFileName, " (sought: ", joined(folders),
-               "; STRATA_PLUGIN_DIR may name its folder, by an absolute path)", advice_for(path, ""));
+  const std::string path = find_plugin(folders, kFileName);
+  STRATA_CHECK(!path.empty(), undefined, "[llvm] no ", kFileName, sought_text(folders), advice_for(path, ""));
   return std::shared_ptr<const LlvmLibrary>(new LlvmLibrary(open_table(path)));
 }
 

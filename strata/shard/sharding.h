@@ -103,16 +103,18 @@ class Sharding {
   /// each owns of the axis. @throws Error (budget) as owned()
   std::vector<std::pair<std::int64_t, AxisPart>> parts(std::size_t axis) const;
 
- private:
   /// A leaf of the layout, or a part of it, on one axis: coordinate = sum of place * digit, with
-  /// digit = (rank or local index) / weight % size.
+  /// digit = (rank or local index) / weight % size; and so digit = coordinate / place % size.
   struct Digit {
     bool of_rank = false;
     std::size_t axis = 0;
     std::int64_t place = 0, size = 1, weight = 1;
     std::int64_t of(std::int64_t number) const { return number / weight % size; }
   };
+  /// The digits of all axes, of ranks and of local indices, in no order; those of replicas are not among them.
+  const std::vector<Digit>& digits() const { return digits_; }
 
+ private:
   Sharding(const MeshShape& mesh, const Index& shape, const Layout& layout, const Index& padded);
   void place_leaf(bool of_rank, std::int64_t size, std::int64_t stride, std::int64_t weight);
   void check(const Index& coordinates) const;

@@ -91,7 +91,7 @@ done
 
 python3 "$here/../check_binaries.py" "$build" "$prefix"
 if grep -q '^CMAKE_BUILD_TYPE:[A-Z]*=Release$' "$build/CMakeCache.txt"; then
-  find "$build" "$prefix" -type f \( -path "$build/strata" -o -path '*/bin/strata' -o -name 'libstrata_llvm.so' -o -name '_strata.so' \) -print0 \
+  find "$build" "$prefix" -type f \( -path "$build/strata" -o -path '*/bin/strata' -o -name 'libstrata_llvm.so' -o -name 'libstrata_mpi.so' -o -name '_strata.so' \) -print0 \
     | xargs -0 python3 "$here/../check_binaries.py" --hardened
 fi
 

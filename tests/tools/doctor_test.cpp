@@ -1,7 +1,9 @@
 // `strata doctor` and `strata bench`: what they say of this machine, and of one that lacks things.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -34,7 +36,7 @@ TEST(Doctor, JsonHasAllOfIt) {
   JsonDocument document;
   document.read(r.out);
   for (const std::string key : {"version", "processor", "features", "processors", "threads", "memory", "available",
-                                "devices", "compilers", "llvm", "opencl", "cache", "check", "command"})
+                                "devices", "compilers", "llvm", "opencl", "cache", "mpi", "check", "command"})
     EXPECT_TRUE(document.salvage(key).has_value()) << key;
   EXPECT_TRUE(has(*document.salvage("check"), R"("right":true)")) << r.out;
 }
@@ -61,6 +63,21 @@ TEST(Doctor, WhatIsMissingHasOneCommand) {
   const std::size_t command = r.out.find("\nmissing     apt-get install ");
   ASSERT_NE(command, std::string::npos) << r.out;
   EXPECT_TRUE(has(r.out.substr(command), " gcc")) << r.out;
+}
+
+// With a launcher of ours on PATH. Ranks that meet, and that do not: tests/mesh/run_ranks.py.
+TEST(Doctor, MpiAndItsLauncher) {
+  const PrivateFolder folder;
+  const std::string before = std::getenv("PATH");
+  const std::string launcher = folder.file("mpirun");
+  std::ofstream(launcher) << "#!/bin/sh\necho 'HYDRA build details:'\necho '    Version:   9.8'\n";
+  ASSERT_EQ(chmod(launcher.c_str(), 0700), 0);
+  setenv("PATH", (folder.path() + ":" + before).c_str(), 1);
+  const Output alone = run({"doctor"});
+  EXPECT_TRUE(has(alone.out, "\nlauncher    " + launcher) && has(alone.out, "Version:   9.8")) << alone.out;
+  EXPECT_FALSE(has(alone.out, "\nranks ")) << alone.out;
+  EXPECT_TRUE(has(run({"doctor", "--json"}).out, R"("launcher_version":"Version:   9.8")"));
+  setenv("PATH", before.c_str(), 1);
 }
 
 TEST(Machine, IsReadFromTheSystemsTexts) {
