@@ -121,7 +121,6 @@ class Renderer {
 
   void load(UOp u);
   void load_gated(UOp u);
-  std::string place(UOp access);
   std::string load_vector(UOp u);
   std::string load_lane(UOp u, int k);
   void store(UOp u);
@@ -381,14 +380,6 @@ std::string Renderer::load_lane(UOp u, int k) {
   return pick(l_, open, text, other);
 }
 
-/// The pointer and the index of an access, as names.
-std::string Renderer::place(UOp access) { return message(w_.simple(access.src(0)), ", ", w_.simple(access.src(1))); }
-
-bool is_zero(UOp u) {
-  if (u.op() == UOps::CONST) return u.constant().bits() == 0;
-  return u.op() == UOps::VECTORIZE && std::all_of(u.src().begin(), u.src().end(), is_zero);
-}
-
 /// The expression that loads a GNU vector: by a helper, or one load where all gates are open, as they are but at the
 /// ends of an axis.
 std::string Renderer::load_vector(UOp u) {
@@ -400,8 +391,7 @@ std::string Renderer::load_vector(UOp u) {
     const std::string other = dtype.is_bool() ? vectors_.mask(u.src(3), 8) : w_.text(u.src(3));
     return message("(", w_.text(u.src(2)), "?(", type, ")(", whole, "):", other, ")");
   }
-  if (l_.masks && GnuVectors::can_mask(dtype) && is_zero(u.src(3)))  // bits of 0: -0 is another
-    return message("(", type, ")", vectors_.masked_load(dtype, place(u), u.src(2)));
+  if (vectors_.can_mask(u)) return message("(", type, ")", vectors_.masked_load(u));
   const std::string whole = vectors_.load(dtype, pointer, w_.simple(u.src(1))), open = vectors_.all(u.src(2));
   std::string all;
   for (int k = 0; k < dtype.lanes(); ++k)
@@ -484,8 +474,8 @@ void Renderer::store(UOp u) {
 bool Renderer::store_whole(UOp u) {
   const bool gated = u.src().size() == 4;
   if (gated && u.src(3).dtype().is_vector()) {
-    if (!l_.masks || !GnuVectors::can_mask(u.src(2).dtype())) return false;
-    w_.line(vectors_.masked_store(u.src(2), place(u), u.src(3)));
+    if (!vectors_.can_mask(u)) return false;
+    w_.line(vectors_.masked_store(u));
     return true;
   }
   const auto* const bytes = std::get_if<std::int64_t>(&u.arg());

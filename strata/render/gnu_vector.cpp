@@ -51,6 +51,12 @@ bool is_bf16(DType dtype) { return dtype.scalar() == dtypes::bfloat16; }
 /// Whether an expression is a name: only a name has neither operator nor parenthesis.
 bool is_word(std::string_view text) { return text.find_first_of("()[]-~^&|*+") == std::string_view::npos; }
 
+/// Whether all lanes are 0: -0 is not.
+bool is_zero(UOp u) {
+  if (u.op() == UOps::CONST) return u.constant().bits() == 0;
+  return u.op() == UOps::VECTORIZE && std::all_of(u.src().begin(), u.src().end(), is_zero);
+}
+
 std::string largest(int bits) {
   return message(std::to_string((std::uint64_t{1} << (bits - 1)) - 1), bits == 64 ? "ll" : "");
 }
@@ -366,21 +372,25 @@ std::string GnuVectors::load(DType dtype, const std::string& pointer, const std:
   return message("((", w_.native_type(dtype), ")(", wide, "<<16))");
 }
 
-bool GnuVectors::can_mask(DType dtype) {
+bool GnuVectors::can_mask(UOp access) const {
+  const bool is_load = access.op() == UOps::LOAD;
+  const DType dtype = is_load ? access.dtype() : access.src(2).dtype();
   const std::size_t lane = dtype.scalar().itemsize(), bytes = lane * static_cast<std::size_t>(dtype.lanes());
-  return (lane == 4 || lane == 8) && (bytes == 32 || bytes == 64);
+  return w_.language().masks && (lane == 4 || lane == 8) && (bytes == 32 || bytes == 64) &&
+         (!is_load || is_zero(access.src(3)));
 }
 
-std::string GnuVectors::masked(DType dtype, std::string_view access, const std::string& at, UOp gates) {
+/// The name of the helper and its first arguments: names, because the helper is a macro that repeats them.
+std::string GnuVectors::masked(UOp access, DType dtype, UOp gates) {
+  const std::string pointer = w_.simple(access.src(0)), index = w_.simple(access.src(1));
   const std::string open = mask(gates, bits(dtype)), size = message(std::to_string(bits(dtype)), "x", dtype.lanes());
-  return message("strata_masked_", size, access, "(", at, ", ",
+  return message("strata_masked_", size, access.op() == UOps::LOAD ? "_load(" : "_store(", pointer, ", ", index, ", ",
                  is_word(open) ? open : variable(mask_type(dtype), open));
 }
-std::string GnuVectors::masked_load(DType dtype, const std::string& at, UOp gates) {
-  return message(masked(dtype, "_load", at, gates), ")");
-}
-std::string GnuVectors::masked_store(UOp value, const std::string& at, UOp gates) {
-  return message(masked(value.dtype(), "_store", at, gates), ", ", w_.simple(value), ");");
+std::string GnuVectors::masked_load(UOp load) { return message(masked(load, load.dtype(), load.src(2)), ")"); }
+std::string GnuVectors::masked_store(UOp store) {
+  const UOp value = store.src(2);
+  return message(masked(store, value.dtype(), store.src(3)), ", ", w_.simple(value), ");");
 }
 
 /// The value as a vector of the elements in memory.

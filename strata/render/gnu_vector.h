@@ -8,7 +8,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "strata/render/writer.h"
 
@@ -23,15 +22,13 @@ class GnuVectors {
   void value(UOp u);
   /// The value of a vector in memory, e.g. `*(const f32x8u*)(data1+i)`; a vector of bool is loaded as a mask of 8 bits.
   std::string load(DType dtype, const std::string& pointer, const std::string& index);
-  /// Whether there are helpers for vectors of a dtype with a gate for each lane: for those of 32 or 64 bytes whose
-  /// lanes are in memory as they are.
-  static bool can_mask(DType dtype);
-  /// The lanes of a vector in memory whose `gates` are true, 0 in the others, whose memory is not read: the value's
-  /// bits as signed integers. @pre can_mask(dtype); `at` is a pointer and an index, "p, i": two names, because a macro
-  /// repeats them
-  std::string masked_load(DType dtype, const std::string& at, UOp gates);
-  /// The statement that stores the lanes of `value` whose `gates` are true. @pre as masked_load()
-  std::string masked_store(UOp value, const std::string& at, UOp gates);
+  /// Whether the language has a helper for a LOAD or STORE with a gate for each lane: of 32 or 64 bytes, of lanes that
+  /// are in memory as they are, and where a lane whose gate is closed is 0.
+  bool can_mask(UOp access) const;
+  /// The value of a LOAD with a gate for each lane, as signed integers with the same bits. @pre can_mask(load)
+  std::string masked_load(UOp load);
+  /// The statement of a STORE with a gate for each lane. @pre can_mask(store)
+  std::string masked_store(UOp store);
   /// The statement that stores `value`.
   std::string store(UOp value, const std::string& pointer, const std::string& index);
   /// The statement that stores `value` with a non-temporal store, which bypasses the caches, if the pointer is a
@@ -56,7 +53,7 @@ class GnuVectors {
   void by_lanes(UOp u);
   bool try_row(UOp u);
 
-  std::string masked(DType dtype, std::string_view access, const std::string& at, UOp gates);
+  std::string masked(UOp access, DType dtype, UOp gates);
   std::string in_memory(UOp value, DType stored);
   std::string lanes_joined(UOp u, const char* by, const char* against);
 
