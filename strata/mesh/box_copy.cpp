@@ -207,6 +207,10 @@ std::int64_t BoxCopy::elements() const {
 
 namespace {
 
+/// Bytes that one memcpy() copies. NOTE: glibc's goes around the caches for large copies, which other ranks then wait
+/// for.
+constexpr std::size_t kAtOnce = std::size_t{1} << 17;
+
 /// `lines` lines of `count` elements of N bytes. Steps are in bytes.
 struct Lines {
   std::int64_t lines = 1, from_line = 0, to_line = 0;
@@ -226,7 +230,8 @@ void copy_lines(const std::byte* from, std::byte* to, const Lines& l, std::int64
   const bool is_dense = l.count == 1 || (l.from_step == itemsize && l.to_step == itemsize);
   if (is_dense && l.count * itemsize > 16) {
     const auto bytes = static_cast<std::size_t>(l.count * itemsize);
-    for (std::int64_t k = 0; k < l.lines; ++k, from += l.from_line, to += l.to_line) std::memcpy(to, from, bytes);
+    for (std::int64_t k = 0; k < l.lines; ++k, from += l.from_line, to += l.to_line)
+      for (std::size_t n = 0; n < bytes; n += kAtOnce) std::memcpy(to + n, from + n, std::min(kAtOnce, bytes - n));
     return;
   }
   switch (itemsize) {

@@ -174,6 +174,7 @@ class Pending::Work {
       return true;
     });
     if (!under_way_.empty()) return false;
+    for (const BoxCopy& copy : parts_->own) copy.run(tensor_, result_, parts_->itemsize);
     step_.finish();
     return is_done_ = true;
   }
@@ -215,7 +216,6 @@ class Pending::Work {
       const void* const at = buffer ? buffer.get() : tensor_ + m.begin * parts_->itemsize;
       under_way_.push_back({&m, step_.send(m.peer, at, size_of(m), buffer), nullptr, false});
     }
-    for (const BoxCopy& copy : parts_->own) copy.run(tensor_, result_, parts_->itemsize);
   }
 
   void unpack(const PlannedMessage& m, const std::byte* buffer) {

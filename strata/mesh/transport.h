@@ -12,8 +12,8 @@
 //      agree, or that they do not.
 //   2. Where they do not, each rank sends the words of its step and its place in the user's program to rank 0, which
 //      sends one text to all. All ranks throw it, and may go on with the next step.
-//   3. Where they do, bytes move. A rank has posted its receives by then; it packs and sends, copies what is its own,
-//      and unpacks what comes as it comes. It sends no byte of the user before all ranks have agreed.
+//   3. Where they do, bytes move. A rank has posted its receives by then; it packs and sends, unpacks what comes as it
+//      comes, and at the end copies what is its own. It sends no byte of the user before all ranks have agreed.
 //
 // Faults. A rank that waits asks from time to time for *notes*, which other ranks send at any time:
 //   - *here*: "I wait in step n". Sent to all when half of MESH_TIMEOUT has passed, or when another rank's comes while
