@@ -380,8 +380,7 @@ std::string Renderer::load_lane(UOp u, int k) {
   return pick(l_, open, text, other);
 }
 
-/// The expression that loads a GNU vector: by a helper, or one load where all gates are open, as they are but at the
-/// ends of an axis.
+/// The expression that loads a GNU vector. At most at the ends of an axis some of its gates are closed.
 std::string Renderer::load_vector(UOp u) {
   const DType dtype = u.dtype(), listed = dtype.is_bool() ? dtypes::int8 : dtype;
   const std::string type = w_.value_type_of(u, 8), pointer = w_.simple(u.src(0));
@@ -463,21 +462,17 @@ void Renderer::load_gated(UOp u) {
 
 void Renderer::store(UOp u) {
   const UOp value = u.src(2);
+  if (w_.is_native(value.dtype()) && vectors_.can_mask(u)) return w_.line(vectors_.masked_store(u));
   if (w_.is_native(value.dtype()) && store_whole(u)) return;
   if (value.dtype().is_vector()) return store_lanes(u);
-  const std::string text = to_memory(l_, value.dtype(), w_.text(value));
-  const std::string line = message(at(u, 0), " = ", text, ";");
+  const std::string line = message(at(u, 0), " = ", to_memory(l_, value.dtype(), w_.text(value)), ";");
   if (u.src().size() < 4) return w_.line(line);
   w_.line(message("if (", unwrapped(w_.text(u.src(3))), ") { ", line, " }"));
 }
 
 bool Renderer::store_whole(UOp u) {
   const bool gated = u.src().size() == 4;
-  if (gated && u.src(3).dtype().is_vector()) {
-    if (!vectors_.can_mask(u)) return false;
-    w_.line(vectors_.masked_store(u));
-    return true;
-  }
+  if (gated && u.src(3).dtype().is_vector()) return false;
   const auto* const bytes = std::get_if<std::int64_t>(&u.arg());
   if (l_.streams && bytes != nullptr && (*bytes == 16 || *bytes == 32 || *bytes == 64)) {  // the sizes of strata_stream
     streams_ = true;

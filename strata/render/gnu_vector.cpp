@@ -376,8 +376,9 @@ bool GnuVectors::can_mask(UOp access) const {
   const bool is_load = access.op() == UOps::LOAD;
   const DType dtype = is_load ? access.dtype() : access.src(2).dtype();
   const std::size_t lane = dtype.scalar().itemsize(), bytes = lane * static_cast<std::size_t>(dtype.lanes());
+  const std::size_t gate = is_load ? 2 : 3;
   return w_.language().masks && (lane == 4 || lane == 8) && (bytes == 32 || bytes == 64) &&
-         (!is_load || is_zero(access.src(3)));
+         gate < access.src().size() && access.src(gate).dtype().is_vector() && (!is_load || is_zero(access.src(3)));
 }
 
 /// The name of the helper and its first arguments: names, because the helper is a macro that repeats them.

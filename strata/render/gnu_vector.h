@@ -22,8 +22,8 @@ class GnuVectors {
   void value(UOp u);
   /// The value of a vector in memory, e.g. `*(const f32x8u*)(data1+i)`; a vector of bool is loaded as a mask of 8 bits.
   std::string load(DType dtype, const std::string& pointer, const std::string& index);
-  /// Whether the language has a helper for a LOAD or STORE with a gate for each lane: of 32 or 64 bytes, of lanes that
-  /// are in memory as they are, and where a lane whose gate is closed is 0.
+  /// Whether an access is a LOAD or STORE with a gate for each lane for which the language has a helper: of 32 or 64
+  /// bytes, of lanes that are in memory as they are, and where a lane whose gate is closed is 0.
   bool can_mask(UOp access) const;
   /// The value of a LOAD with a gate for each lane, as signed integers with the same bits. @pre can_mask(load)
   std::string masked_load(UOp load);
