@@ -46,6 +46,15 @@ std::set<std::string> loaded_mpis() {
   return out;
 }
 
+/// The folders of plugins, STRATA_PLUGIN_DIR first: the plugin of another MPI goes before the one beside the program.
+std::vector<std::string> mpi_folders() {
+  std::vector<std::string> out = plugin_folders();
+  const char* const chosen = std::getenv("STRATA_PLUGIN_DIR");
+  const auto at = std::find(out.begin(), out.end(), chosen != nullptr ? chosen : "");
+  if (at != out.end()) std::rotate(out.begin(), at, at + 1);
+  return out;
+}
+
 Remedy mpi_remedy_for(const std::string& path, std::string_view why) {
   if (path.empty()) return {"libopenmpi-dev openmpi-bin", true};
   return why.find("No such file") != std::string_view::npos ? Remedy{"openmpi-bin"} : Remedy{};
@@ -125,12 +134,12 @@ const StrataMeshTable& open_mpi(std::span<const std::string> folders) {
 const StrataMeshTable& mpi_table() {
   static std::atomic<const StrataMeshTable*> opened{nullptr};
   if (const StrataMeshTable* const table = opened.load(std::memory_order_acquire)) return *table;
-  const StrataMeshTable& table = open_mpi(plugin_folders());
+  const StrataMeshTable& table = open_mpi(mpi_folders());
   opened.store(&table, std::memory_order_release);
   return table;
 }
 
-std::string mpi_plugin_path() { return find_plugin(plugin_folders(), kMpiPluginName); }
+std::string mpi_plugin_path() { return find_plugin(mpi_folders(), kMpiPluginName); }
 
 std::string mpi_version() {
   std::array<char, STRATA_MESH_TEXT> text{};

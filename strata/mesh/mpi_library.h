@@ -19,7 +19,8 @@ inline constexpr std::string_view kMpiPluginName = "libstrata_mpi.so";
 /// @throws Error (undefined) that says how to get the plugin, if no folder has it, it cannot be opened, or it is of
 ///   another version
 const StrataMeshTable& open_mpi(std::span<const std::string> folders);
-/// The one of the process, from the default folders; the first call that succeeds opens it. @throws as open_mpi()
+/// The one of the process, from the default folders, STRATA_PLUGIN_DIR before the others; the first call that succeeds
+/// opens it. @throws as open_mpi()
 const StrataMeshTable& mpi_table();
 /// The plugin's file; empty if there is none.
 std::string mpi_plugin_path();
