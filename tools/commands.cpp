@@ -145,7 +145,7 @@ constexpr Option export_options[] = {
     {"--size",     "NAME=N",      "",                       true,  "a symbolic size (default 1), or MIN..MAX: an argument of the C function"},
     {"--constant", "NAME=FILE",   "",                       true,  "an input with these elements in all calls, from an npy file: e.g. a shape"},
     {"--target",   "WORD[,...]",  "plain|generic|avx2|avx512|neon|wasm|rvv", false, "how kernels are written (default generic); avx512,avx2,generic: chosen when it runs"},
-    {"--object",   "MACHINE",     "",                       false, "compile kernels into PATH_kernels.o: x86_64, aarch64, armv7em, riscv64, wasm32 or a triple"},
+    {"--object",   "MACHINE",     "",                       false, "PATH_kernels.o, compiled: for x86_64, aarch64, armv7em, riscv64, wasm32, or a triple"},
     {"--cpu",      "CPU",         "",                       false, "the CPU of --object, by LLVM's name (default: the least of the machine)"},
     {"--features", "LIST",        "",                       false, "features of --object besides, e.g. +sse4.1,-fma"},
     {"--kernels",  "LANGUAGE",    "opencl|cuda|metal|wgsl", false, "write no C, but kernels for devices, and a table of their launches, PATH.json"},
