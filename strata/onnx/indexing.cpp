@@ -53,6 +53,8 @@ std::optional<std::int64_t> known_range(const Call& call, const Int& size) {
   const Datum& index = call.datum(1);
   if (!size.is_number() || !is_on_host(index) || index.expressions() != nullptr || index.tensor().ndim() > 1)
     return std::nullopt;
+  const Int count = index.tensor().numel();
+  if (!count.is_number() || count.value() > size.value()) return std::nullopt;
   const Sizes at = call.integers_of(1);
   if (at.empty() || at[0] < -size.value() || at[0] >= size.value()) return std::nullopt;
   const std::int64_t first = at[0] < 0 ? at[0] + size.value() : at[0];

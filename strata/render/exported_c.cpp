@@ -169,32 +169,19 @@ constexpr OpText kExportedOps[] = {
   STRATA_WRITE(size, 2) " \\\n  " \
   STRATA_WRITE(size, 3)
 #define STRATA_READS_8(size) \
-  STRATA_READ(size, 0) ", \\\n  " \
-  STRATA_READ(size, 1) ", \\\n  " \
-  STRATA_READ(size, 2) ", \\\n  " \
-  STRATA_READ(size, 3) ", \\\n  " \
+  STRATA_READS_4(size) ", \\\n  " \
   STRATA_READ(size, 4) ", \\\n  " \
   STRATA_READ(size, 5) ", \\\n  " \
   STRATA_READ(size, 6) ", \\\n  " \
   STRATA_READ(size, 7)
 #define STRATA_WRITES_8(size) \
-  STRATA_WRITE(size, 0) " \\\n  " \
-  STRATA_WRITE(size, 1) " \\\n  " \
-  STRATA_WRITE(size, 2) " \\\n  " \
-  STRATA_WRITE(size, 3) " \\\n  " \
+  STRATA_WRITES_4(size) " \\\n  " \
   STRATA_WRITE(size, 4) " \\\n  " \
   STRATA_WRITE(size, 5) " \\\n  " \
   STRATA_WRITE(size, 6) " \\\n  " \
   STRATA_WRITE(size, 7)
 #define STRATA_READS_16(size) \
-  STRATA_READ(size, 0) ", \\\n  " \
-  STRATA_READ(size, 1) ", \\\n  " \
-  STRATA_READ(size, 2) ", \\\n  " \
-  STRATA_READ(size, 3) ", \\\n  " \
-  STRATA_READ(size, 4) ", \\\n  " \
-  STRATA_READ(size, 5) ", \\\n  " \
-  STRATA_READ(size, 6) ", \\\n  " \
-  STRATA_READ(size, 7) ", \\\n  " \
+  STRATA_READS_8(size) ", \\\n  " \
   STRATA_READ(size, 8) ", \\\n  " \
   STRATA_READ(size, 9) ", \\\n  " \
   STRATA_READ(size, 10) ", \\\n  " \
@@ -204,14 +191,7 @@ constexpr OpText kExportedOps[] = {
   STRATA_READ(size, 14) ", \\\n  " \
   STRATA_READ(size, 15)
 #define STRATA_WRITES_16(size) \
-  STRATA_WRITE(size, 0) " \\\n  " \
-  STRATA_WRITE(size, 1) " \\\n  " \
-  STRATA_WRITE(size, 2) " \\\n  " \
-  STRATA_WRITE(size, 3) " \\\n  " \
-  STRATA_WRITE(size, 4) " \\\n  " \
-  STRATA_WRITE(size, 5) " \\\n  " \
-  STRATA_WRITE(size, 6) " \\\n  " \
-  STRATA_WRITE(size, 7) " \\\n  " \
+  STRATA_WRITES_8(size) " \\\n  " \
   STRATA_WRITE(size, 8) " \\\n  " \
   STRATA_WRITE(size, 9) " \\\n  " \
   STRATA_WRITE(size, 10) " \\\n  " \
