@@ -25,5 +25,6 @@
 #include "strata/runtime.h"
 #include "strata/schedule.h"
 #include "strata/shard.h"
+#include "strata/spmd.h"
 #include "strata/tensor.h"
 #include "strata/view.h"

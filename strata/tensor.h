@@ -15,6 +15,7 @@
 #include "strata/tensor/linear_algebra.h"
 #include "strata/tensor/random.h"
 #include "strata/tensor/scan.h"
+#include "strata/tensor/sharded.h"
 #include "strata/tensor/streaming.h"
 #include "strata/tensor/tensor.h"
 #include "strata/tensor/transforms.h"

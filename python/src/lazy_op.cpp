@@ -33,6 +33,7 @@ struct LazyArgToObject {
   py::object operator()(const IdentityArg& identity) const { return py::int_(identity.id); }
   py::object operator()(const IndexRange& range) const { return py::str(range.text()); }
   py::object operator()(const FormulaArg& of) const { return py::int_(of.formula->nodes); }
+  py::object operator()(const PlacementArg& of) const { return py::str(of.placement->text()); }
   py::object operator()(const StepArg& of) const { return py::cast(of.step->count); }
 };
 

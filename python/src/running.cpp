@@ -43,7 +43,8 @@ PyObject* call_python(PyObject* function, PyObject* args, PyObject* kwargs) {
 }
 
 void check_signals() {
-  if (!is_first_thread()) return;
+  // NOTE: exit handlers of C run when the interpreter is gone, e.g. the goodbye of a mesh.
+  if (!is_first_thread() || Py_IsInitialized() == 0) return;
   const Locked locked;
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }

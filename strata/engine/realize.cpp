@@ -22,6 +22,7 @@
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/kernel_form.h"
 #include "strata/engine/loop_program.h"
+#include "strata/engine/placed.h"
 #include "strata/engine/schedule_cache.h"
 #include "strata/engine/trace_graph.h"
 #include "strata/expr/exact.h"
@@ -390,6 +391,7 @@ Buffer buffer_of(const LazyOp& n) {
   STRATA_CHECK(storage != nullptr, undefined, "[buffer_of] ", spec_name(n.op()), " of shape ", render(n.shape()),
                " is not realized");
   if (const auto* of_buffer = dynamic_cast<const BufferStorage*>(storage.get())) return of_buffer->buffer();
+  if (const auto* placed = dynamic_cast<const PlacedStorage*>(storage.get())) return placed->whole();
   // NOTE: the const_cast is safe: memory that the graph holds itself is read-only, and from_pointer() gets read_only =
   // true.
   void* const elements = const_cast<void*>(storage->host());
@@ -405,6 +407,7 @@ LazyOp leaf_of(const Buffer& buffer, const Ints& shape) {
 }
 
 void realize(std::span<const LazyOp> roots, const Device& device) {
+  if (const ComputingPlacement* const placement = placement_of(roots)) return placement->realize(roots, device);
   // NOTE: NULL computes no integers that could be checked.
   if (flags::CHECK_INDEX.get() && device.name() != "NULL") check_ranges(roots, device);
   if (roots.size() != 1 || listener != nullptr || is_watched() || flags::NAN_CHECK.get() ||
@@ -461,6 +464,7 @@ std::string predicted_text(const ScheduleItem& item, const Device& device) {
 
 std::string explain(std::span<const LazyOp> roots) { return explain(roots, Device::default_device()); }
 std::string explain(std::span<const LazyOp> roots, const Device& device) {
+  if (const ComputingPlacement* const placement = placement_of(roots)) return placement->explain(roots, device);
   std::string out;
   for (const ScheduleItem& item : schedule(roots, fusion_options(device))) {
     out += item.text() + predicted_text(item, device) + "\n";

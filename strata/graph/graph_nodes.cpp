@@ -14,7 +14,7 @@ namespace {
 
 IdentityArg new_identity() {
   static std::atomic<std::uint64_t> next{0};
-  return {next.fetch_add(1, std::memory_order_relaxed), {}, {}, false};
+  return {next.fetch_add(1, std::memory_order_relaxed), {}, {}, false, {}};
 }
 
 std::mutex& storage_mutex() {
@@ -39,6 +39,16 @@ LazyOp LazyOp::empty(DType dtype, const Ints& shape, bool is_placeholder) {
   IdentityArg identity = new_identity();
   identity.is_placeholder = is_placeholder;
   return make(Ops::EMPTY, {}, std::move(identity), dtype, st.shape());
+}
+
+LazyOp LazyOp::empty(DType dtype, const Ints& shape, std::shared_ptr<const NodePlacement> placement) {
+  IdentityArg identity = new_identity();
+  identity.placement = std::move(placement);
+  return make(Ops::EMPTY, {}, std::move(identity), dtype, shape);
+}
+
+LazyOp LazyOp::placed(std::shared_ptr<const NodePlacement> placement) const {
+  return make(Ops::CONTIGUOUS, {this, 1}, PlacementArg{std::move(placement)}, dtype(), shape());
 }
 
 LazyOp LazyOp::contiguous() const {

@@ -73,6 +73,7 @@ struct HashArg {
     return mix(mix(static_cast<std::uint64_t>(a.axis), (a.of_places ? 1 : 0) + (a.is_descending ? 2 : 0)),
                hash_of(a.first));
   }
+  std::uint64_t operator()(const PlacementArg& a) const { return std::hash<std::string>()(a.placement->text()); }
   std::uint64_t operator()(const FormulaArg& a) const { return reinterpret_cast<std::uintptr_t>(a.formula); }
   std::uint64_t operator()(const StepArg& a) const {
     return mix(reinterpret_cast<std::uintptr_t>(a.step.get()), a.of_saved ? 1 : 0);
@@ -136,6 +137,10 @@ void note_flags(LazyNode& n) {
                            n.op == Ops::IN_RANGE;
   n.is_closed =
       is_computed && std::all_of(n.src.begin(), n.src.end(), [](const LazyOp& s) { return s.node()->is_closed; });
+  if (const auto* placed = std::get_if<PlacementArg>(&n.arg)) n.placement = placed->placement.get();
+  if (n.op == Ops::EMPTY) n.placement = std::get<IdentityArg>(n.arg).placement.get();
+  for (const LazyOp& s : n.src)
+    if (n.placement == nullptr) n.placement = s.placement_below();
   n.is_tracked =
       n.op == Ops::REQUIRES_GRAD || n.op == Ops::CUSTOM_GRAD ||
       (n.op != Ops::DETACH && std::any_of(n.src.begin(), n.src.end(), [](const LazyOp& s) { return s.is_tracked(); }));
@@ -543,6 +548,7 @@ struct TextOfArg {
     return detail::message("(", a.of_places ? "places" : "values", ", ", a.axis, a.is_descending ? ", descending" : "",
                            a.first == Int(0) ? "" : detail::message(", from ", a.first.render()), ")");
   }
+  std::string operator()(const PlacementArg& a) const { return a.placement->text(); }
   std::string operator()(const FormulaArg& a) const { return detail::message(a.formula->nodes, " ops"); }
   std::string operator()(const IdentityArg& a) const { return detail::message("#", a.id); }
   std::string operator()(const StepArg& a) const { return detail::message(a.step->count.render(), " steps"); }

@@ -23,6 +23,7 @@
 #include "strata/dtype/scalar.h"
 #include "strata/graph/index_range.h"
 #include "strata/graph/origin.h"
+#include "strata/graph/placement.h"
 #include "strata/graph/storage.h"
 #include "strata/ir/ops.h"
 #include "strata/view/shape_tracker.h"
@@ -80,23 +81,29 @@ struct FormulaArg {
   const Formula* formula = nullptr;
   bool operator==(const FormulaArg&) const = default;
 };
+/// The argument of a CONTIGUOUS whose memory is placed.
+struct PlacementArg {
+  std::shared_ptr<const NodePlacement> placement;
+  bool operator==(const PlacementArg&) const = default;
+};
 class GradientFunction;
 /// The argument of nodes that are equal to no other node: memory (EMPTY), tracked() values (REQUIRES_GRAD), and
 /// with_gradient() values (CUSTOM_GRAD).
 struct IdentityArg {
-  std::uint64_t id = 0;                              ///< unique in the process
-  std::weak_ptr<void> owner;                         ///< of tracked(): where the gradient goes
-  std::shared_ptr<const GradientFunction> backward;  ///< of with_gradient()
-  bool is_placeholder = false;                       ///< of EMPTY: a formal input of a StepGraph, never realized
+  std::uint64_t id = 0;                                 ///< unique in the process
+  std::weak_ptr<void> owner;                            ///< of tracked(): where the gradient goes
+  std::shared_ptr<const GradientFunction> backward;     ///< of with_gradient()
+  bool is_placeholder = false;                          ///< of EMPTY: a formal input of a StepGraph, never realized
+  std::shared_ptr<const NodePlacement> placement = {};  ///< of EMPTY: where its memory is; null: in one memory
   bool operator==(const IdentityArg& o) const { return id == o.id; }
 };
 /// The argument of a node, by op. LOAD and STORE: BufferArg. CONST: ConstArg. IOTA: ShapeTracker. CAST and BITCAST:
 /// DType. RESHAPE and EXPAND: the new shape. STRIDE: the steps. PERMUTE and reductions: Axes; CONCAT: the axis, or
 /// nothing where the parts are one behind the other. PAD: Padding. SHRINK: Mask. EMPTY, REQUIRES_GRAD and CUSTOM_GRAD:
 /// IdentityArg. IN_RANGE: IndexRange. ASSOCIATIVE_SCAN and SCATTER: AxisArg. ORDER: OrderArg. FORMULA: FormulaArg.
-/// SCAN: StepArg. Others: nothing.
+/// SCAN: StepArg. CONTIGUOUS: PlacementArg or nothing. Others: nothing.
 using LazyArg = std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes, Padding, Mask,
-                             IdentityArg, IndexRange, AxisArg, FormulaArg, StepArg, OrderArg>;
+                             IdentityArg, IndexRange, AxisArg, FormulaArg, StepArg, OrderArg, PlacementArg>;
 
 struct LazyNode;
 
@@ -130,6 +137,8 @@ class LazyOp {
   /// Row-major memory. Each call returns a different node; realize_as() sets the memory. Part of graphs, not of
   /// kernels.
   static LazyOp empty(DType dtype, const Ints& shape, bool is_placeholder = false);
+  /// Memory that is placed.
+  static LazyOp empty(DType dtype, const Ints& shape, std::shared_ptr<const NodePlacement> placement);
 
   // --- elementwise ---
   /// `op` element by element; CAST and BITCAST have functions of their own.
@@ -214,6 +223,10 @@ class LazyOp {
   // --- graphs ---
   /// The same elements, materialized: row-major in memory of their own.
   LazyOp contiguous() const;
+  /// The same elements, materialized where `placement` says.
+  LazyOp placed(std::shared_ptr<const NodePlacement> placement) const;
+  /// A placement that this node or one below it states; null where there is none.
+  const NodePlacement* placement_below() const;
   /// The same elements on another device. The node names no device: the code that realizes it knows both.
   LazyOp copied() const;
   /// copied(), once `other` is computed: what is made of the new node is made behind `other`.
@@ -304,6 +317,7 @@ struct LazyNode : std::enable_shared_from_this<const LazyNode> {
   LazyArg arg;
   std::uint64_t hash;
   bool is_tracked = false;
+  const NodePlacement* placement = nullptr;         ///< one that this node or one below it states
   bool is_closed = false;                           ///< computed from constants alone: no memory below
   bool is_known = false;                            ///< whether the table of nodes has it
   Origin origin;                                    ///< no part of the node's identity
@@ -323,6 +337,7 @@ inline const LazyArg& LazyOp::arg() const { return node_->arg; }
 inline DType LazyOp::dtype() const { return node_->dtype; }
 inline const Ints& LazyOp::shape() const { return node_->shape; }
 inline bool LazyOp::is_tracked() const { return node_->is_tracked; }
+inline const NodePlacement* LazyOp::placement_below() const { return node_->placement; }
 inline const Origin& LazyOp::origin() const { return node_->origin; }
 inline std::uint64_t LazyOp::hash() const { return node_->hash; }
 

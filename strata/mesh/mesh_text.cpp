@@ -64,7 +64,7 @@ std::string own_settings(const std::vector<Group>& groups, std::size_t g) {
 }  // namespace
 
 std::string place_text(const std::source_location& place) {
-  return detail::message(place.file_name(), ":", place.line());
+  return place.line() == 0 ? std::string() : detail::message(place.file_name(), ":", place.line());
 }
 
 std::string ranks_text(const std::vector<std::int64_t>& ranks) {

@@ -78,7 +78,8 @@ Step::~Step() {
 }
 
 std::string Step::text() const {
-  return detail::message("step ", number_, ", ", text_.words(), " (", place_text(text_.place), ")");
+  const std::string place = place_text(text_.place);
+  return detail::message("step ", number_, ", ", text_.words(), place.empty() ? "" : " (" + place + ")");
 }
 
 std::int32_t Step::tag(Kind kind) const {

@@ -23,7 +23,7 @@ namespace strata {
 /// What a step does, in words, and where the program asked for it. All ranks have to do the same; places may differ.
 struct StepText {
   std::string what;
-  std::source_location place;
+  std::source_location place;  ///< none where the words name one
   /// Words in front of `what`, and a hash of all that the words leave out; both are made once for many steps.
   std::shared_ptr<const std::string> plan_words = {};
   Hash128 plan = {};

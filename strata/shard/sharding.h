@@ -29,10 +29,16 @@
 
 namespace strata {
 
-/// One axis of a tensor, split over axes of a mesh.
+/// Names of axes of a mesh; one name alone needs no braces.
+struct MeshAxes : std::vector<std::string> {
+  using std::vector<std::string>::vector;
+  MeshAxes(const char* name) : MeshAxes(std::string(name)) {}
+  MeshAxes(std::string name) { push_back(std::move(name)); }
+};
+/// One axis of a tensor, split over axes of a mesh: {"data", 0}, {{"data", "model"}, 1}, {"data", 0, 16}.
 struct Split {
-  std::vector<std::string> over;  ///< names of axes of the mesh, the slowest first
-  std::int64_t axis = 0;          ///< of the tensor, counted from 0
+  MeshAxes over;          ///< names of axes of the mesh, the slowest first
+  std::int64_t axis = 0;  ///< of the tensor, counted from 0
   /// The length of blocks that are dealt out in turn; nothing: one block a part, of ceil(size / parts) elements.
   std::optional<std::int64_t> cyclic = {};
   friend bool operator==(const Split&, const Split&) = default;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "strata/base/fork.h"
+#include "strata/engine/placed.h"
 #include "strata/ops/backward.h"
 #include "strata/ops/formula_node.h"
 #include "strata/ops/gradient.h"
@@ -117,7 +118,7 @@ void Tensor::backward(const std::optional<Tensor>& gradient, At at) const {
     if (n->op != Ops::REQUIRES_GRAD) continue;
     const auto slot = std::static_pointer_cast<GradientSlot>(std::get<IdentityArg>(n->arg).owner.lock());
     if (slot == nullptr) continue;
-    add_gradient(slot, Tensor(dn.detached(), device()));
+    add_gradient(slot, Tensor(placed_like(dn.detached(), n->src[0]), device()));
   }
 }
 
@@ -128,7 +129,7 @@ void set_in_place(const Tensor& x, const Tensor& value, const char* operation) {
                ", cannot be changed in place: use no_grad or assign()");
   std::optional<LazyOp> after;
   if (state->slot == nullptr && !NoGrad::is_active())
-    after = value.node();
+    after = placed_like(value.node(), x.node());
   else if (state->slot == nullptr && x.requires_grad())
     after = ops::with_gradient(
         value.node(), std::array{ops::Value(x.node())},

@@ -5,6 +5,7 @@
 
 #include "strata/base/fork.h"
 #include "strata/engine/buffer_storage.h"
+#include "strata/engine/placed.h"
 #include "strata/engine/realize.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/autograd.h"
@@ -48,7 +49,7 @@ bool is_view_of_memory(const LazyOp& n) {
 
 LazyOp parameter_over(const LazyOp& plain, const std::shared_ptr<GradientSlot>& slot) {
   const LazyOp out = plain.tracked(slot);
-  if (is_realized(*plain.node())) out.realize_as(std::make_shared<BufferStorage>(buffer_of(plain)));
+  if (is_realized(*plain.node())) out.realize_as(plain.realized());
   return out;
 }
 
@@ -83,7 +84,7 @@ const Tensor& Tensor::realize() const {
   // A realized node keeps its operands only if gradients pass through it.
   const bool is_parameter = state_->slot != nullptr;
   if (is_view_of_memory(now) || (!is_parameter && now.is_tracked())) return *this;
-  const LazyOp leaf = leaf_of(buffer_of(now), shape());
+  const LazyOp leaf = placed_storage(now) ? placed_leaf_of(now) : leaf_of(buffer_of(now), shape());
   state_->replace_node(now, is_parameter ? parameter_over(leaf, state_->slot) : leaf);
   return *this;
 }
@@ -122,7 +123,7 @@ void Tensor::assign(const Tensor& value) const {
   STRATA_CHECK(&value.device() == &device(), domain, "[assign] a value on ", value.device().name(),
                " does not match a tensor on ", device().name());
   if (TensorListener::current() != nullptr) TensorListener::current()->assigned(state_.get());
-  const LazyOp plain = value.node().detached();
+  const LazyOp plain = placed_like(value.node().detached(), node());
   state_->set_node(state_->slot != nullptr ? parameter_over(plain, state_->slot) : plain);
 }
 

@@ -37,6 +37,10 @@
 
 namespace strata {
 
+class MeshRanks;
+class Sharding;
+struct Split;
+
 /// A lazily computed array with a shape, a dtype and a device.
 class Tensor {
  public:
@@ -171,6 +175,27 @@ class Tensor {
     if (TensorListener::current() != nullptr) tell_read();
     return state_->node();
   }
+
+  // --- tensors in parts (sharded.h has the types and the rules; sharded.cpp) ---
+  /// The same elements, each rank having those that the splits give it; without splits each rank has all. Computes
+  /// nothing. Gradients pass through.
+  /// @throws Error (domain) for names that the mesh does not have, axes that the tensor does not have, one rank of a
+  ///   simulated mesh; as Sharding::create(); (undefined) for symbolic sizes
+  Tensor shard(const MeshRanks& ranks, const std::vector<Split>& splits, At at = At::current()) const;
+  /// The same by the text of splits: `data:0`, `data:0,model:1/cyclic(16)`, `replicated`. @throws Error (parse)
+  Tensor shard(const MeshRanks& ranks, std::string_view splits, At at = At::current()) const;
+  /// Where the elements are, where they are in parts, or will be because shard() says so; else nothing.
+  std::optional<Sharding> sharding() const;
+  /// What a rank has: the elements whose coordinates it owns, in a tensor of its own, e.g. rows 2 and 3. Realizes this
+  /// tensor, which is collective. Default: the rank of this process; of simulated ranks the first one.
+  /// @throws Error (domain) where the tensor is not sharded, or the rank is not in this process
+  Tensor local(std::optional<std::int64_t> rank = std::nullopt) const;
+  /// A tensor of `shape` whose parts the ranks have: one for each rank of this process, in order, of the shape that
+  /// local() gives. Computes and copies the parts; not collective.
+  /// @throws Error (shape) for another number of parts or another shape, (domain) for different dtypes or devices; as
+  ///   shard()
+  static Tensor from_local(const MeshRanks& ranks, const std::vector<Tensor>& parts, const Ints& shape,
+                           const std::vector<Split>& splits, At at = At::current());
 
   // --- gradients (autograd.cpp) ---
   /// True iff the tensor is a parameter (requires_grad(true)) or was computed from one.

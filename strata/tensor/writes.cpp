@@ -55,7 +55,8 @@ std::optional<std::vector<ops::Subscript>> written_at_once(const Tensor& x, std:
                                                            const Operand& value) {
   const Tensor* const v = value.tensor();
   const bool is_known = TensorListener::current() == nullptr && x.device().name() != "NULL" &&
-                        !flags::NAN_CHECK.get() && numbers(x.shape()) && is_plain(x) && !has_foreign_bools(x) &&
+                        !flags::NAN_CHECK.get() && numbers(x.shape()) && is_plain(x) &&
+                        x.node().placement_below() == nullptr && !has_foreign_bools(x) &&
                         (v == nullptr || (&v->device() == &x.device() && is_plain(*v) && !has_foreign_bools(*v)));
   return is_known ? views_of(subscripts) : std::nullopt;
 }

@@ -19,7 +19,7 @@ launcher=$(command -v ccache || true)
 compile() { echo "$launcher $compiler -std=$1 $flags -c $2 -o '$objects/$(basename "$2" .cpp).o'"; }
 
 # The larger floors first. A floor is one unit: its names are unique. What is left out has a stand-in, which is taken.
-floors=(ops onnx export tensor codegen expr runtime mesh nn graph ir render schedule view engine shard layout base dtype loops affine)
+floors=(ops onnx export tensor codegen expr runtime mesh spmd nn graph ir render schedule view engine shard layout base dtype loops affine)
 texts=$(sed -n 's/^extern const std::string_view \(.*\);/\1/p' strata/runtime/host_kernels_text.h | tr -d ,)
 [ -n "$texts" ]
 {

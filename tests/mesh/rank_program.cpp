@@ -20,6 +20,7 @@
 #include "strata/base/flags.h"
 #include "strata/base/interrupt.h"
 #include "strata/mesh/exchange_plan.h"
+#include "tests/spmd/random_program.h"
 
 namespace strata {
 namespace {
@@ -102,6 +103,31 @@ void at_once(const Task& task) {
   }
   check(a == other, "the first exchange");
   say(mesh.rank(), "both");
+}
+
+/// Random computations with sharded tensors: the bits of one process, read on all ranks.
+void tensors(const Task& task) {
+  const Mesh mesh = line_of(task);
+  const ScopedFlag deterministic(flags::DETERMINISTIC, true);
+  const std::uint64_t programs = task.argument.empty() ? 25 : std::stoull(task.argument);
+  for (std::uint64_t seed = 0; seed < programs; ++seed) {
+    const spmd_oracle::Program program(seed, mesh, mesh.shape());
+    for (const spmd_oracle::Twin& t : program.twins()) {
+      const Buffer a = t.sharded.contiguous().buffer(), b = t.plain.contiguous().buffer();
+      const auto bytes = static_cast<std::size_t>(product(t.plain.shape()).value()) * t.plain.itemsize();
+      check(std::memcmp(a.data(), b.data(), bytes) == 0, "seed " + std::to_string(seed) + ":\n" + program.text());
+    }
+  }
+  say(mesh.rank(), std::to_string(programs) + " programs");
+}
+
+/// One rank gives other elements to what all are said to have.
+void other_values(const Task& task) {
+  const Mesh mesh = line_of(task);
+  const Tensor x = Tensor::full({4, 4}, mesh.rank() == task.faulty ? 2.0 : 1.0).contiguous().realize();
+  const Tensor y = x.shard(mesh, {{"x", 0}}) * 3;
+  y.realize();
+  check(false, "other values were computed with");
 }
 
 /// A message of more than 2^31 bytes, and one of 2^30 exactly.
@@ -262,6 +288,8 @@ const std::map<std::string, std::function<void(const Task&)>>& tasks() {
       {"exchanges", exchanges},
       {"at_once", at_once},
       {"large", large},
+      {"tensors", tensors},
+      {"values", other_values},
       {"wrong_size", wrong_size},
       {"kill", [](const Task& t) { faulty(t, [](const Mesh&) { raise(SIGKILL); }); }},
       {"stop", [](const Task& t) { faulty(t, [](const Mesh&) { raise(SIGSTOP); }); }},
@@ -297,6 +325,7 @@ int main(int argc, char** argv) {
   bool is_uncaught = false;
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (words[i] == "--uncaught") is_uncaught = true;
+    if (words[i][0] != '-' && words[i - 1] != "--faulty") task.argument = words[i];
     if (words[i] == "--faulty") task.faulty = std::atoll(words[i + 1].c_str());
   }
   const auto at = words.empty() ? tasks().end() : tasks().find(words[0]);

@@ -28,6 +28,8 @@ STEP = r"redistribute \(256, 256\) of 4 bytes from x:0 to x:1: i32 \(\S+rank_pro
 # name, ranks, words of the program, whether it ends well, patterns that the output has, further environment
 CASES = [
     *[(f"exchanges-{n}", n, "exchanges", True, [rf"rank {r}: 101 exchanges" for r in range(n)], {}) for n in (1, 2, 3, 4)],
+    *[(f"tensors-{n}", n, "tensors", True, [rf"rank {r}: 25 programs" for r in range(n)], {}) for n in (1, 2, 4)],
+    ("values", 3, "values", False, [r"ranks disagree in step \d+: ranks 0 1: compute a tensor of shape \(4, 4\) \(operator \*, written at \S+rank_program.cpp:\d+\) by the program (\w+) from the elements \w+; rank 2: compute .* by the program \1 from"], {}),
     ("at-once", 3, "at_once", True, ["rank 0: both", "rank 1: both", "rank 2: both"], {}),
     ("wrong-size", 2, "wrong_size", False, [r"\[mesh\] x=2,y=2 has 4 ranks, but the world has 2"], {}),
     ("stop", 3, "stop", False, [rf"rank \d waited 4 s \(STRATA_MESH_TIMEOUT\) for rank 2 in step 3, {STEP}"], {}),
@@ -64,6 +66,8 @@ LAUNCHERS = {"open-mpi": "mpirun --oversubscribe --allow-run-as-root", "mpich": 
 FAULTS = ["stop", "loop", "kill", "exit", "operation", "order", "shape", "dtype", "flags", "throws", "drops"]
 LONG = [
     ("exchanges-7", 7, "exchanges", True, [f"rank {r}: 101 exchanges" for r in range(7)], {}),
+    ("tensors-7", 7, "tensors 100", True, [f"rank {r}: 100 programs" for r in range(7)], {}),
+    ("tensors-3", 3, "tensors 300", True, [f"rank {r}: 300 programs" for r in range(3)], {}),
     ("large", 2, "large", True, ["rank 0: large messages", "rank 1: large messages"], {"STRATA_MESH_TIMEOUT": "300"}),
     *[(f"{fault}-of-rank-{r}", 4, f"{fault} --faulty {r}", False, [], {}) for fault in FAULTS for r in range(4)],
 ]

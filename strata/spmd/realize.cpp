@@ -1,0 +1,444 @@
+// ShardPlacement::realize(): runs a graph whose tensors are sharded. The schedule is that of one process; each kernel
+// is planned (kernel_plan.h), its exchanges are executed, and each rank of this process runs its part.
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "strata/base/flags.h"
+#include "strata/base/interrupt.h"
+#include "strata/base/walk.h"
+#include "strata/engine/buffer_storage.h"
+#include "strata/engine/kept_nodes.h"
+#include "strata/engine/kernel_cache.h"
+#include "strata/engine/realize.h"
+#include "strata/engine/schedule_cache.h"
+#include "strata/graph/rebuild.h"
+#include "strata/spmd/kernel_plan.h"
+#include "strata/spmd/plan_cache.h"
+#include "strata/spmd/sharded_memory.h"
+
+namespace strata {
+
+namespace {
+
+FusionOptions options_for(const Device& device) {
+  FusionOptions out = fusion_options(device);
+  out.chains = FusionOptions::Chains::never;  // blocks of rows are not cut
+  return out;
+}
+
+/// The ranks of all placements below the roots. @throws Error (domain) for two meshes
+std::shared_ptr<const Ranks> ranks_of(std::span<const LazyOp> roots) {
+  std::shared_ptr<const Ranks> out;
+  std::unordered_set<const LazyNode*> seen;
+  const auto note = [&](const NodePlacement* placement) {
+    const auto& ranks = dynamic_cast<const ShardPlacement&>(*placement).ranks();
+    if (!out) out = ranks;
+    STRATA_CHECK(out == ranks, domain, "[shard] tensors of two meshes in one computation: ", render(out->mesh()),
+                 " and ", render(ranks->mesh()), out->mesh() == ranks->mesh() ? ", of other ranks" : "");
+  };
+  for (const LazyOp& root : roots)
+    detail::walk(
+        &root, [&](const LazyOp* n) { return n->placement_below() != nullptr && seen.insert(n->node()).second; },
+        [](const LazyOp* n, std::size_t k) { return is_realized(*n->node()) ? nullptr : needed_source(n, k); },
+        [&](const LazyOp* n) {
+          if (const auto memory = placed_storage(*n)) note(memory->placement().get());
+          if (is_realized(*n->node())) return;
+          if (const auto* stated = std::get_if<PlacementArg>(&n->arg())) note(stated->placement.get());
+          if (const auto* own = std::get_if<IdentityArg>(&n->arg()); own != nullptr && own->placement)
+            note(own->placement.get());
+        });
+  for (const LazyOp& root : roots)  // where what was placed has been computed into memory in one piece
+    if (!out && root.placement_below() != nullptr) note(root.placement_below());
+  return out;
+}
+
+std::optional<std::vector<Split>> stated_splits(const LazyOp& n) {
+  const auto* stated = std::get_if<PlacementArg>(&n.arg());
+  if (stated == nullptr) return std::nullopt;
+  return dynamic_cast<const ShardPlacement&>(*stated->placement).splits();
+}
+
+Index numbers_of(const LazyOp& n) {
+  const std::optional<Index> out = numbers(n.shape());
+  STRATA_CHECK(out.has_value(), undefined, "[shard] a tensor of symbolic shape ", render(n.shape()),
+               " in a computation with sharded tensors: its size has to be a number");
+  return *out;
+}
+
+/// Whether the kernel has rows along an axis that cannot be cut.
+bool has_rows(const LazyOp& kernel) {
+  for (const LazyNode* n : postorder(kernel))
+    if (is_scan(n->op) || n->op == Ops::SCATTER || n->op == Ops::ORDER) return true;
+  return false;
+}
+
+class ShardedRun {
+ public:
+  ShardedRun(std::span<const LazyOp> roots, const Device& device)
+      : roots_(roots),
+        device_(device),
+        ranks_(ranks_of(roots)),
+        items_(ScheduleCache::instance().get(roots, options_for(device))),
+        kept_(roots, items_) {
+    kept_.find(items_);
+    for (std::size_t k = 0; k < items_.size(); ++k)
+      for (const LazyOp& n : items_[k].inputs) last_use_[n.node()] = k;
+  }
+
+  void run() {
+    agree();
+    for (std::size_t k = 0; k < items_.size(); ++k) {
+      try {
+        run_item(k);
+      } catch (const Error& e) {
+        const std::string origin = items_[k].outputs[0].origin().text();
+        if (origin.empty() || e.kind() == ErrorKind::undefined) throw;
+        throw Error(e.kind(), detail::message(e.what(), " (", origin, ")"), e.column());
+      }
+      for (const LazyOp& n : items_[k].inputs)
+        if (last_use_.at(n.node()) == k) made_.erase(n.node());
+      check_interrupt();
+    }
+  }
+
+  /// What run() would do, as text; nothing runs.
+  std::string explain() {
+    is_explained_ = true;
+    for (std::size_t k = 0; k < items_.size(); ++k) {
+      text_ += items_[k].text();
+      run_item(k);
+      text_ += "\n";
+    }
+    return std::move(text_);
+  }
+
+ private:
+  /// All ranks compute the same graph from the same numbers: structure, and the elements of memory that is in one piece
+  /// on each rank.
+  void agree() {
+    Hasher program, elements;
+    std::unordered_set<const LazyNode*> seen;
+    for (const ScheduleItem& item : items_) {
+      const std::uint64_t kernel = item.is_kernel() ? item.ast.hash() : 0;
+      program.add(std::as_bytes(std::span(&kernel, 1)));
+      if (!item.is_kernel()) add_text(program, item.text());
+      for (const LazyOp& n : item.inputs)
+        if (seen.insert(n.node()).second && is_realized(*n.node())) add_input(program, elements, n);
+      for (const LazyOp& n : item.outputs)
+        if (const auto* stated = std::get_if<PlacementArg>(&n.arg())) add_text(program, stated->placement->text());
+    }
+    const Hash128 of_program = program.finish(), of_elements = elements.finish();
+    const std::string origin = roots_[0].origin().text();
+    ranks_->agree(
+        {detail::message("compute a tensor of shape ", render(roots_[0].shape()),
+                         origin.empty() ? "" : " (" + origin + ")", " by the program ", of_program.text().substr(0, 8),
+                         " from the elements ", of_elements.text().substr(0, 8)),
+         {},
+         {},
+         Hash128{of_program.high ^ of_elements.low, of_program.low ^ of_elements.high}});
+  }
+  static void add_text(Hasher& hash, std::string_view text) { hash.add(std::as_bytes(std::span(text))); }
+  static void add_input(Hasher& program, Hasher& elements, const LazyOp& n) {
+    if (const auto placed = placed_storage(n)) return add_text(program, placed->placement()->text());
+    const Buffer memory = buffer_of(n);
+    elements.add({static_cast<const std::byte*>(memory.data()), static_cast<std::size_t>(memory.nbytes())});
+  }
+
+  void run_item(std::size_t k) {
+    const ScheduleItem& item = items_[k];
+    STRATA_CHECK(item.values.empty(), undefined,
+                 "[shard] symbolic sizes in a computation with sharded tensors: ", item.values[0].first.name());
+    if (item.ast.op() == Ops::FROM) return keep(item.outputs[0], shards_of(item.inputs[0]));
+    if (item.is_loop()) return run_loop(item);
+    const bool is_stated = std::any_of(item.outputs.begin(), item.outputs.end(),
+                                       [](const LazyOp& n) { return stated_splits(n).has_value(); });
+    const bool is_whole =
+        std::all_of(item.inputs.begin(), item.inputs.end(), [&](const LazyOp& n) { return shards_of(n).is_whole(); });
+    if (is_whole && !is_stated) return run_whole(k);
+    run_sharded(k);
+  }
+
+  // --- memory ---
+
+  /// The parts of a node's memory. Memory in one piece is that of each rank.
+  const Shards& shards_of(const LazyOp& n) {
+    if (const auto it = made_.find(n.node()); it != made_.end()) return it->second;
+    return made_.emplace(n.node(), memory_of(n)).first->second;
+  }
+  Shards memory_of(const LazyOp& n) const {
+    if (const auto placed = std::dynamic_pointer_cast<const ShardedMemory>(placed_storage(n))) return placed->shards();
+    Buffer elements = is_explained_ && !is_realized(*n.node()) ? Buffer::allocate(0, n.dtype()) : input_of(n);
+    return {ranks_, replicated(ranks_->mesh(), numbers_of(n)), std::vector<Buffer>(ranks_->here().size(), elements)};
+  }
+  static Buffer input_of(const LazyOp& n) {
+    if (!is_realized(*n.node())) {
+      STRATA_ASSERT(n.op() == Ops::EMPTY, "[shard] ", spec_name(n.op()), " is read and was not made");
+      realize(n);
+    }
+    return buffer_of(n);
+  }
+  void keep(const LazyOp& n, Shards shards) {
+    if (!is_explained_ && kept_.contains(n)) n.realize_as(std::make_shared<ShardedMemory>(shards));
+    made_.insert_or_assign(n.node(), std::move(shards));
+  }
+  Shards everywhere(const Buffer& elements, const Index& shape) const {
+    return {ranks_, replicated(ranks_->mesh(), shape), std::vector<Buffer>(ranks_->here().size(), elements)};
+  }
+
+  // --- what each rank computes alike ---
+
+  void run_whole(std::size_t k) {
+    const ScheduleItem& item = items_[k];
+    if (is_explained_) {
+      text_ += "\n  on each rank";
+      for (const LazyOp& n : item.outputs) keep(n, everywhere(Buffer::allocate(0, n.dtype()), numbers_of(n)));
+      return;
+    }
+    if (!item.is_kernel())
+      return keep(item.outputs[0], everywhere(shards_of(item.inputs[0]).local[0], numbers_of(item.outputs[0])));
+    std::vector<Buffer> buffers;
+    for (const LazyOp& n : item.outputs) {
+      const auto it = item.part ? made_.find(n.node()) : made_.end();
+      buffers.push_back(it != made_.end() ? it->second.local[0]
+                                          : Buffer::allocate(product(n.shape()).value(), n.dtype()));
+    }
+    for (const LazyOp& n : item.inputs) buffers.push_back(shards_of(n).local[0]);
+    if (buffers[0].size() > 0) KernelCache::instance().get(item.ast, device_)->run(buffers);
+    for (std::size_t j = 0; j < item.outputs.size(); ++j)
+      done(k, item.outputs[j], everywhere(buffers[j], numbers_of(item.outputs[j])));
+  }
+  /// The parts of a CONCAT are made by several items; its memory is complete after the last one.
+  void done(std::size_t k, const LazyOp& n, Shards shards) {
+    const auto makes_it = [&](const ScheduleItem& item) {
+      return item.part && std::find(item.outputs.begin(), item.outputs.end(), n) != item.outputs.end();
+    };
+    const bool is_last =
+        !items_[k].part || std::none_of(items_.begin() + static_cast<std::ptrdiff_t>(k) + 1, items_.end(), makes_it);
+    if (is_last) return keep(n, std::move(shards));
+    made_.insert_or_assign(n.node(), std::move(shards));
+  }
+
+  /// A loop runs on each rank alike: what it reads is gathered.
+  void run_loop(const ScheduleItem& item) {
+    if (is_explained_) {
+      text_ += "\n  on each rank; what it reads is gathered";
+      for (const LazyOp& n : item.outputs) keep(n, everywhere(Buffer::allocate(0, n.dtype()), numbers_of(n)));
+      return;
+    }
+    detail::Rebuild build([](const LazyOp& n, const std::vector<LazyOp>& sources) { return n.with_sources(sources); },
+                          [&](const LazyOp& n) -> std::optional<LazyOp> {
+                            if (!made_.contains(n.node()) && !is_realized(*n.node())) return std::nullopt;
+                            return leaf_of(shards_of(n).gathered(), n.shape());
+                          });
+    std::vector<LazyOp> nodes;
+    for (const LazyOp& n : item.outputs) nodes.push_back(build(n));
+    strata::realize(nodes, device_);
+    for (std::size_t j = 0; j < nodes.size(); ++j)
+      keep(item.outputs[j], everywhere(buffer_of(nodes[j]), numbers_of(item.outputs[j])));
+  }
+
+  // --- what ranks compute in parts ---
+
+  void run_sharded(std::size_t k) {
+    const ScheduleItem& item = items_[k];
+    LazyOp kernel = item.ast;
+    if (!item.is_kernel())  // the memory of an input, seen in another shape
+      kernel = LazyOp::sink({LazyOp::store(0, ShapeTracker::from_shape(item.ast.shape()), slot_moved(item.ast))});
+    if (item.part || are_alike(item)) return run_cut(k, question(item, kernel, item.outputs), item.outputs);
+    for (std::size_t j = 0; j < item.outputs.size(); ++j) {  // outputs of several shapes or shardings: one by one
+      const LazyOp& store = kernel.src(j);
+      const auto& arg = std::get<BufferArg>(store.arg());
+      const int others = static_cast<int>(item.outputs.size()) - 1;
+      const LazyOp own = LazyOp::sink({LazyOp::store(0, arg.st, slot_moved(store.src(0), -others), arg.size)});
+      const std::vector<LazyOp> output = {item.outputs[j]};
+      run_cut(k, question(item, own, output), output);
+    }
+  }
+  /// The value with the slots of its loads moved by `by`.
+  static LazyOp slot_moved(const LazyOp& value, int by = 0) {
+    if (by == 0 && value.op() != Ops::LOAD) return value;
+    detail::Rebuild build([](const LazyOp& n, const std::vector<LazyOp>& sources) { return n.with_sources(sources); },
+                          [&](const LazyOp& n) -> std::optional<LazyOp> {
+                            if (n.op() != Ops::LOAD) return std::nullopt;
+                            const auto& arg = std::get<BufferArg>(n.arg());
+                            return LazyOp::load(by == 0 ? 1 : arg.slot + by, n.dtype(), arg.st, arg.size);
+                          });
+    return build(value);
+  }
+  static bool are_alike(const ScheduleItem& item) {
+    std::optional<std::vector<Split>> stated;
+    for (const LazyOp& n : item.outputs) {
+      if (!(n.shape() == item.outputs[0].shape())) return false;
+      const auto own = stated_splits(n);
+      if (own && stated && *own != *stated) return false;
+      if (own) stated = own;
+    }
+    return true;
+  }
+
+  KernelQuestion question(const ScheduleItem& item, const LazyOp& kernel, const std::vector<LazyOp>& outputs) {
+    KernelQuestion q{ranks_, kernel, {}, {}, {}, {}, flags::DETERMINISTIC.get() != 0};
+    std::optional<std::vector<Split>> stated;
+    for (const LazyOp& n : outputs)
+      if (auto own = stated_splits(n)) stated = std::move(own);
+    for (const LazyOp& n : outputs) {
+      q.shapes.push_back(numbers_of(n));
+      q.stated.push_back(stated);
+    }
+    for (const LazyOp& n : item.inputs) q.inputs.push_back({shards_of(n).sharding, n.dtype()});
+    if (!item.part) return q;
+    q.part = part_of_concat(item);
+    if (const auto it = made_.find(outputs[0].node()); it != made_.end())
+      q.stated[0] = it->second.sharding.splits();
+    else if (has_uncut_part(outputs[0]) || !q.part->axis)
+      q.stated[0] = std::vector<Split>();
+    return q;
+  }
+  bool has_uncut_part(const LazyOp& concat) const {
+    return std::any_of(items_.begin(), items_.end(), [&](const ScheduleItem& item) {
+      return item.part && item.outputs[0] == concat && item.is_kernel() && has_rows(item.ast);
+    });
+  }
+  static PartOfConcat part_of_concat(const ScheduleItem& item) {
+    const LazyOp& concat = item.outputs[0];
+    const auto* along = std::get_if<Axes>(&concat.arg());
+    PartOfConcat out;
+    if (along != nullptr) out.axis = along->front();
+    // NOTE: equal parts are one node; an item stores at one place, which its ShapeTracker has.
+    const auto& st = std::get<BufferArg>(item.ast.src(0).arg()).st;
+    const Int offset = st.views()[0].offset();
+    std::int64_t stride = 1;
+    if (along != nullptr)
+      for (std::size_t j = static_cast<std::size_t>(*out.axis) + 1; j < concat.shape().size(); ++j)
+        stride *= concat.shape()[j].value();
+    out.begin = stride == 0 ? 0 : offset.value() / stride;
+    return out;
+  }
+
+  void run_cut(std::size_t k, const KernelQuestion& q, const std::vector<LazyOp>& outputs) {
+    const std::shared_ptr<const KernelPlan> plan = PlanCache::instance().get(q);
+    if (is_explained_) text_ += explained(q, *plan);
+    std::vector<Shards> values;
+    for (std::size_t j = 0; j < q.inputs.size(); ++j) values.push_back(shards_of(items_[k].inputs[j]));
+    for (std::size_t s = 0; s < plan->steps.size(); ++s) {
+      const bool is_last = s + 1 == plan->steps.size();
+      std::vector<Shards> results;
+      const KernelStep& step = plan->steps[s];
+      for (std::size_t j = 0; j < step.results.size(); ++j) {
+        const auto it = is_last && q.part ? made_.find(outputs[j].node()) : made_.end();
+        results.push_back(it != made_.end() ? it->second : fresh(step.results[j].computed, step.results[j].dtype));
+      }
+      if (!is_explained_) run_step(step, values, results, outputs[0]);
+      for (std::size_t j = 0; j < results.size(); ++j) {
+        Shards made = moved_at_last(step.results[j], std::move(results[j]), outputs[is_last ? j : 0]);
+        is_last ? done(k, outputs[j], std::move(made)) : values.push_back(std::move(made));
+      }
+    }
+  }
+  Shards fresh(const Sharding& sharding, DType dtype) const {
+    if (is_explained_)
+      return {ranks_, sharding, std::vector<Buffer>(ranks_->here().size(), Buffer::allocate(0, dtype))};
+    return {ranks_, sharding, local_memory(*ranks_, sharding, dtype)};
+  }
+
+  static std::string described(const LazyOp& for_what, DType dtype) {
+    const std::string origin = for_what.origin().text();
+    return detail::message(dtype.name(), " for ",
+                           origin.empty() ? "a tensor of shape " + render(for_what.shape()) : origin);
+  }
+
+  void run_step(const KernelStep& step, const std::vector<Shards>& values, std::vector<Shards>& results,
+                const LazyOp& for_what) {
+    std::vector<std::vector<Buffer>> read;  // by source, by rank here
+    std::vector<Ranks::Transfer> transfers;
+    read.reserve(step.sources.size());
+    for (const KernelStep::Source& source : step.sources) {
+      const Shards& from = values[source.value];
+      if (source.plans.empty()) {
+        read.push_back(from.local);
+        continue;
+      }
+      const DType dtype = from.local[0].dtype();
+      std::vector<Buffer>& boxes = read.emplace_back();
+      for (const ExchangePlan& plan : source.plans)
+        boxes.push_back(poisoned(*ranks_, plan.bytes_of_result() / static_cast<std::int64_t>(dtype.itemsize()), dtype));
+      transfers.push_back({source.plans, from.local, boxes, described(for_what, dtype)});
+    }
+    ranks_->exchange(transfers);
+    for (std::size_t r = 0; r < step.kernels.size(); ++r) {
+      if (!step.kernels[r]) continue;
+      std::vector<Buffer> buffers;
+      for (const Shards& result : results) buffers.push_back(result.local[r]);
+      for (const std::size_t source : step.reads[r]) buffers.push_back(read[source][r]);
+      KernelCache::instance().get(*step.kernels[r], device_)->run(buffers);
+      check_interrupt();
+    }
+  }
+  Shards moved_at_last(const KernelStep::Result& result, Shards made, const LazyOp& for_what) const {
+    if (!result.kept) return made;
+    Shards out = fresh(*result.kept, result.dtype);
+    if (is_explained_) return out;
+    const Ranks::Transfer transfer{result.plans, made.local, out.local, described(for_what, result.dtype)};
+    ranks_->exchange({&transfer, 1});
+    return out;
+  }
+
+  static std::string explained(const KernelQuestion& q, const KernelPlan& plan) {
+    std::string out;
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+      const KernelStep& step = plan.steps[s];
+      const KernelStep::Result& result = step.results[0];
+      const auto& splits = *result.computed.splits();
+      out += detail::message("\n  ", splits.empty() ? "replicated" : render(splits),
+                             step.is_partial ? ": each rank reduces its part" : ": " + plan.why);
+      for (const KernelStep::Source& source : step.sources)
+        if (!source.plans.empty()) {
+          std::int64_t bytes = 0;
+          for (const ExchangePlan& p : source.plans) bytes = std::max(bytes, p.bytes_received());
+          out +=
+              detail::message("\n  ", source.value < q.inputs.size() ? "an operand" : "what the ranks have reduced",
+                              " of shape ", render(shape_of(q, plan, source.value)), ": ", bytes, " bytes to a rank");
+        }
+      if (result.kept) out += detail::message("\n  moved to ", render(*result.kept->splits()));
+    }
+    return out;
+  }
+  static Index shape_of(const KernelQuestion& q, const KernelPlan& plan, std::size_t value) {
+    return value < q.inputs.size() ? q.inputs[value].sharding.shape()
+                                   : plan.steps[value - q.inputs.size()].results[0].computed.shape();
+  }
+
+  std::span<const LazyOp> roots_;
+  const Device& device_;
+  std::shared_ptr<const Ranks> ranks_;
+  std::vector<ScheduleItem> items_;
+  KeptNodes kept_;
+  std::unordered_map<const LazyNode*, std::size_t> last_use_;
+  std::unordered_map<const LazyNode*, Shards> made_;
+  bool is_explained_ = false;
+  std::string text_;
+};
+
+}  // namespace
+
+void ShardPlacement::realize(std::span<const LazyOp> roots, const Device& device) const {
+  STRATA_CHECK(RunListener::current() == nullptr, undefined, "[shard] a computation with tensors that are sharded ",
+               text_, " inside of a function that is captured: jit, stream and export work on tensors in one memory");
+  std::optional<ShardedRun> run;
+  {
+    const RealizedAsOf now;  // what is scheduled is one graph, though other threads may realize parts of it
+    run.emplace(roots, device);
+  }
+  run->run();
+}
+
+std::string ShardPlacement::explain(std::span<const LazyOp> roots, const Device& device) const {
+  return ShardedRun(roots, device).explain();
+}
+
+}  // namespace strata

@@ -1,0 +1,103 @@
+#include "strata/tensor/sharded.h"
+
+#include "strata/engine/buffer_storage.h"
+#include "strata/spmd/part.h"
+#include "strata/spmd/sharded_memory.h"
+#include "strata/tensor/access.h"
+#include "strata/tensor/front.h"
+
+namespace strata {
+
+namespace {
+
+std::shared_ptr<const Ranks> ranks_of(const MeshRanks& ranks) {
+  return ranks.meshes().size() == 1 ? Ranks::of(ranks.meshes()[0]) : Ranks::of(ranks.meshes());
+}
+
+Index numbers_of(const Ints& shape) {
+  const std::optional<Index> out = numbers(shape);
+  STRATA_CHECK(out.has_value(), undefined, "[shard] a tensor of symbolic shape ", render(shape),
+               ": sizes have to be numbers");
+  return *out;
+}
+
+std::shared_ptr<const ShardedMemory> memory_of(const LazyOp& n) {
+  return std::dynamic_pointer_cast<const ShardedMemory>(placed_storage(n));
+}
+
+Mask prefix(const Index& sizes) {
+  Mask out;
+  for (const std::int64_t size : sizes) out.push_back({0, size});
+  return out;
+}
+
+}  // namespace
+
+Tensor Tensor::shard(const MeshRanks& ranks, const std::vector<Split>& splits, At at) const {
+  const std::shared_ptr<const Ranks> here = ranks_of(ranks);
+  Sharding::create(here->mesh(), numbers_of(shape()), splits);  // for its checks
+  return front::on_values(
+      "shard", at, [&](const ops::Value& v) { return ops::Value(v.node().placed(ShardPlacement::of(here, splits))); },
+      *this);
+}
+
+Tensor Tensor::shard(const MeshRanks& ranks, std::string_view splits, At at) const {
+  return shard(ranks, parse_splits(splits), at);
+}
+
+std::optional<Sharding> Tensor::sharding() const {
+  const auto sharded = std::dynamic_pointer_cast<const ShardPlacement>(stated_placement(node()));
+  if (sharded == nullptr) return std::nullopt;
+  return Sharding::create(sharded->ranks()->mesh(), numbers_of(shape()), sharded->splits());
+}
+
+Tensor Tensor::local(std::optional<std::int64_t> rank) const {
+  const auto memory = memory_of(realize().node());
+  STRATA_CHECK(memory != nullptr, domain, "[local] a tensor of shape ", render(shape()),
+               " is not sharded: shard() says where its elements are");
+  const Shards& shards = memory->shards();
+  const std::span<const Mesh> here = shards.ranks->here();
+  const std::int64_t wanted = rank.value_or(here[0].rank());
+  for (std::size_t k = 0; k < here.size(); ++k) {
+    if (here[k].rank() != wanted) continue;
+    const Index axes = local_axes(shards.sharding);
+    const LazyOp all = leaf_of(shards.local[k], to_ints(axes));
+    return TensorAccess::of(all.shrink(prefix(shards.sharding.local_shape(wanted))), device());
+  }
+  throw Error(ErrorKind::domain, detail::message("[local] rank ", wanted, " of the mesh ", render(shards.ranks->mesh()),
+                                                 " is not in this process"));
+}
+
+Tensor Tensor::from_local(const MeshRanks& ranks, const std::vector<Tensor>& parts, const Ints& shape,
+                          const std::vector<Split>& splits, At at) {
+  const OriginScope scope("from_local", at);
+  const std::shared_ptr<const Ranks> here = ranks_of(ranks);
+  const Sharding sharding = Sharding::create(here->mesh(), numbers_of(shape), splits);
+  STRATA_CHECK(parts.size() == here->here().size(), shape, "[from_local] ", parts.size(), " parts for ",
+               here->here().size(), " ranks of this process");
+  Shards shards{here, sharding, {}};
+  const Index axes = local_axes(sharding);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const Tensor& part = parts[k];
+    const std::int64_t rank = here->here()[k].rank();
+    const Index own = sharding.local_shape(rank);
+    STRATA_CHECK(part.shape() == to_ints(own), shape, "[from_local] the part of rank ", rank, " of ", render(shape),
+                 ", sharded ", splits.empty() ? "replicated" : render(splits), ", has shape ", render(own), ", not ",
+                 render(part.shape()));
+    STRATA_CHECK(part.dtype() == parts[0].dtype() && &part.device() == &parts[0].device(), domain,
+                 "[from_local] parts of dtypes ", parts[0].dtype().name(), " and ", part.dtype().name(), " on ",
+                 parts[0].device().name(), " and ", part.device().name());
+    Padding padding;
+    for (std::size_t j = 0; j < axes.size(); ++j) padding.push_back({0, axes[j] - own[j]});
+    shards.local.push_back(TensorAccess::of(part.node().detached().pad(padding).contiguous(), part.device())
+                               .realize()
+                               .contiguous()
+                               .buffer());
+  }
+  const auto memory = std::make_shared<ShardedMemory>(std::move(shards));
+  const LazyOp leaf = LazyOp::empty(parts[0].dtype(), shape, memory->placement());
+  leaf.realize_as(memory);
+  return TensorAccess::of(leaf, parts[0].device());
+}
+
+}  // namespace strata

@@ -1,0 +1,116 @@
+// Sharded tensors on simulated ranks, beside tensors in one memory.
+#include "strata/tensor/sharded.h"
+
+#include <gtest/gtest.h>
+
+#include "strata/nn.h"
+#include "tests/sample.h"
+#include "tests/spmd/random_program.h"
+
+namespace strata {
+namespace {
+
+using spmd_oracle::Program;
+using spmd_oracle::Twin;
+
+std::vector<std::vector<Mesh>> meshes() {
+  return {Mesh::simulated({1}, {"x"}),        Mesh::simulated({2}, {"x"}), Mesh::simulated({3}, {"x"}),
+          Mesh::simulated({4}, {"x"}),        Mesh::simulated({7}, {"x"}), Mesh::simulated({2, 2}, {"x", "y"}),
+          Mesh::simulated({2, 3}, {"x", "y"})};
+}
+
+/// The bytes of the elements.
+std::vector<std::byte> bytes_of(const Tensor& t) {
+  const Buffer b = t.contiguous().buffer();
+  const auto* const first = static_cast<const std::byte*>(b.data());
+  return {first, first + static_cast<std::size_t>(product(t.shape()).value()) * t.itemsize()};
+}
+
+/// Whether elements are equal but for what another order of additions changes.
+bool are_near(const Tensor& a, const Tensor& b) {
+  const std::vector<double> x = a.cast(dtypes::float64).to_vector<double>(),
+                            y = b.cast(dtypes::float64).to_vector<double>();
+  double largest = 1;
+  for (const double v : y) largest = std::max(largest, std::abs(v));
+  const double bound = largest * (a.dtype() == dtypes::float16 ? 4e-3 : a.dtype() == dtypes::float32 ? 3e-5 : 1e-9);
+  for (std::size_t k = 0; k < x.size(); ++k)
+    if (!(std::abs(x[k] - y[k]) <= bound) && !(std::isnan(x[k]) && std::isnan(y[k])) && x[k] != y[k]) return false;
+  return true;
+}
+
+TEST(Sharded, HasTheBitsOfOneProcess) {
+  const ScopedFlag deterministic(flags::DETERMINISTIC, true);
+  for (const std::vector<Mesh>& ranks : meshes())
+    for (std::uint64_t seed = 0; seed < test::sample(40); ++seed) {
+      const Program program(seed, ranks, ranks[0].shape());
+      for (std::size_t k = 0; k < program.twins().size(); ++k) {
+        const Twin& t = program.twins()[k];
+        ASSERT_EQ(bytes_of(t.sharded), bytes_of(t.plain))
+            << "t" << k << " of seed " << seed << " on " << render(ranks[0].shape()) << ":\n"
+            << program.text() << t.sharded.explain();
+      }
+    }
+}
+
+TEST(Sharded, IsNearWhereSumsAreReducedByRank) {
+  for (const std::vector<Mesh>& ranks : meshes())
+    for (std::uint64_t seed = 1000; seed < 1000 + test::sample(40); ++seed) {
+      const Program program(seed, ranks, ranks[0].shape());
+      for (std::size_t k = program.twins().size(); k-- > 0;) {
+        const Twin& t = program.twins()[k];
+        ASSERT_TRUE(are_near(t.sharded, t.plain))
+            << "t" << k << " of seed " << seed << " on " << render(ranks[0].shape()) << ":\n"
+            << program.text();
+      }
+    }
+}
+
+TEST(Sharded, HasGradients) {
+  const ScopedFlag deterministic(flags::DETERMINISTIC, true);
+  for (const std::vector<Mesh>& ranks : meshes())
+    for (std::uint64_t seed = 2000; seed < 2000 + test::sample(20); ++seed) {
+      const Program program(seed, ranks, ranks[0].shape(), true);
+      const Twin& last = program.twins().back();
+      if (!last.sharded.requires_grad()) continue;
+      last.sharded.sum().backward(), last.plain.sum().backward();
+      for (std::size_t k = 0; k < program.inputs().size(); ++k) {
+        const Twin& x = program.inputs()[k];
+        if (!x.plain.grad()) continue;
+        ASSERT_TRUE(x.sharded.grad().has_value());
+        ASSERT_EQ(bytes_of(*x.sharded.grad()), bytes_of(*x.plain.grad()))
+            << "x" << k << " of seed " << seed << " on " << render(ranks[0].shape()) << ":\n"
+            << program.text();
+        EXPECT_EQ(render(*x.sharded.grad()->sharding()->splits()), render(*x.sharded.sharding()->splits()));
+      }
+    }
+}
+
+TEST(Sharded, RanksHaveTheirParts) {
+  const auto ranks = Mesh::simulated({2, 2}, {"data", "model"});
+  const Tensor x = Tensor::arange(0, 30).reshape({5, 6}).cast(dtypes::float32).realize();
+  const Tensor s = x.shard(ranks, {{"data", 0}, {"model", 1}});
+  EXPECT_EQ(render(s.sharding()->local_shape(0)), "(3, 3)");
+  EXPECT_EQ(s.local(0).to_vector<float>(), (std::vector<float>{0, 1, 2, 6, 7, 8, 12, 13, 14}));
+  EXPECT_EQ(s.local(3).to_vector<float>(), (std::vector<float>{21, 22, 23, 27, 28, 29}));
+  std::vector<Tensor> parts;
+  for (std::int64_t rank = 0; rank < 4; ++rank) parts.push_back(s.local(rank) * 2);
+  const Tensor twice = Tensor::from_local(ranks, parts, {5, 6}, {{"data", 0}, {"model", 1}});
+  EXPECT_EQ(twice.to_vector<float>(), (x * 2).to_vector<float>());
+  const Tensor in_turn = x.shard(ranks, "data:0/cyclic(1)");
+  EXPECT_EQ(in_turn.local(2).to_vector<float>(), (std::vector<float>{6, 7, 8, 9, 10, 11, 18, 19, 20, 21, 22, 23}));
+}
+
+TEST(Sharded, RefusesWhatIsNoSharding) {
+  const auto ranks = Mesh::simulated({2}, {"data"}), others = Mesh::simulated({2}, {"data"});
+  const Tensor x = Tensor::zeros({4, 4});
+  EXPECT_THROW(x.shard(ranks, {{"model", 0}}), Error);
+  EXPECT_THROW(x.shard(ranks, {{"data", 2}}), Error);
+  EXPECT_THROW(x.shard(ranks[0], {{"data", 0}}), Error);
+  EXPECT_THROW(x.local(), Error);
+  EXPECT_THROW((x.shard(ranks, {{"data", 0}}) + x.shard(others, {{"data", 1}})).realize(), Error);
+  EXPECT_THROW(x.shard(ranks, {{"data", 0}}).local(2), Error);
+  EXPECT_THROW(Tensor::from_local(ranks, {Tensor::zeros({2, 4}), Tensor::zeros({3, 4})}, {4, 4}, {{"data", 0}}), Error);
+}
+
+}  // namespace
+}  // namespace strata
