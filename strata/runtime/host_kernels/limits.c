@@ -1,4 +1,5 @@
-/* The longest rows that a network sorts: longer ones, and single rows, are sorted by digits. */
+/* The longest rows that a network sorts: longer ones, and single rows, are sorted by buckets or by
+   digits. */
 #if defined(__AVX2__)
 #define strata_most_values 4096
 #define strata_most_places 2048
@@ -9,3 +10,13 @@
 #define strata_most_values 128
 #define strata_most_places 64
 #endif
+/* Rows of keys of 32 and 64 bits that are sorted by buckets, the most buckets of a row, the least number of keys that are
+   split into buckets, the longest buckets that the network sorts, a power of two. */
+#define strata_least_in_buckets 2048
+#define strata_most_buckets 4096
+#define strata_few_in_bucket 128
+#define strata_most_side_by_side 2048
+/* Numbers that count digits: six digits of 11 bits. */
+#define strata_most_counts 12288
+/* The most lanes of a row in which few elements are found. */
+#define strata_most_lanes 2048

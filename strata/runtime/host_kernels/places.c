@@ -83,29 +83,101 @@ static int64_t NAME(narrow)(KEY *a, uint32_t *i, uint32_t *counts, int64_t size,
 static int NAME(are_few)(const struct strata_order *rows) {
   return rows->first == 0 && rows->count <= 64 && rows->size >= 512;
 }
-/* Keeps at most `room` of the keys, with their places in order: all that are among the first `count`, and some more. Of
-   `width` parts of the row, interleaved, `count` begin with a key that is no larger than `bound`, so as many keys are. Of
-   those that are equal to it, the first `count` are enough. Returns how many are kept; 0: too many are smaller. `flags`
-   has room for size + 8 bytes. */
-static int64_t NAME(keep_few)(KEY *RESTRICT a, uint32_t *RESTRICT i, unsigned char *RESTRICT flags, int64_t size,
-                              int64_t count, int64_t room) {
+/* A key that at least `count` of 128 keys are not above: of 32 of their least, for a `count` of up to 16, of all for one of
+   up to 64. */
+static KEY NAME(bound_of)(KEY *RESTRICT least, int64_t count) {
   const int64_t width = count <= 16 ? 32 : 128;
-  KEY least[128], bound = (KEY)(((UKEY)1 << (BITS - 1)) - 1);
+  const KEY last = (KEY)(((UKEY)1 << (BITS - 1)) - 1);
+  KEY bounds[32], bound = last;
   UKEY before[32];
-  int64_t j, k, l, kept = 0, equal = 0;
-  for (l = 0; l < 128; ++l) { least[l] = a[l]; }
-  for (k = 128; k + 128 <= size; k += 128) {
-    for (l = 0; l < 128; ++l) { least[l] = a[k + l] < least[l] ? a[k + l] : least[l]; }
+  int64_t j, k, l;
+  for (k = 32; k < 128 && width == 32; k += 32) {
+    for (j = 0; j < 32; ++j) { least[j] = least[k + j] < least[j] ? least[k + j] : least[j]; }
   }
-  for (l = 32; l < 128 && width == 32; ++l) { least[l % 32] = least[l] < least[l % 32] ? least[l] : least[l % 32]; }
+  for (j = 0; j < 32; ++j) { bounds[j] = last; }
   for (k = 0; k < width; k += 32) {
     for (j = 0; j < 32; ++j) { before[j] = 0; }
     for (l = 0; l < width; ++l) {
       const KEY key = least[l];
       for (j = 0; j < 32; ++j) { before[j] = (UKEY)(before[j] + (key <= least[k + j])); }
     }
-    for (j = 0; j < 32; ++j) { bound = before[j] >= (UKEY)count && least[k + j] < bound ? least[k + j] : bound; }
+    for (j = 0; j < 32; ++j) {
+      const KEY key = before[j] >= (UKEY)count ? least[k + j] : last;
+      bounds[j] = key < bounds[j] ? key : bounds[j];
+    }
   }
+  for (j = 0; j < 32; ++j) { bound = bounds[j] < bound ? bounds[j] : bound; }
+  return bound;
+}
+/* Finds the keys of a row that are among the first `count`, and some more: those up to a bound_of() the least key of each
+   lane. Lane l of `width` lanes are elements l, l + width, ... Only lanes whose least key is within the bound are read
+   again. Of a long row, a lane has about as many elements as there are lanes. Keys found are stored to `found`, and their
+   places to `i`. `lanes` has room for `width` keys, and `found` and `i` for size - width. Returns how many keys are found; 0:
+   more than `room`. */
+static int64_t NAME(find_few)(const UKEY *RESTRICT from, KEY *RESTRICT lanes, KEY *RESTRICT found, uint32_t *RESTRICT i,
+                              int64_t size, int64_t width, int64_t count, int64_t room, const struct NAME(form) *form) {
+  const struct NAME(form) f = *form;
+  const int64_t length = (size + width - 1) / width;
+  KEY least[128], bound;
+  unsigned char flags[strata_most_lanes];
+  uint32_t eights[strata_most_lanes / 8], list[strata_most_lanes + 1];
+  int64_t j, k, l, some = 0, listed = 0, kept = 0, few = 0;
+  for (l = 0; l < width; ++l) { lanes[l] = NAME(key)(from[l], &f); }
+  for (k = width; k + width <= size; k += width) {
+    for (l = 0; l < width; ++l) {
+      const KEY key = NAME(key)(from[k + l], &f);
+      lanes[l] = key < lanes[l] ? key : lanes[l];
+    }
+  }
+  for (l = 0; k + l < size; ++l) {
+    const KEY key = NAME(key)(from[k + l], &f);
+    lanes[l] = key < lanes[l] ? key : lanes[l];
+  }
+  for (l = 0; l < 128; ++l) { least[l] = lanes[l]; }
+  for (k = 128; k < width; k += 128) {
+    for (l = 0; l < 128; ++l) { least[l] = lanes[k + l] < least[l] ? lanes[k + l] : least[l]; }
+  }
+  bound = NAME(bound_of)(least, count);
+  for (l = 0; l < width; ++l) { flags[l] = (unsigned char)(lanes[l] <= bound); }
+  for (k = 0; k < width; k += 8) {
+    eights[some] = (uint32_t)k;
+    some += *(const uint64_t *)(const void *)(flags + k) != 0;
+  }
+  for (k = 0; k < some; ++k) {
+    for (l = (int64_t)eights[k]; l < (int64_t)eights[k] + 8; ++l) {
+      list[listed] = (uint32_t)l;
+      listed += flags[l];
+    }
+  }
+  if (listed * length > size - width - 16) { return 0; }
+  for (k = 0; k < listed; ++k) {
+    for (j = (int64_t)list[k]; j < size; j += width) {
+      found[kept] = (KEY)from[j];
+      i[kept++] = (uint32_t)j;
+    }
+  }
+  for (k = 0; k < kept; ++k) { found[k] = NAME(key)((UKEY)found[k], &f); }
+  for (k = 0; k < kept; ++k) {
+    const int is_within = found[k] <= bound;
+    found[few] = found[k];
+    i[few] = i[k];
+    few += is_within;
+  }
+  return few <= room ? few : 0;
+}
+/* Keeps at most `room` of the keys, with their places in order: all that are among the first `count`, and some more. Of
+   `width` parts of the row, interleaved, `count` begin with a key that is no larger than `bound`, so as many keys are. Of
+   those that are equal to it, the first `count` are enough. Returns how many are kept; 0: too many are smaller. `flags`
+   has room for size + 8 bytes. */
+static int64_t NAME(keep_few)(KEY *RESTRICT a, uint32_t *RESTRICT i, unsigned char *RESTRICT flags, int64_t size,
+                              int64_t count, int64_t room) {
+  KEY least[128], bound;
+  int64_t k, l, kept = 0, equal = 0;
+  for (l = 0; l < 128; ++l) { least[l] = a[l]; }
+  for (k = 128; k + 128 <= size; k += 128) {
+    for (l = 0; l < 128; ++l) { least[l] = a[k + l] < least[l] ? a[k + l] : least[l]; }
+  }
+  bound = NAME(bound_of)(least, count);
   for (k = 0; k < size; ++k) { flags[k] = (unsigned char)(a[k] <= bound); }
   for (k = size; k < size + 8; ++k) { flags[k] = 0; }
   for (k = 0; k < size; k += 8) {
@@ -121,22 +193,23 @@ static int64_t NAME(keep_few)(KEY *RESTRICT a, uint32_t *RESTRICT i, unsigned ch
   for (k = 0; k < kept; ++k) { a[k] = a[i[k]]; }
   return kept;
 }
-/* Stores the places of the first `count` of few keys: the rank of a key is how many are in front of it. Behind the keys
-   is room for 16 more. */
+/* Stores the places of the first `count` of few keys, at most 128: the rank of a key is how many are in front of it. Behind
+   the keys is room for 16 more. */
 static void NAME(rank_few)(const KEY *RESTRICT a, const uint32_t *RESTRICT i, int64_t size, int64_t count,
                            int64_t *RESTRICT to, int64_t inner) {
+  uint32_t sorted[144];
   int64_t j, k, l;
   for (k = 0; k < size; k += 16) {
-    KEY rank[16];
+    uint32_t rank[16];
     for (l = 0; l < 16; ++l) { rank[l] = 0; }
     for (j = 0; j < size; ++j) {
-      const KEY key = a[j], place = (KEY)(j - k);
-      for (l = 0; l < 16; ++l) { rank[l] = (KEY)(rank[l] + ((key < a[k + l]) | ((key == a[k + l]) & (place < l)))); }
+      const KEY key = a[j];
+      const uint32_t place = i[j];
+      for (l = 0; l < 16; ++l) { rank[l] += (key < a[k + l]) | ((key == a[k + l]) & (place < i[k + l])); }
     }
-    for (l = 0; l < 16 && k + l < size; ++l) {
-      if (rank[l] < count) { to[(int64_t)rank[l] * inner] = (int64_t)i[k + l]; }
-    }
+    for (l = 0; l < 16 && k + l < size; ++l) { sorted[rank[l]] = i[k + l]; }
   }
+  for (k = 0; k < count; ++k) { to[k * inner] = (int64_t)sorted[k]; }
 }
 
 static void NAME(row_of_places)(const struct strata_order *rows, int64_t r, const struct NAME(form) *form) {
@@ -149,6 +222,20 @@ static void NAME(row_of_places)(const struct strata_order *rows, int64_t r, cons
   int64_t *const to = (int64_t *)rows->to + r / inner * rows->count * inner + r % inner;
   int64_t k, size = rows->size, first = rows->first;
   int is_first = 1, is_one = 1, shift = BITS;
+  if (NAME(are_few)(rows)) {
+    const UKEY *from = NAME(row)(rows, r);
+    int64_t width = 128, kept;
+    while (width < strata_most_lanes && width * width < 64 * size) { width *= 2; }
+    if (rows->step != 1) {
+      for (k = 0; k < size; ++k) { a[k] = (KEY)from[k * rows->step]; }
+      from = (const UKEY *)a;
+    }
+    kept = NAME(find_few)(from, b, b + width, i, size, width, rows->count, 120, form);
+    if (kept > 0) {
+      NAME(rank_few)(b + width, i, kept, rows->count, to, inner);
+      return;
+    }
+  }
   NAME(keys)(a, NAME(row)(rows, r), rows->step, size, form);
   if (NAME(are_few)(rows)) {
     const int64_t kept = NAME(keep_few)(a, i, (unsigned char *)(void *)j, size, rows->count, 120);
