@@ -18,9 +18,9 @@ Int OrderPlan::groups() const {
 
 // NOTE: the functions of runtime/host_kernels divide this memory.
 std::int64_t order_work_bytes(const OrderPlan& plan) {
-  constexpr std::int64_t kLanes = 16, kMostAtOnce = 4096, kLeastInBuckets = 2048, kMostOfBucket = 2048;
-  constexpr std::int64_t kCounts = std::int64_t{6} * 2048 * 4;   // of the digits of a key of 64 bits
-  constexpr std::int64_t kBuckets = std::int64_t{3} * 4096 * 4;  // three numbers for each bucket
+  constexpr std::int64_t kLanes = 16, kMostAtOnce = 4096, kLeastInBuckets = 4096, kMostOfBucket = 2048;
+  constexpr std::int64_t kCounts = std::int64_t{6} * 2048 * 4;       // of the digits of a key of 64 bits
+  constexpr std::int64_t kBuckets = std::int64_t{2} * 3 * 4096 * 4;  // three numbers for each bucket of two levels
   const std::int64_t size = plan.size.vmax(), item = static_cast<std::int64_t>(plan.dtype.itemsize());
   const auto lines = [](std::int64_t bytes) { return (bytes + 127) / 64 * 64; };
   const std::int64_t by_buckets = kBuckets + kLanes * kMostOfBucket * item;

@@ -1,9 +1,9 @@
 /* Sorts a long row: buckets of close keys first, then 16 buckets side by side. Keys are told apart by what they are above
    the least one: by the first 11 bits of that, and where many keys share these, by up to 12 more, so that about `few` keys
-   share a bucket. Neighbours of few keys share a bucket, too. How many keys share bits is guessed from each seventh key: a
-   guess decides how large buckets are, and never what is in front of what. Large buckets are sorted by digits, unless all
-   keys of one are equal, and so is the whole row if most keys are in large buckets of different keys: the time is linear
-   for any keys. Equal keys are equal elements, so their order does not matter. */
+   share a bucket. Neighbours of few keys share a bucket, too. How many keys share bits is guessed from some of the keys: a
+   guess decides how large buckets are, and never what is in front of what. Large buckets are sorted alone: those of equal
+   keys are ready, others are split once more, and what is still large is sorted by digits. So the time is linear for any
+   keys. Equal keys are equal elements, so their order does not matter. */
 
 /* Where keys belong. Key k is in bucket (at[u >> shift] >> 8) + (u >> (at[u >> shift] & 255)), modulo 2^24; u is k -
    least. */
@@ -18,13 +18,15 @@ static uint32_t NAME(bucket)(KEY key, const struct NAME(bucket_table) *table) {
   const uint32_t entry = table->at[u >> table->shift];
   return ((uint32_t)(u >> (entry & 255)) + (entry >> 8)) & 0xffffff;
 }
-/* Chooses at most 5 * (size + 6) / (few + 1) + 2 buckets: bits that split c keys make fewer than 2 * c / few buckets, and
-   two neighbours that are not split have more than `few` keys. */
+/* Chooses the buckets: bits that split c keys make fewer than 2 * c / few of them, and two neighbours that are not split
+   have more than `few` keys, so there are about 5 * size / few at most. Keys are counted at steps of 1 to 16, so that no
+   pattern of a row hides keys from all steps. */
 static void NAME(choose_buckets)(struct NAME(bucket_table) *table, const KEY *a, int64_t size, uint32_t few) {
   KEY least = a[0], most = a[0];
   UKEY range;
   uint32_t buckets = 0, shared = few + 1; /* keys in the last bucket */
-  unsigned char splits[2048];             /* by how many more bits keys are told apart */
+  uint32_t random = 1;
+  unsigned char splits[2048]; /* by how many more bits keys are told apart */
   int64_t k;
   int shift = 0, d, last;
   for (k = 0; k < size; ++k) {
@@ -35,15 +37,18 @@ static void NAME(choose_buckets)(struct NAME(bucket_table) *table, const KEY *a,
   while ((range >> shift) >= (size < 16384 ? 512 : 2048)) { ++shift; }
   last = (int)(range >> shift);
   for (d = 0; d <= last; ++d) { table->at[d] = 0; }
-  for (k = 0; k < size; k += 7) { ++table->at[(UKEY)((UKEY)a[k] - (UKEY)least) >> shift]; }
+  for (k = 0; k < size; k += 1 + (random >> 28)) {
+    ++table->at[(UKEY)((UKEY)a[k] - (UKEY)least) >> shift];
+    random = random * 1664525 + 1013904223;
+  }
   for (d = 0; d <= last; ++d) {
-    const uint32_t count = table->at[d] * 7;
+    const uint32_t count = table->at[d] * 8;
     uint32_t split = 0;
     for (k = 0; k < 12; ++k) { split += count >> k > few; }
     splits[d] = (unsigned char)(split < (uint32_t)shift ? split : (uint32_t)shift);
   }
   for (d = 0; d <= last; ++d) {
-    const uint32_t count = table->at[d] * 7, split = splits[d], joins = (split == 0) & (shared + count <= few);
+    const uint32_t count = table->at[d] * 8, split = splits[d], joins = (split == 0) & (shared + count <= few);
     shared = split != 0 ? few : joins != 0 ? shared + count : count;
     buckets += 1 - joins;
     table->at[d] = ((buckets - 1 - ((uint32_t)d << split)) << 8) | ((uint32_t)shift - split);
@@ -104,41 +109,30 @@ static void NAME(sort_buckets)(KEY *RESTRICT at, const struct NAME(buckets) *all
   }
 }
 
-/* About how many keys of large buckets differ from others of their bucket: each seventh is compared with the one before
-   it in its bucket, whose number is in `seen`. */
-static int64_t NAME(different)(const KEY *a, int64_t size, const struct NAME(bucket_table) *table, const uint32_t *sizes,
-                               uint32_t *seen) {
-  int64_t k, different = 0;
-  uint32_t bucket;
-  for (bucket = 0; bucket < table->buckets; ++bucket) { seen[bucket] = (uint32_t)size; }
-  for (k = 0; k < size; k += 7) {
-    bucket = NAME(bucket)(a[k], table);
-    if (sizes[bucket] <= strata_most_side_by_side) { continue; }
-    different += seen[bucket] != (uint32_t)size && a[seen[bucket]] != a[k] ? 7 : 0;
-    seen[bucket] = (uint32_t)k;
-  }
-  return different;
-}
-/* Sorts the keys `a` and stores the elements at to, to + inner, ... Memory to work in are `b`, as large as `a`, `counts`
-   for radix_values() and three numbers for each bucket, and `tile`, room for 16 * strata_most_side_by_side keys. Where
-   elements are stored one behind another, the buckets are there, otherwise in `b`. */
-static void NAME(bucket_values)(KEY *a, KEY *b, uint32_t *counts, KEY *tile, int64_t size, UKEY *to, int64_t inner,
-                                const struct NAME(form) *form) {
+/* Sorts the keys `a` and stores the elements at to, to + inner, ... Memory to work in are `b`, as large as `a`, `tile`, room
+   for 16 * strata_most_side_by_side keys, `counts`, numbers for radix_values(), and behind those `own`, three numbers for
+   each bucket of this level and of further ones. Where elements are stored one behind another, the buckets are there,
+   otherwise in `b`. */
+static void NAME(bucket_values)(KEY *a, KEY *b, KEY *tile, uint32_t *counts, uint32_t *own, int level, int64_t size, UKEY *to,
+                                int64_t inner, const struct NAME(form) *form) {
   const struct NAME(form) f = *form;
   const uint32_t most = strata_most_side_by_side, larger = most + 1;
   const uint32_t few = size / 800 > strata_few_in_bucket ? (uint32_t)(size / 800) : strata_few_in_bucket;
-  uint32_t *const sizes = counts + strata_most_counts, *const ends = sizes + strata_most_buckets;
-  uint32_t *const which = ends + strata_most_buckets;
+  uint32_t *const sizes = own, *const ends = sizes + strata_most_buckets, *const which = ends + strata_most_buckets;
   uint32_t by_size[strata_most_side_by_side + 2], bucket, end = 0;
   KEY *const keys = inner == 1 ? (KEY *)(void *)to : b;
   const int64_t half = size / 2;
-  int64_t k, large = 0;
+  int64_t k;
   struct NAME(bucket_table) table;
   struct NAME(buckets) all;
   all.keys = keys;
   all.sizes = sizes;
   all.ends = ends;
   NAME(choose_buckets)(&table, a, size, few);
+  if (table.buckets > strata_most_buckets) {
+    NAME(radix_values)(a, b, counts, size, to, inner, form);
+    return;
+  }
   for (bucket = 0; bucket < table.buckets; ++bucket) { sizes[bucket] = 0; }
   for (k = 0; k <= larger; ++k) { by_size[k] = 0; }
   /* Halves of the row in turn: in a sorted row, the same number would be changed again before it is stored. */
@@ -148,15 +142,9 @@ static void NAME(bucket_values)(KEY *a, KEY *b, uint32_t *counts, KEY *tile, int
   }
   if (2 * half < size) { ++sizes[NAME(bucket)(a[2 * half], &table)]; }
   for (bucket = 0; bucket < table.buckets; ++bucket) {
-    const uint32_t own = sizes[bucket];
     ends[bucket] = end;
-    end += own;
-    ++by_size[own < larger ? own : larger];
-    large += own < larger ? 0 : (int64_t)own;
-  }
-  if (large > size / 2 && NAME(different)(a, size, &table, sizes, which) > size / 4) {
-    NAME(radix_values)(a, b, counts, size, to, inner, form);
-    return;
+    end += sizes[bucket];
+    ++by_size[sizes[bucket] < larger ? sizes[bucket] : larger];
   }
   for (k = 0; k < half; ++k) {
     const KEY one = a[k], two = a[half + k];
@@ -170,27 +158,29 @@ static void NAME(bucket_values)(KEY *a, KEY *b, uint32_t *counts, KEY *tile, int
     end += count;
   }
   for (bucket = 0; bucket < table.buckets; ++bucket) {
-    const uint32_t own = sizes[bucket];
-    which[by_size[own < larger ? own : larger]++] = bucket;
+    which[by_size[sizes[bucket] < larger ? sizes[bucket] : larger]++] = bucket;
   }
   for (end = by_size[0]; end < by_size[most]; end += 16) {
-    const uint32_t left = by_size[most] - end;
-    NAME(sort_buckets)(tile, &all, which + end, left < 16 ? (int)left : 16, to, inner, form);
+    const int some = by_size[most] - end < 16 ? (int)(by_size[most] - end) : 16;
+    if (some < 6 && sizes[which[end]] > 64) { break; } /* most of the 16 would be empty */
+    NAME(sort_buckets)(tile, &all, which + end, some, to, inner, form);
   }
-  for (end = by_size[most]; end < table.buckets; ++end) {
-    const int64_t own = (int64_t)sizes[which[end]], first = (int64_t)ends[which[end]] - own;
+  for (end = end < by_size[most] ? end : by_size[most]; end < table.buckets; ++end) {
+    const int64_t count = (int64_t)sizes[which[end]], first = (int64_t)ends[which[end]] - count;
     UKEY *const row = to + first * inner;
     const KEY some = keys[first];
     KEY differ = 0;
-    for (k = 0; k < own; ++k) {
+    for (k = 0; k < count; ++k) {
       a[first + k] = keys[first + k];
       differ |= (KEY)(keys[first + k] ^ some);
     }
-    if (differ != 0) {
-      NAME(radix_values)(a + first, b + first, counts, own, row, inner, form);
-    } else {
+    if (differ == 0) {
       const UKEY element = NAME(element)(some, &f);
-      for (k = 0; k < own; ++k) { row[k * inner] = element; }
+      for (k = 0; k < count; ++k) { row[k * inner] = element; }
+    } else if (level == 0 && count >= 2 * most) {
+      NAME(bucket_values)(a + first, b + first, tile, counts, own + 3 * strata_most_buckets, 1, count, row, inner, form);
+    } else {
+      NAME(radix_values)(a + first, b + first, counts, count, row, inner, form);
     }
   }
 }

@@ -10,9 +10,17 @@
 #define strata_most_values 128
 #define strata_most_places 64
 #endif
-/* Rows of keys of 32 and 64 bits that are sorted by buckets, the most buckets of a row, the least number of keys that are
-   split into buckets, the longest buckets that the network sorts, a power of two. */
-#define strata_least_in_buckets 2048
+/* The shortest rows of 32 bits that are sorted by buckets; those of 64 bits may be half as long. Without wide vectors, no
+   row is so long. */
+#if defined(__AVX512F__)
+#define strata_least_in_buckets 8192
+#elif defined(__AVX2__)
+#define strata_least_in_buckets 32768
+#else
+#define strata_least_in_buckets 8589934592
+#endif
+/* The most buckets of a row, the least number of keys that are split into buckets, the longest buckets that the network
+   sorts, a power of two. */
 #define strata_most_buckets 4096
 #define strata_few_in_bucket 128
 #define strata_most_side_by_side 2048

@@ -71,9 +71,10 @@ static void NAME(row_of_values)(const struct strata_order *rows, int64_t r, cons
     NAME(insert_values)(a, size);
     for (k = 0; k < size; ++k) { to[k * inner] = NAME(element)(a[k], &f); }
 #if BITS >= 32
-  } else if (size >= strata_least_in_buckets) {
-    KEY *const tile = (KEY *)(void *)(counts + strata_most_counts + 3 * strata_most_buckets);
-    NAME(bucket_values)(a, b, counts, tile, size, to, inner, form);
+  } else if (size >= strata_least_in_buckets * 32 / BITS) {
+    uint32_t *const of_buckets = counts + strata_most_counts;
+    KEY *const tile = (KEY *)(void *)(of_buckets + 6 * strata_most_buckets);
+    NAME(bucket_values)(a, b, tile, counts, of_buckets, 0, size, to, inner, form);
 #endif
   } else {
     NAME(radix_values)(a, b, counts, size, to, inner, form);
