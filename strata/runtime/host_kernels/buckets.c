@@ -1,9 +1,9 @@
-/* Sorts a long row: buckets of close keys first, then 16 buckets side by side. Keys are told apart by what they are above
-   the least one: by the first 11 bits of that, and where many keys share these, by up to 12 more, so that about `few` keys
-   share a bucket. Neighbours of few keys share a bucket, too. How many keys share bits is guessed from some of the keys: a
-   guess decides how large buckets are, and never what is in front of what. Large buckets are sorted alone: those of equal
-   keys are ready, others are split once more, and what is still large is sorted by digits. So the time is linear for any
-   keys. Equal keys are equal elements, so their order does not matter. */
+/* Sorts a long row: buckets of close keys first, then 16 buckets side by side. Keys are told apart by what they are
+   above the least one: by the first 11 bits of that, and where many keys share these, by up to 12 more, so that about
+   `few` keys share a bucket. Neighbours of few keys share a bucket, too. How many keys share bits is guessed from some
+   of the keys: a guess decides how large buckets are, and never what is in front of what. Large buckets are sorted
+   alone: those of equal keys are ready, others are split once more, and what is still large is sorted by digits. So the
+   time is linear for any keys. Equal keys are equal elements, so their order does not matter. */
 
 /* Where keys belong. Key k is in bucket (at[u >> shift] >> 8) + (u >> (at[u >> shift] & 255)), modulo 2^24; u is k -
    least. */
@@ -18,9 +18,9 @@ static uint32_t NAME(bucket)(KEY key, const struct NAME(bucket_table) *table) {
   const uint32_t entry = table->at[u >> table->shift];
   return ((uint32_t)(u >> (entry & 255)) + (entry >> 8)) & 0xffffff;
 }
-/* Chooses the buckets: bits that split c keys make fewer than 2 * c / few of them, and two neighbours that are not split
-   have more than `few` keys, so there are about 5 * size / few at most. Keys are counted at steps of 1 to 16, so that no
-   pattern of a row hides keys from all steps. */
+/* Chooses the buckets: bits that split c keys make fewer than 2 * c / few of them, and two neighbours that are not
+   split have more than `few` keys, so there are about 5 * size / few at most. Keys are counted at steps of 1 to 16, so
+   that no period of a row hides keys. */
 static void NAME(choose_buckets)(struct NAME(bucket_table) *table, const KEY *a, int64_t size, uint32_t few) {
   KEY least = a[0], most = a[0];
   UKEY range;
@@ -64,10 +64,10 @@ struct NAME(buckets) {
   const KEY *keys;
   const uint32_t *sizes, *ends;
 };
-/* Sorts buckets which[0] to which[some - 1] side by side, and stores their elements at `to`, which may be where their keys
-   are. */
-static void NAME(sort_buckets)(KEY *RESTRICT at, const struct NAME(buckets) *all, const uint32_t *which, int some, UKEY *to,
-                               int64_t inner, const struct NAME(form) *form) {
+/* Sorts buckets which[0] to which[some - 1] side by side, and stores their elements at `to`, which may be where their
+   keys are. */
+static void NAME(sort_buckets)(KEY *RESTRICT at, const struct NAME(buckets) *all, const uint32_t *which, int some,
+                               UKEY *to, int64_t inner, const struct NAME(form) *form) {
   const struct NAME(form) f = *form;
   const KEY last = (KEY)(((UKEY)1 << (BITS - 1)) - 1);
   KEY block[256];
@@ -109,12 +109,12 @@ static void NAME(sort_buckets)(KEY *RESTRICT at, const struct NAME(buckets) *all
   }
 }
 
-/* Sorts the keys `a` and stores the elements at to, to + inner, ... Memory to work in are `b`, as large as `a`, `tile`, room
-   for 16 * strata_most_side_by_side keys, `counts`, numbers for radix_values(), and behind those `own`, three numbers for
-   each bucket of this level and of further ones. Where elements are stored one behind another, the buckets are there,
-   otherwise in `b`. */
-static void NAME(bucket_values)(KEY *a, KEY *b, KEY *tile, uint32_t *counts, uint32_t *own, int level, int64_t size, UKEY *to,
-                                int64_t inner, const struct NAME(form) *form) {
+/* Sorts the keys `a` and stores the elements at to, to + inner, ... Memory to work in are `b`, as large as `a`, `tile`,
+   room for 16 * strata_most_side_by_side keys, `counts`, numbers for radix_values(), and behind those `own`, three
+   numbers for each bucket of this level and of further ones. Where elements are stored one behind another, the buckets
+   are there, otherwise in `b`. */
+static void NAME(bucket_values)(KEY *a, KEY *b, KEY *tile, uint32_t *counts, uint32_t *own, int level, int64_t size,
+                                UKEY *to, int64_t inner, const struct NAME(form) *form) {
   const struct NAME(form) f = *form;
   const uint32_t most = strata_most_side_by_side, larger = most + 1;
   const uint32_t few = size / 800 > strata_few_in_bucket ? (uint32_t)(size / 800) : strata_few_in_bucket;
@@ -178,7 +178,8 @@ static void NAME(bucket_values)(KEY *a, KEY *b, KEY *tile, uint32_t *counts, uin
       const UKEY element = NAME(element)(some, &f);
       for (k = 0; k < count; ++k) { row[k * inner] = element; }
     } else if (level == 0 && count >= 2 * most) {
-      NAME(bucket_values)(a + first, b + first, tile, counts, own + 3 * strata_most_buckets, 1, count, row, inner, form);
+      NAME(bucket_values)(a + first, b + first, tile, counts, own + 3 * strata_most_buckets, 1, count, row, inner,
+                          form);
     } else {
       NAME(radix_values)(a + first, b + first, counts, count, row, inner, form);
     }

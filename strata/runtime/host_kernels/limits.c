@@ -10,8 +10,8 @@
 #define strata_most_values 128
 #define strata_most_places 64
 #endif
-/* The shortest rows of 32 bits that are sorted by buckets; those of 64 bits may be half as long. Without wide vectors, no
-   row is so long. */
+/* The shortest rows of 32 bits that are sorted by buckets; those of 64 bits may be half as long. Without wide vectors,
+   no row is so long. NOTE: order_work_bytes() knows the least of them, and the numbers below. */
 #if defined(__AVX512F__)
 #define strata_least_in_buckets 8192
 #elif defined(__AVX2__)

@@ -83,8 +83,8 @@ static int64_t NAME(narrow)(KEY *a, uint32_t *i, uint32_t *counts, int64_t size,
 static int NAME(are_few)(const struct strata_order *rows) {
   return rows->first == 0 && rows->count <= 64 && rows->size >= 512;
 }
-/* A key that at least `count` of 128 keys are not above: of 32 of their least, for a `count` of up to 16, of all for one of
-   up to 64. */
+/* A key that at least `count` of 128 keys are not above: of 32 of their least, for a `count` of up to 16, of all for
+   one of up to 64. */
 static KEY NAME(bound_of)(KEY *RESTRICT least, int64_t count) {
   const int64_t width = count <= 16 ? 32 : 128;
   const KEY last = (KEY)(((UKEY)1 << (BITS - 1)) - 1);
@@ -115,8 +115,8 @@ struct NAME(lanes) {
   const KEY *lanes;
   int64_t size, width;
 };
-/* Finds the keys up to `limit`: only lanes whose least key is one of them are read again. Keys found are stored to `found`,
-   their places to `i`; both have room for size - width. Returns how many there are; -1: more than `room`. */
+/* Finds the keys up to `limit`: only lanes whose least key is one of them are read again. Keys found are stored to
+   `found`, their places to `i`; both have room for size - width. Returns how many there are; -1: more than `room`. */
 static int64_t NAME(find_few)(const struct NAME(lanes) *all, KEY limit, int64_t room, KEY *RESTRICT found,
                               uint32_t *RESTRICT i, const struct NAME(form) *form) {
   const struct NAME(form) f = *form;
@@ -173,10 +173,10 @@ static int64_t NAME(find_equal)(const UKEY *row, int64_t size, KEY key, int64_t 
   }
   return few;
 }
-/* Finds at most 128 keys, with their places, among which are the first `count`, at most 64: those up to a bound_of() the
-   least key of each lane. If many are equal to the bound, those below, and as many equal ones as can be wanted. Of a long
-   row, a lane has about as many elements as there are lanes. `work` has room for `size` keys. Returns how many are found
-   and where; 0: too many are below the bound. */
+/* Finds at most 128 keys, with their places, among which are the first `count`, at most 64: those up to a bound_of()
+   the least key of each lane. If many are equal to the bound, those below, and as many equal ones as can be wanted. Of
+   a long row, a lane has about as many elements as there are lanes. `work` has room for `size` keys. Returns how many
+   are found and where; 0: too many are below the bound. */
 static int64_t NAME(select_few)(const UKEY *RESTRICT row, KEY *RESTRICT work, KEY **found, uint32_t *i, int64_t size,
                                 int64_t count, const struct NAME(form) *form) {
   const struct NAME(form) f = *form;
@@ -211,8 +211,8 @@ static int64_t NAME(select_few)(const UKEY *RESTRICT row, KEY *RESTRICT work, KE
   few = bound == lowest ? 0 : NAME(find_few)(&all, (KEY)(bound - 1), 64, *found, i, form);
   return few < 0 ? 0 : few + NAME(find_equal)(row, size, bound, count, *found + few, i + few, form);
 }
-/* Stores the places of the first `count` of few keys, at most 128: the rank of a key is how many are in front of it. Behind
-   the keys is room for 31 more. */
+/* Stores the places of the first `count` of few keys, at most 128: the rank of a key is how many are in front of it.
+   Behind the keys is room for 31 more. */
 static void NAME(rank_few)(const KEY *RESTRICT a, const uint32_t *RESTRICT i, int64_t size, int64_t count,
                            int64_t *RESTRICT to, int64_t inner) {
   uint32_t sorted[128];
