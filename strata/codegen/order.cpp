@@ -18,11 +18,15 @@ Int OrderPlan::groups() const {
 
 // NOTE: the functions of runtime/host_kernels divide this memory.
 std::int64_t order_work_bytes(const OrderPlan& plan) {
-  constexpr std::int64_t kLanes = 16, kMostAtOnce = 4096;
-  constexpr std::int64_t kCounts = std::int64_t{6} * 2048 * 4;  // of the digits of a key of 64 bits
+  constexpr std::int64_t kLanes = 16, kMostAtOnce = 4096, kLeastInBuckets = 4096, kMostOfBucket = 2048;
+  constexpr std::int64_t kCounts = std::int64_t{6} * 2048 * 4;       // of the digits of a key of 64 bits
+  constexpr std::int64_t kBuckets = std::int64_t{2} * 3 * 4096 * 4;  // three numbers for each bucket of two levels
   const std::int64_t size = plan.size.vmax(), item = static_cast<std::int64_t>(plan.dtype.itemsize());
   const auto lines = [](std::int64_t bytes) { return (bytes + 127) / 64 * 64; };
-  const std::int64_t out = 2 * lines(size * item) + kCounts + (plan.arg.of_places ? 2 * lines(size * 4) : 0);
+  const std::int64_t by_buckets = kBuckets + kLanes * kMostOfBucket * item;
+  const bool has_buckets = !plan.arg.of_places && item >= 4 && size >= kLeastInBuckets;
+  const std::int64_t out = 2 * lines(size * item) + kCounts + (has_buckets ? by_buckets : 0) +
+                           (plan.arg.of_places ? 2 * lines(size * 4) : 0);
   if (plan.groups().vmax() == 1 && (plan.rows.outer * plan.rows.inner).vmax() < 4) return out;
   const std::int64_t at_once = std::min(size, kMostAtOnce), room = kLanes * (2 * at_once + kLanes);
   return std::max(out, plan.arg.of_places ? room * 8 + kLanes * at_once * item : room * item);

@@ -5,6 +5,6 @@
 
 namespace strata::host_kernels {
 
-extern const std::string_view rows, limits, keys, tile, network, values, places;
+extern const std::string_view rows, limits, keys, tile, network, digits, buckets, values, places;
 
 }  // namespace strata::host_kernels

@@ -131,6 +131,8 @@ std::vector<OrderPart> order_parts(const OrderPlan& plan) {
   add("keys", host_kernels::keys, bits);
   if (has_network) add("tile", host_kernels::tile, bits);
   if (has_network) add("network", host_kernels::network, has_values ? bits : 64);
+  if (has_values) add("digits", host_kernels::digits, bits);
+  if (has_values && bits >= 32) add("buckets", host_kernels::buckets, bits);
   if (has_values)
     add("values", host_kernels::values, bits);
   else

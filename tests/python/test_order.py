@@ -107,6 +107,59 @@ def test_long_rows():
             check(x, Tensor(x), 0, dtype == "f4")
 
 
+def crowded(random, dtype, n, kind):
+    """Rows whose keys are hard to tell apart by their first bits, or by a seventh of them."""
+    limits = np.finfo(dtype) if np.dtype(dtype).kind == "f" else np.iinfo(dtype)
+    u, k = random.random(n), np.arange(n)
+    if kind == "sevenths":  # each seventh is one number, the others are many, or the other way round
+        x = np.where(k % 7 == 0, 1e6, 2e6 + 1000 * u)
+    elif kind == "between":
+        x = np.where(k % 7 == 0, 1e6 * u, 1e6)
+    elif kind == "clumps":  # of close numbers, far apart
+        x = np.exp2(random.integers(0, 5, n) * 6) + np.floor(100 * u)
+    elif kind == "outliers":
+        x = np.where(u < 3 / n, float(limits.max) / 4 * u, np.floor(1e5 * random.random(n)))
+    elif kind == "exponents":
+        x = np.exp2(random.integers(0, 31, n)) * (1 + u / 1e6)
+    else:  # "teeth": short rows in order, one behind another
+        x = k % 100 * 1e4
+    return np.clip(x, 0, float(limits.max) / 2).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8", "f4", "f8"])
+def test_buckets(dtype):
+    """Long rows: no distribution of keys is sorted wrongly, whatever buckets are chosen for it."""
+    random = np.random.default_rng(11)
+    for k, kind in enumerate(["sevenths", "between", "clumps", "outliers", "exponents", "teeth"] + KINDS):
+        for n in (4095, 4096, 8192, 9001, 32_768, 120_000):
+            x = crowded(random, dtype, n, kind) if kind not in KINDS else array(random, dtype, (n,), kind)
+            if np.dtype(dtype).kind == "f" and k % 2 == 0:
+                x[:: n // 9] = np.array([0, -0.0, np.nan], dtype)[random.integers(0, 3, x[:: n // 9].size)]
+            descending = (k + n) % 2 == 1
+            same(Tensor(x).sort(0, descending).values, x[places(x, 0, descending)])
+        x = np.stack([x[:9001], x[:9001][::-1], np.roll(x[:9001], 9)], 1)  # rows of a step
+        same(Tensor(x).sort(0).values, np.take_along_axis(x, places(x, 0), 0))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "f2", "i4", "f4", "f8"])
+def test_few_of_many(dtype):
+    """The first few, where they are close together, far apart, or equal to many others."""
+    random = np.random.default_rng(12)
+    for n in (511, 512, 513, 1003, 1025, 5000, 70_001):
+        for j, kind in enumerate(KINDS):
+            x = np.stack([array(random, dtype, (n,), kind), array(random, dtype, (n,), "random")])
+            x[1, 3::256] = x[1].max()  # in one lane
+            if j % 2 == 0:
+                x[0, 5::32], x[0, -20:] = x[0].max(), x[0].min()
+            for k in (1, 9, 16, 17, 64, 65):
+                largest = (j + k) % 2 == 0
+                first = places(x, 1, largest)[:, :k]
+                for t in (Tensor(x), Tensor(np.repeat(x, 2, 1))[:, ::2], Tensor(x.T.copy()).permute(1, 0)):
+                    values, indices = t.topk(k, 1, largest)
+                    same(indices, first)
+                    same(values, np.take_along_axis(x, first, 1))
+
+
 def test_bfloat16():
     x = array(np.random.default_rng(4), "f4", (20, 300), "special")
     t = Tensor(x).cast(strata.bfloat16)

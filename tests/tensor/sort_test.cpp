@@ -1,6 +1,7 @@
 // Order against std::sort, equal ones by their places.
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -131,6 +132,45 @@ TEST(Order, LongRows) {
       }
     }
   EXPECT_EQ(real.topk(kLong / 2).second.to_vector<std::int64_t>().size(), std::size_t{kLong / 2 * 2});
+}
+
+// Rows long enough for buckets: keys that share their first bits, far apart, equal, in order.
+TEST(Order, RowsOfAnyDistribution) {
+  constexpr std::int64_t kLong = 40000;
+  const std::vector<double> random = spread(kLong, -1, 1);
+  const auto of = [&](const std::function<double(std::int64_t, double)>& element) {
+    std::vector<double> out;
+    for (std::int64_t k = 0; k < kLong; ++k) out.push_back(element(k, random[static_cast<std::size_t>(k)]));
+    return out;
+  };
+  const std::vector<double> rows[] = {
+      random,
+      of([](std::int64_t, double) { return 3; }),
+      of([](std::int64_t k, double) { return static_cast<double>(k); }),
+      of([](std::int64_t k, double) { return static_cast<double>(k < kLong / 2 ? k : kLong - k); }),
+      of([](std::int64_t k, double) { return static_cast<double>(k % 5); }),
+      of([](std::int64_t k, double u) { return k % 1000 == 0 ? std::ldexp(u, 100) : 1 + u / 4096; }),
+      of([](std::int64_t k, double u) { return std::ldexp(1 + u / (1 << 18), static_cast<int>(k % 60) - 30); }),
+      of([](std::int64_t k, double u) {
+        return k % 9 == 0 ? 0.0 : k % 9 == 1 ? -0.0 : k % 900 == 2 ? NAN : u;
+      }),
+  };
+  for (const std::vector<double>& x : rows)
+    for (const DType dtype : {dtypes::float32, dtypes::float64}) {
+      const Tensor t = Tensor::from(x, {kLong}).cast(dtype);
+      const std::vector<double> elements = t.cast(dtypes::float64).to_vector<double>();
+      for (const bool descending : {false, true}) {
+        const std::vector<std::int64_t> order = order_of(elements, descending);
+        const std::vector<double> sorted = t.sort(0, descending).first.cast(dtypes::float64).to_vector<double>();
+        for (std::size_t k = 0; k < elements.size(); ++k) {
+          const double v = sorted[k], w = elements[static_cast<std::size_t>(order[k])];
+          ASSERT_TRUE((v == w && std::signbit(v) == std::signbit(w)) || (std::isnan(v) && std::isnan(w)))
+              << dtype.name() << " " << k << " of the row of " << x[1];
+        }
+        const std::vector<std::int64_t> first = t.topk(20, 0, descending).second.to_vector<std::int64_t>();
+        EXPECT_TRUE(std::equal(first.begin(), first.end(), order.begin())) << dtype.name() << " " << x[1];
+      }
+    }
 }
 
 TEST(Order, OfAScalar) {

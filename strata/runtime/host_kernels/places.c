@@ -83,60 +83,159 @@ static int64_t NAME(narrow)(KEY *a, uint32_t *i, uint32_t *counts, int64_t size,
 static int NAME(are_few)(const struct strata_order *rows) {
   return rows->first == 0 && rows->count <= 64 && rows->size >= 512;
 }
-/* Keeps at most `room` of the keys, with their places in order: all that are among the first `count`, and some more. Of
-   `width` parts of the row, interleaved, `count` begin with a key that is no larger than `bound`, so as many keys are. Of
-   those that are equal to it, the first `count` are enough. Returns how many are kept; 0: too many are smaller. `flags`
-   has room for size + 8 bytes. */
-static int64_t NAME(keep_few)(KEY *RESTRICT a, uint32_t *RESTRICT i, unsigned char *RESTRICT flags, int64_t size,
-                              int64_t count, int64_t room) {
+/* A key that at least `count` of 128 keys are not above: of 32 of their least, for a `count` of up to 16, of all for
+   one of up to 64. */
+static KEY NAME(bound_of)(KEY *RESTRICT least, int64_t count) {
   const int64_t width = count <= 16 ? 32 : 128;
-  KEY least[128], bound = (KEY)(((UKEY)1 << (BITS - 1)) - 1);
+  const KEY last = (KEY)(((UKEY)1 << (BITS - 1)) - 1);
+  KEY bounds[32], bound = last;
   UKEY before[32];
-  int64_t j, k, l, kept = 0, equal = 0;
-  for (l = 0; l < 128; ++l) { least[l] = a[l]; }
-  for (k = 128; k + 128 <= size; k += 128) {
-    for (l = 0; l < 128; ++l) { least[l] = a[k + l] < least[l] ? a[k + l] : least[l]; }
+  int64_t j, k, l;
+  for (k = 32; k < 128 && width == 32; k += 32) {
+    for (j = 0; j < 32; ++j) { least[j] = least[k + j] < least[j] ? least[k + j] : least[j]; }
   }
-  for (l = 32; l < 128 && width == 32; ++l) { least[l % 32] = least[l] < least[l % 32] ? least[l] : least[l % 32]; }
+  for (j = 0; j < 32; ++j) { bounds[j] = last; }
   for (k = 0; k < width; k += 32) {
     for (j = 0; j < 32; ++j) { before[j] = 0; }
     for (l = 0; l < width; ++l) {
       const KEY key = least[l];
       for (j = 0; j < 32; ++j) { before[j] = (UKEY)(before[j] + (key <= least[k + j])); }
     }
-    for (j = 0; j < 32; ++j) { bound = before[j] >= (UKEY)count && least[k + j] < bound ? least[k + j] : bound; }
-  }
-  for (k = 0; k < size; ++k) { flags[k] = (unsigned char)(a[k] <= bound); }
-  for (k = size; k < size + 8; ++k) { flags[k] = 0; }
-  for (k = 0; k < size; k += 8) {
-    if (*(const uint64_t *)(const void *)(flags + k) == 0) { continue; }
-    if (kept + 8 > room) { return 0; }
-    for (l = k; l < k + 8 && l < size; ++l) {
-      const int is_equal = a[l] == bound;
-      i[kept] = (uint32_t)l;
-      kept += flags[l] & (!is_equal | (equal < count));
-      equal += is_equal;
+    for (j = 0; j < 32; ++j) {
+      const KEY key = before[j] >= (UKEY)count ? least[k + j] : last;
+      bounds[j] = key < bounds[j] ? key : bounds[j];
     }
   }
-  for (k = 0; k < kept; ++k) { a[k] = a[i[k]]; }
-  return kept;
+  for (j = 0; j < 32; ++j) { bound = bounds[j] < bound ? bounds[j] : bound; }
+  return bound;
 }
-/* Stores the places of the first `count` of few keys: the rank of a key is how many are in front of it. Behind the keys
-   is room for 16 more. */
+/* Lane l of `width` lanes of a row are elements l, l + width, ..., and lanes[l] is the least key of them. */
+struct NAME(lanes) {
+  const UKEY *row;
+  const KEY *lanes;
+  int64_t size, width;
+};
+/* Finds the keys up to `limit`: only lanes whose least key is one of them are read again. Keys found are stored to
+   `found`, their places to `i`; both have room for size - width. Returns how many there are; -1: more than `room`. */
+static int64_t NAME(find_few)(const struct NAME(lanes) *all, KEY limit, int64_t room, KEY *RESTRICT found,
+                              uint32_t *RESTRICT i, const struct NAME(form) *form) {
+  const struct NAME(form) f = *form;
+  const UKEY *const row = all->row;
+  const KEY *const lanes = all->lanes;
+  const int64_t size = all->size, width = all->width, length = (size + width - 1) / width;
+  unsigned char flags[strata_most_lanes];
+  uint32_t eights[strata_most_lanes / 8], list[strata_most_lanes];
+  int64_t j, k, l, some = 0, listed = 0, kept = 0, few = 0;
+  for (l = 0; l < width; ++l) { flags[l] = (unsigned char)(lanes[l] <= limit); }
+  for (k = 0; k < width; k += 8) {
+    eights[some] = (uint32_t)k;
+    some += *(const uint64_t *)(const void *)(flags + k) != 0;
+  }
+  if (some > room) { return -1; }
+  for (k = 0; k < some; ++k) {
+    for (l = (int64_t)eights[k]; l < (int64_t)eights[k] + 8; ++l) {
+      list[listed] = (uint32_t)l;
+      listed += flags[l];
+    }
+  }
+  if (listed > room || listed * length > size - width) { return -1; }
+  for (k = 0; k < listed; ++k) {
+    for (j = (int64_t)list[k]; j < size; j += width) {
+      found[kept] = (KEY)row[j];
+      i[kept++] = (uint32_t)j;
+    }
+  }
+  for (k = 0; k < kept; ++k) { found[k] = NAME(key)((UKEY)found[k], &f); }
+  for (k = 0; k < kept; ++k) {
+    const int is_within = found[k] <= limit;
+    found[few] = found[k];
+    i[few] = i[k];
+    few += is_within;
+  }
+  return few <= room ? few : -1;
+}
+/* Finds the first `count` keys that are equal to `key`, or all if there are fewer. Returns how many. */
+static int64_t NAME(find_equal)(const UKEY *row, int64_t size, KEY key, int64_t count, KEY *RESTRICT found,
+                                uint32_t *RESTRICT i, const struct NAME(form) *form) {
+  const struct NAME(form) f = *form;
+  int64_t k, l, few = 0;
+  for (k = 0; k < size && few < count; k += 64) {
+    const int64_t some = size - k < 64 ? size - k : 64;
+    KEY differ[64], least = 1;
+    for (l = 0; l < some; ++l) { differ[l] = (KEY)(NAME(key)(row[k + l], &f) != key); }
+    for (l = 0; l < some; ++l) { least = differ[l] < least ? differ[l] : least; }
+    if (least != 0) { continue; }
+    for (l = 0; l < some && few < count; ++l) {
+      found[few] = key;
+      i[few] = (uint32_t)(k + l);
+      few += differ[l] == 0;
+    }
+  }
+  return few;
+}
+/* Finds at most 128 keys, with their places, among which are the first `count`, at most 64: those up to a bound_of()
+   the least key of each lane. If many are equal to the bound, those below, and as many equal ones as can be wanted. Of
+   a long row, a lane has about as many elements as there are lanes. `work` has room for `size` keys. Returns how many
+   are found and where; 0: too many are below the bound. */
+static int64_t NAME(select_few)(const UKEY *RESTRICT row, KEY *RESTRICT work, KEY **found, uint32_t *i, int64_t size,
+                                int64_t count, const struct NAME(form) *form) {
+  const struct NAME(form) f = *form;
+  const KEY lowest = (KEY)((UKEY)1 << (BITS - 1));
+  struct NAME(lanes) all;
+  KEY least[128], bound;
+  int64_t k, l, few, width = 128;
+  while (width < strata_most_lanes && width * width < 256 * size && 2 * width + 256 <= size) { width *= 2; }
+  for (l = 0; l < width; ++l) { work[l] = NAME(key)(row[l], &f); }
+  for (k = width; k + width <= size; k += width) {
+    for (l = 0; l < width; ++l) {
+      const KEY key = NAME(key)(row[k + l], &f);
+      work[l] = key < work[l] ? key : work[l];
+    }
+  }
+  for (l = 0; k + l < size; ++l) {
+    const KEY key = NAME(key)(row[k + l], &f);
+    work[l] = key < work[l] ? key : work[l];
+  }
+  for (l = 0; l < 128; ++l) { least[l] = work[l]; }
+  for (k = 128; k < width; k += 128) {
+    for (l = 0; l < 128; ++l) { least[l] = work[k + l] < least[l] ? work[k + l] : least[l]; }
+  }
+  bound = NAME(bound_of)(least, count);
+  all.row = row;
+  all.lanes = work;
+  all.size = size;
+  all.width = width;
+  *found = work + width;
+  few = NAME(find_few)(&all, bound, 128, *found, i, form);
+  if (few >= 0) { return few; }
+  few = bound == lowest ? 0 : NAME(find_few)(&all, (KEY)(bound - 1), 64, *found, i, form);
+  return few < 0 ? 0 : few + NAME(find_equal)(row, size, bound, count, *found + few, i + few, form);
+}
+/* Stores the places of the first `count` of few keys, at most 128: the rank of a key is how many are in front of it.
+   Behind the keys is room for 31 more. */
 static void NAME(rank_few)(const KEY *RESTRICT a, const uint32_t *RESTRICT i, int64_t size, int64_t count,
                            int64_t *RESTRICT to, int64_t inner) {
+  uint32_t sorted[128];
   int64_t j, k, l;
-  for (k = 0; k < size; k += 16) {
-    KEY rank[16];
-    for (l = 0; l < 16; ++l) { rank[l] = 0; }
+  for (k = 0; k < size; k += 32) {
+    KEY own[32];
+    uint32_t places[32], rank[32];
+    for (l = 0; l < 32; ++l) {
+      own[l] = a[k + l];
+      places[l] = i[k + l];
+      rank[l] = 0;
+    }
     for (j = 0; j < size; ++j) {
-      const KEY key = a[j], place = (KEY)(j - k);
-      for (l = 0; l < 16; ++l) { rank[l] = (KEY)(rank[l] + ((key < a[k + l]) | ((key == a[k + l]) & (place < l)))); }
+      const KEY key = a[j];
+      const uint32_t place = i[j];
+      for (l = 0; l < 32; ++l) {
+        const uint32_t is_first = key < own[l], is_equal = key == own[l], is_before = place < places[l];
+        rank[l] += is_first | (is_equal & is_before);
+      }
     }
-    for (l = 0; l < 16 && k + l < size; ++l) {
-      if (rank[l] < count) { to[(int64_t)rank[l] * inner] = (int64_t)i[k + l]; }
-    }
+    for (l = 0; l < 32 && k + l < size; ++l) { sorted[rank[l]] = places[l]; }
   }
+  for (k = 0; k < count; ++k) { to[k * inner] = (int64_t)sorted[k]; }
 }
 
 static void NAME(row_of_places)(const struct strata_order *rows, int64_t r, const struct NAME(form) *form) {
@@ -149,14 +248,21 @@ static void NAME(row_of_places)(const struct strata_order *rows, int64_t r, cons
   int64_t *const to = (int64_t *)rows->to + r / inner * rows->count * inner + r % inner;
   int64_t k, size = rows->size, first = rows->first;
   int is_first = 1, is_one = 1, shift = BITS;
-  NAME(keys)(a, NAME(row)(rows, r), rows->step, size, form);
   if (NAME(are_few)(rows)) {
-    const int64_t kept = NAME(keep_few)(a, i, (unsigned char *)(void *)j, size, rows->count, 120);
-    if (kept > 0) {
-      NAME(rank_few)(a, i, kept, rows->count, to, inner);
+    const UKEY *from = NAME(row)(rows, r);
+    KEY *found;
+    int64_t few;
+    if (rows->step != 1) {
+      for (k = 0; k < size; ++k) { a[k] = (KEY)from[k * rows->step]; }
+      from = (const UKEY *)a;
+    }
+    few = NAME(select_few)(from, b, &found, i, size, rows->count, form);
+    if (few > 0) {
+      NAME(rank_few)(found, i, few, rows->count, to, inner);
       return;
     }
   }
+  NAME(keys)(a, NAME(row)(rows, r), rows->step, size, form);
   while (is_one && shift > 0 && size > 512 && rows->count < size / 2) {
     shift = shift > 11 ? shift - 11 : 0;
     size = NAME(narrow)(a, i, counts, size, BITS == 8 ? 0 : shift, is_first, &first, rows->count, &is_one);

@@ -1,10 +1,5 @@
 /* The sorted elements of rows. Equal elements keep their order: -0 and 0, and NaNs of any bits. */
 
-/* The element that has a key. */
-static UKEY NAME(element)(KEY key, const struct NAME(form) *f) {
-  const KEY k = (KEY)(key ^ f->flip);
-  return (UKEY)(k ^ f->sign ^ (k < 0 ? f->fold : (KEY)0));
-}
 /* Stores 16 rows side by side, of which `there` exist. */
 static void NAME(store_16)(const struct strata_order *rows, int64_t first, int there, const KEY *RESTRICT at,
                            const struct NAME(form) *form) {
@@ -29,61 +24,6 @@ static void NAME(store_16)(const struct strata_order *rows, int64_t first, int t
     for (l = 0; l < there; ++l) {
       UKEY *const row = to + ((first + l) / inner * size + j) * inner + (first + l) % inner;
       for (k = 0; k < some; ++k) { row[k * inner] = NAME(element)(block[16 * l + k], &f); }
-    }
-  }
-}
-
-/* Sorts a short row. */
-static void NAME(insert_values)(KEY *at, int64_t size) {
-  int64_t j, k;
-  for (k = 1; k < size; ++k) {
-    const KEY key = at[k];
-    for (j = k; j > 0 && key < at[j - 1]; --j) { at[j] = at[j - 1]; }
-    at[j] = key;
-  }
-}
-
-/* Sorts a row by digits of `bits` bits, from the lowest on, and stores the elements at to, to + inner, ... */
-static void NAME(radix_values)(KEY *a, KEY *b, uint32_t *counts, int64_t size, int bits, UKEY *RESTRICT to,
-                               int64_t inner, const struct NAME(form) *form) {
-  const struct NAME(form) f = *form;
-  const UKEY sign = (UKEY)((UKEY)1 << (BITS - 1)), some = (UKEY)((UKEY)a[0] ^ sign);
-  const int digits = (BITS + bits - 1) / bits;
-  const uint32_t mask = ((uint32_t)1 << bits) - 1;
-  int64_t k;
-  int d, last = -1;
-  NAME(count_digits)(a, counts, size, bits, digits);
-  for (d = 0; d < digits; ++d) {
-    uint32_t *const own = counts + ((uint32_t)d << bits), total = 0;
-    if (own[(uint32_t)(some >> (d * bits)) & mask] == (uint32_t)size) {
-      own[0] = 0xffffffff; /* all keys have the same digit */
-      continue;
-    }
-    last = d;
-    for (k = 0; k <= (int64_t)mask; ++k) {
-      const uint32_t count = own[k];
-      own[k] = total;
-      total += count;
-    }
-  }
-  for (d = 0; d < last; ++d) {
-    uint32_t *const own = counts + ((uint32_t)d << bits);
-    KEY *const from = a;
-    if (own[0] == 0xffffffff) { continue; }
-    for (k = 0; k < size; ++k) {
-      const KEY key = from[k];
-      b[own[(uint32_t)((UKEY)((UKEY)key ^ sign) >> (d * bits)) & mask]++] = key;
-    }
-    a = b;
-    b = from;
-  }
-  if (last < 0) {
-    for (k = 0; k < size; ++k) { to[k * inner] = NAME(element)(a[k], &f); }
-  } else {
-    uint32_t *const own = counts + ((uint32_t)last << bits);
-    for (k = 0; k < size; ++k) {
-      const KEY key = a[k];
-      to[(int64_t)own[(uint32_t)((UKEY)((UKEY)key ^ sign) >> (last * bits)) & mask]++ * inner] = NAME(element)(key, &f);
     }
   }
 }
@@ -130,9 +70,14 @@ static void NAME(row_of_values)(const struct strata_order *rows, int64_t r, cons
   if (size <= 24) {
     NAME(insert_values)(a, size);
     for (k = 0; k < size; ++k) { to[k * inner] = NAME(element)(a[k], &f); }
+#if BITS >= 32
+  } else if (size >= strata_least_in_buckets * 32 / BITS) {
+    uint32_t *const of_buckets = counts + strata_most_counts;
+    KEY *const tile = (KEY *)(void *)(of_buckets + 6 * strata_most_buckets);
+    NAME(bucket_values)(a, b, tile, counts, of_buckets, 0, size, to, inner, form);
+#endif
   } else {
-    const int digit = BITS <= 16 || size < 2048 || size > 300000 ? 8 : 11;
-    NAME(radix_values)(a, b, counts, size, digit, to, inner, &f);
+    NAME(radix_values)(a, b, counts, size, to, inner, form);
   }
 }
 
