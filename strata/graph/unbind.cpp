@@ -1,50 +1,32 @@
-// unbind(): replaces the bound variables of a kernel by plain ones, so that one kernel serves all their values.
+// unbind() and with_numbers(): kernels with other sizes in place of those that have variables.
 
 #include <algorithm>
 
 #include "strata/graph/rebuild.h"
+#include "strata/graph/with_numbers.h"
 
 namespace strata {
 
 namespace {
 
-class Unbinding {
+/// Rewrites all sizes of a graph, from the leaves up.
+class Resizing {
  public:
-  explicit Unbinding(Values& values) : values_(values) {}
-
+  virtual ~Resizing() = default;
   LazyOp run(const LazyOp& root) {
     return detail::Rebuild([this](const LazyOp& n, const std::vector<LazyOp>& sources) { return made(n, sources); })(
         root);
   }
 
+ protected:
+  virtual Int plain(const Int& size) = 0;
+  virtual ShapeTracker plain(const ShapeTracker& st) = 0;
+
  private:
-  void note(const Values& values) {
-    for (const auto& [variable, value] : values) {
-      const auto known =
-          std::find_if(values_.begin(), values_.end(), [&](const auto& k) { return same(k.first, variable); });
-      if (known == values_.end()) {
-        values_.emplace_back(variable, value);
-        continue;
-      }
-      STRATA_CHECK(known->second == value, domain, "[unbind] ", variable.name(), " is bound to ", known->second,
-                   " and to ", value);
-    }
-  }
-  Int plain(const Int& size) {
-    if (size.is_number()) return size;
-    const auto [e, values] = unbind(size.expr());
-    note(values);
-    return e;
-  }
   Ints plain(const Ints& sizes) {
     Ints out;
     for (const Int& size : sizes) out.push_back(plain(size));
     return out;
-  }
-  ShapeTracker plain(const ShapeTracker& st) {
-    auto [out, values] = st.unbind();
-    note(values);
-    return std::move(out);
   }
 
   LazyOp made(const LazyOp& n, const std::vector<LazyOp>& sources) {
@@ -101,8 +83,54 @@ class Unbinding {
     if (is_reduce(n.op())) return LazyOp::reduce(n.op(), sources[0], std::get<Axes>(n.arg()));
     return LazyOp::alu(n.op(), sources);
   }
+};
+
+/// Bound variables become plain; their values are noted.
+class Unbinding final : public Resizing {
+ public:
+  explicit Unbinding(Values& values) : values_(values) {}
+
+ private:
+  void note(const Values& values) {
+    for (const auto& [variable, value] : values) {
+      const auto known =
+          std::find_if(values_.begin(), values_.end(), [&](const auto& k) { return same(k.first, variable); });
+      if (known == values_.end()) {
+        values_.emplace_back(variable, value);
+        continue;
+      }
+      STRATA_CHECK(known->second == value, domain, "[unbind] ", variable.name(), " is bound to ", known->second,
+                   " and to ", value);
+    }
+  }
+  Int plain(const Int& size) override {
+    if (size.is_number()) return size;
+    const auto [e, values] = unbind(size.expr());
+    note(values);
+    return e;
+  }
+  ShapeTracker plain(const ShapeTracker& st) override {
+    auto [out, values] = st.unbind();
+    note(values);
+    return std::move(out);
+  }
 
   Values& values_;
+};
+
+/// Plain variables become their values.
+class Valued final : public Resizing {
+ public:
+  explicit Valued(const Values& values) : values_(values) {
+    for (const auto& [variable, value] : values) map_.emplace_back(variable, Expr(value));
+  }
+
+ private:
+  Int plain(const Int& size) override { return size.is_number() ? size : Int(evaluate(size.expr(), values_)); }
+  ShapeTracker plain(const ShapeTracker& st) override { return st.substitute(map_); }
+
+  const Values& values_;
+  Substitution map_;
 };
 
 bool has_bound(const LazyOp& root) {
@@ -124,5 +152,9 @@ bool has_bound(const LazyOp& root) {
 }  // namespace
 
 LazyOp unbind(const LazyOp& root, Values& values) { return has_bound(root) ? Unbinding(values).run(root) : root; }
+
+LazyOp with_numbers(const LazyOp& root, const Values& values) {
+  return values.empty() ? root : Valued(values).run(root);
+}
 
 }  // namespace strata

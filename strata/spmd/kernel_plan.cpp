@@ -112,7 +112,7 @@ class Planning {
         const auto loop = static_cast<std::size_t>(s.axis) - seen_shape().size();
         if (std::find(loops.begin(), loops.end(), loop) == loops.end() || s.cyclic) continue;
         if (is_read_partial(*n)) continue;
-        if (bytes_of_partial(*n, parts_over(mesh_, s)) < bytes_gathered(reads, own)) return n;
+        if (bytes_of_partial(*n, s, own) < bytes_gathered(reads, own)) return n;
       }
     }
     return nullptr;
@@ -132,10 +132,21 @@ class Planning {
   const Operand& operand_of(const LazyNode& load) const {
     return operands_[static_cast<std::size_t>(std::get<BufferArg>(load.arg).slot - first_)];
   }
-  static double bytes_of_partial(const LazyNode& n, std::int64_t parts) {
-    double elements = static_cast<double>(parts - 1);
-    for (const Int& size : n.shape) elements *= static_cast<double>(size.value());
-    return elements * static_cast<double>(n.dtype.itemsize());
+  static bool shares_axis(const Split& a, const std::vector<Split>& splits) {
+    return std::any_of(splits.begin(), splits.end(), [&](const Split& b) {
+      return std::any_of(b.over.begin(), b.over.end(), [&](const std::string& name) {
+        return std::find(a.over.begin(), a.over.end(), name) != a.over.end();
+      });
+    });
+  }
+  /// What comes to a rank if the ranks of `summed` reduce first; as finished() has it.
+  double bytes_of_partial(const LazyNode& n, const Split& summed, const std::vector<Split>& own) const {
+    const auto parts = static_cast<double>(parts_over(mesh_, summed));
+    double bytes = static_cast<double>(n.dtype.itemsize());
+    for (const Int& size : n.shape) bytes *= static_cast<double>(size.value());
+    const double of_all = bytes * (parts - 1);
+    if (shares_axis(summed, own)) return of_all / parts;
+    return parts > 2 && bytes >= kLeastScattered ? 2 * of_all / parts : of_all;
   }
   double bytes_gathered(const KernelReads& reads, const std::vector<Split>& own) const {
     double out = 0;
@@ -256,18 +267,45 @@ class Planning {
   KernelPlan finished(const KernelReads* reads, std::vector<Split> splits) {
     const std::vector<Split> asked = splits;
     splits = uncut(std::move(splits));
+    const std::vector<Split> wanted = splits;
+    if (reads != nullptr) splits = scattered(*reads, std::move(splits));
     KernelStep step;
     Index shape = seen_shape();
     add_sources(step, reads, reads != nullptr ? extended(*reads) : shape, reads != nullptr ? splits : asked);
     for (std::size_t k = 0; k < q_.shapes.size(); ++k) {
       const Sharding computed = Sharding::create(mesh_, q_.shapes[k], splits);
       step.results.push_back({computed, values_[k].dtype(), {}, {}});
-      if (q_.stated[k] && *q_.stated[k] != splits && !q_.part) move_at_last(step.results.back(), *q_.stated[k]);
+      const std::vector<Split>& kept = q_.stated[k] && !q_.part ? *q_.stated[k] : wanted;
+      if (kept != splits) move_at_last(step.results.back(), kept);
     }
     for (std::size_t r = 0; r < q_.ranks->here().size(); ++r) add_own_kernel(step, r, q_.shapes[0]);
     out_.steps.push_back(std::move(step));
     return std::move(out_);
   }
+  /// The splits with one more, of the axis with the most elements, where ranks would all add up the same: what more
+  /// than two ranks have reduced. The result is moved at last; of n elements and p ranks 2n(p-1)/p come to a rank, not
+  /// n(p-1).
+  std::vector<Split> scattered(const KernelReads& reads, std::vector<Split> splits) const {
+    if (q_.part || has_rows()) return splits;
+    for (std::size_t k = 0; k < operands_.size(); ++k) {
+      if (!operands_[k].is_partial || reads.of[static_cast<std::size_t>(first_) + k].empty()) continue;
+      const Split& by_rank = operands_[k].sharding.splits()->front();
+      const std::int64_t parts = parts_over(mesh_, by_rank);
+      const Index& shape = q_.shapes[0];
+      std::int64_t bytes = static_cast<std::int64_t>(operands_[k].dtype.itemsize()), axis = -1;
+      for (std::int64_t j = 0; j < std::ssize(shape); ++j) {
+        const auto at = static_cast<std::size_t>(j);
+        bytes *= shape[at];
+        const bool is_free = std::none_of(splits.begin(), splits.end(), [&](const Split& s) { return s.axis == j; });
+        if (is_free && shape[at] >= parts && (axis < 0 || shape[at] > shape[static_cast<std::size_t>(axis)])) axis = j;
+      }
+      if (parts <= 2 || bytes < kLeastScattered || axis < 0 || shares_axis(by_rank, splits)) continue;
+      splits.push_back({by_rank.over, axis, {}});
+      if (cuts(splits)) splits.pop_back();
+    }
+    return splits;
+  }
+  static constexpr std::int64_t kLeastScattered = 4096;  // bytes; below, one exchange less is worth more
   void move_at_last(KernelStep::Result& result, const std::vector<Split>& stated) const {
     result.kept = Sharding::create(mesh_, result.computed.shape(), stated);
     const auto itemsize = static_cast<std::int64_t>(result.dtype.itemsize());

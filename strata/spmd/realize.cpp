@@ -17,6 +17,7 @@
 #include "strata/engine/realize.h"
 #include "strata/engine/schedule_cache.h"
 #include "strata/graph/rebuild.h"
+#include "strata/graph/with_numbers.h"
 #include "strata/spmd/kernel_plan.h"
 #include "strata/spmd/plan_cache.h"
 #include "strata/spmd/sharded_memory.h"
@@ -63,12 +64,8 @@ std::optional<std::vector<Split>> stated_splits(const LazyOp& n) {
   return dynamic_cast<const ShardPlacement&>(*stated->placement).splits();
 }
 
-Index numbers_of(const LazyOp& n) {
-  const std::optional<Index> out = numbers(n.shape());
-  STRATA_CHECK(out.has_value(), undefined, "[shard] a tensor of symbolic shape ", render(n.shape()),
-               " in a computation with sharded tensors: its size has to be a number");
-  return *out;
-}
+/// The shape; symbolic sizes at their bound values.
+Index numbers_of(const LazyOp& n) { return bound_sizes(n.shape()); }
 
 /// Whether the kernel has rows along an axis that cannot be cut.
 bool has_rows(const LazyOp& kernel) {
@@ -151,8 +148,6 @@ class ShardedRun {
 
   void run_item(std::size_t k) {
     const ScheduleItem& item = items_[k];
-    STRATA_CHECK(item.values.empty(), undefined,
-                 "[shard] symbolic sizes in a computation with sharded tensors: ", item.values[0].first.name());
     if (item.ast.op() == Ops::FROM) return keep(item.outputs[0], shards_of(item.inputs[0]));
     if (item.is_loop()) return run_loop(item);
     const bool is_stated = std::any_of(item.outputs.begin(), item.outputs.end(),
@@ -173,7 +168,7 @@ class ShardedRun {
   Shards memory_of(const LazyOp& n) const {
     if (const auto placed = std::dynamic_pointer_cast<const ShardedMemory>(placed_storage(n))) return placed->shards();
     Buffer elements = is_explained_ && !is_realized(*n.node()) ? Buffer::allocate(0, n.dtype()) : input_of(n);
-    return {ranks_, replicated(ranks_->mesh(), numbers_of(n)), std::vector<Buffer>(ranks_->here().size(), elements)};
+    return everywhere(elements, n);
   }
   static Buffer input_of(const LazyOp& n) {
     if (!is_realized(*n.node())) {
@@ -186,8 +181,10 @@ class ShardedRun {
     if (!is_explained_ && kept_.contains(n)) n.realize_as(std::make_shared<ShardedMemory>(shards));
     made_.insert_or_assign(n.node(), std::move(shards));
   }
-  Shards everywhere(const Buffer& elements, const Index& shape) const {
-    return {ranks_, replicated(ranks_->mesh(), shape), std::vector<Buffer>(ranks_->here().size(), elements)};
+  /// The elements of `n`, which each rank has.
+  Shards everywhere(const Buffer& elements, const LazyOp& n) const {
+    return {ranks_, replicated(ranks_->mesh(), numbers_of(n)), std::vector<Buffer>(ranks_->here().size(), elements),
+            most_elements(n.shape())};
   }
 
   // --- what each rank computes alike ---
@@ -196,21 +193,23 @@ class ShardedRun {
     const ScheduleItem& item = items_[k];
     if (is_explained_) {
       text_ += "\n  on each rank";
-      for (const LazyOp& n : item.outputs) keep(n, everywhere(Buffer::allocate(0, n.dtype()), numbers_of(n)));
+      for (const LazyOp& n : item.outputs) keep(n, everywhere(Buffer::allocate(0, n.dtype()), n));
       return;
     }
     if (!item.is_kernel())
-      return keep(item.outputs[0], everywhere(shards_of(item.inputs[0]).local[0], numbers_of(item.outputs[0])));
+      return keep(item.outputs[0], everywhere(shards_of(item.inputs[0]).local[0], item.outputs[0]));
     std::vector<Buffer> buffers;
     for (const LazyOp& n : item.outputs) {
       const auto it = item.part ? made_.find(n.node()) : made_.end();
       buffers.push_back(it != made_.end() ? it->second.local[0]
-                                          : Buffer::allocate(product(n.shape()).value(), n.dtype()));
+                                          : Buffer::allocate(most_elements(n.shape()), n.dtype()));
     }
     for (const LazyOp& n : item.inputs) buffers.push_back(shards_of(n).local[0]);
-    if (buffers[0].size() > 0) KernelCache::instance().get(item.ast, device_)->run(buffers);
+    std::vector<std::pair<std::string, std::int64_t>> values;
+    for (const auto& [variable, value] : item.values) values.emplace_back(variable.name(), value);
+    if (buffers[0].size() > 0) KernelCache::instance().get(item.ast, device_)->run(buffers, values);
     for (std::size_t j = 0; j < item.outputs.size(); ++j)
-      done(k, item.outputs[j], everywhere(buffers[j], numbers_of(item.outputs[j])));
+      done(k, item.outputs[j], everywhere(buffers[j], item.outputs[j]));
   }
   /// The parts of a CONCAT are made by several items; its memory is complete after the last one.
   void done(std::size_t k, const LazyOp& n, Shards shards) {
@@ -227,7 +226,7 @@ class ShardedRun {
   void run_loop(const ScheduleItem& item) {
     if (is_explained_) {
       text_ += "\n  on each rank; what it reads is gathered";
-      for (const LazyOp& n : item.outputs) keep(n, everywhere(Buffer::allocate(0, n.dtype()), numbers_of(n)));
+      for (const LazyOp& n : item.outputs) keep(n, everywhere(Buffer::allocate(0, n.dtype()), n));
       return;
     }
     detail::Rebuild build([](const LazyOp& n, const std::vector<LazyOp>& sources) { return n.with_sources(sources); },
@@ -239,7 +238,7 @@ class ShardedRun {
     for (const LazyOp& n : item.outputs) nodes.push_back(build(n));
     strata::realize(nodes, device_);
     for (std::size_t j = 0; j < nodes.size(); ++j)
-      keep(item.outputs[j], everywhere(buffer_of(nodes[j]), numbers_of(item.outputs[j])));
+      keep(item.outputs[j], everywhere(buffer_of(nodes[j]), item.outputs[j]));
   }
 
   // --- what ranks compute in parts ---
@@ -249,6 +248,7 @@ class ShardedRun {
     LazyOp kernel = item.ast;
     if (!item.is_kernel())  // the memory of an input, seen in another shape
       kernel = LazyOp::sink({LazyOp::store(0, ShapeTracker::from_shape(item.ast.shape()), slot_moved(item.ast))});
+    kernel = valued(item, kernel);
     if (item.part || are_alike(item)) return run_cut(k, question(item, kernel, item.outputs), item.outputs);
     for (std::size_t j = 0; j < item.outputs.size(); ++j) {  // outputs of several shapes or shardings: one by one
       const LazyOp& store = kernel.src(j);
@@ -258,6 +258,13 @@ class ShardedRun {
       const std::vector<LazyOp> output = {item.outputs[j]};
       run_cut(k, question(item, own, output), output);
     }
+  }
+  /// The kernel for the bound values of its variables.
+  static LazyOp valued(const ScheduleItem& item, const LazyOp& kernel) {
+    if (item.is_kernel()) return with_numbers(kernel, item.values);
+    Values values;
+    const LazyOp plain = unbind(kernel, values);
+    return with_numbers(plain, values);
   }
   /// The value with the slots of its loads moved by `by`.
   static LazyOp slot_moved(const LazyOp& value, int by = 0) {
@@ -292,7 +299,7 @@ class ShardedRun {
     }
     for (const LazyOp& n : item.inputs) q.inputs.push_back({shards_of(n).sharding, n.dtype()});
     if (!item.part) return q;
-    q.part = part_of_concat(item);
+    q.part = part_of_concat(item, kernel);
     if (const auto it = made_.find(outputs[0].node()); it != made_.end())
       q.stated[0] = it->second.sharding.splits();
     else if (has_uncut_part(outputs[0]) || !q.part->axis)
@@ -304,18 +311,18 @@ class ShardedRun {
       return item.part && item.outputs[0] == concat && item.is_kernel() && has_rows(item.ast);
     });
   }
-  static PartOfConcat part_of_concat(const ScheduleItem& item) {
+  static PartOfConcat part_of_concat(const ScheduleItem& item, const LazyOp& kernel) {
     const LazyOp& concat = item.outputs[0];
     const auto* along = std::get_if<Axes>(&concat.arg());
     PartOfConcat out;
     if (along != nullptr) out.axis = along->front();
     // NOTE: equal parts are one node; an item stores at one place, which its ShapeTracker has.
-    const auto& st = std::get<BufferArg>(item.ast.src(0).arg()).st;
+    const auto& st = std::get<BufferArg>(kernel.src(0).arg()).st;
     const Int offset = st.views()[0].offset();
+    const Index shape = numbers_of(concat);
     std::int64_t stride = 1;
     if (along != nullptr)
-      for (std::size_t j = static_cast<std::size_t>(*out.axis) + 1; j < concat.shape().size(); ++j)
-        stride *= concat.shape()[j].value();
+      for (std::size_t j = static_cast<std::size_t>(*out.axis) + 1; j < shape.size(); ++j) stride *= shape[j];
     out.begin = stride == 0 ? 0 : offset.value() / stride;
     return out;
   }
@@ -331,7 +338,9 @@ class ShardedRun {
       const KernelStep& step = plan->steps[s];
       for (std::size_t j = 0; j < step.results.size(); ++j) {
         const auto it = is_last && q.part ? made_.find(outputs[j].node()) : made_.end();
-        results.push_back(it != made_.end() ? it->second : fresh(step.results[j].computed, step.results[j].dtype));
+        results.push_back(it != made_.end() ? it->second
+                                            : fresh(step.results[j].computed, step.results[j].dtype,
+                                                    is_last ? &outputs[j] : nullptr));
       }
       if (!is_explained_) run_step(step, values, results, outputs[0]);
       for (std::size_t j = 0; j < results.size(); ++j) {
@@ -340,10 +349,12 @@ class ShardedRun {
       }
     }
   }
-  Shards fresh(const Sharding& sharding, DType dtype) const {
+  /// Memory for a result, for the node `of` if it is one's.
+  Shards fresh(const Sharding& sharding, DType dtype, const LazyOp* of) const {
+    const std::int64_t most = of != nullptr ? most_elements(of->shape()) : 0;
     if (is_explained_)
-      return {ranks_, sharding, std::vector<Buffer>(ranks_->here().size(), Buffer::allocate(0, dtype))};
-    return {ranks_, sharding, local_memory(*ranks_, sharding, dtype)};
+      return {ranks_, sharding, std::vector<Buffer>(ranks_->here().size(), Buffer::allocate(0, dtype)), most};
+    return {ranks_, sharding, local_memory(*ranks_, sharding, dtype, most), most};
   }
 
   static std::string described(const LazyOp& for_what, DType dtype) {
@@ -381,7 +392,7 @@ class ShardedRun {
   }
   Shards moved_at_last(const KernelStep::Result& result, Shards made, const LazyOp& for_what) const {
     if (!result.kept) return made;
-    Shards out = fresh(*result.kept, result.dtype);
+    Shards out = fresh(*result.kept, result.dtype, &for_what);
     if (is_explained_) return out;
     const Ranks::Transfer transfer{result.plans, made.local, out.local, described(for_what, result.dtype)};
     ranks_->exchange({&transfer, 1});

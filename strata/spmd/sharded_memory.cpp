@@ -1,5 +1,6 @@
 #include "strata/spmd/sharded_memory.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -55,8 +56,15 @@ Buffer poisoned(const Ranks& ranks, std::int64_t elements, DType dtype) {
   return out;
 }
 
-std::vector<Buffer> local_memory(const Ranks& ranks, const Sharding& sharding, DType dtype) {
-  const std::int64_t elements = sharding.layout().mode(1).size().value();
+Index bound_sizes(const Ints& shape) {
+  Index out;
+  for (const Int& size : shape) out.push_back(size.is_number() ? size.value() : evaluate(size.expr()));
+  return out;
+}
+
+std::vector<Buffer> local_memory(const Ranks& ranks, const Sharding& sharding, DType dtype, std::int64_t most) {
+  const bool is_whole = sharding.splits() && sharding.splits()->empty();
+  const std::int64_t elements = std::max(sharding.layout().mode(1).size().value(), is_whole ? most : 0);
   std::vector<Buffer> out;
   for (std::size_t k = 0; k < ranks.here().size(); ++k) out.push_back(poisoned(ranks, elements, dtype));
   return out;
@@ -69,7 +77,7 @@ Buffer Shards::gathered() const {
   for (const std::int64_t size : sharding.shape()) elements *= size;
   const auto itemsize = static_cast<std::int64_t>(dtype.itemsize());
   if (ranks->is_simulated()) {
-    Buffer out = poisoned(*ranks, elements, dtype);
+    Buffer out = poisoned(*ranks, std::max(elements, most), dtype);
     const Arrangement dense = Arrangement::dense(all_of(sharding.shape()));
     for (std::int64_t rank = 0; rank < sharding.mesh().size(); ++rank) {
       if (sharding.first_owner(rank) != rank) continue;
@@ -81,7 +89,7 @@ Buffer Shards::gathered() const {
   }
   const Sharding whole = replicated(sharding.mesh(), sharding.shape());
   const ExchangePlan plan = ExchangePlan::redistribution(ranks->here()[0], sharding, whole, itemsize);
-  Buffer out = Buffer::allocate(elements, dtype);
+  Buffer out = Buffer::allocate(std::max(elements, most), dtype);
   plan.run(local[0].data(), out.data(), dtype.name());
   return out;
 }

@@ -38,6 +38,7 @@ struct Shards {
   std::shared_ptr<const Ranks> ranks;
   Sharding sharding;
   std::vector<Buffer> local;  ///< by rank of ranks->here(); where all ranks have all elements it may be one memory
+  std::int64_t most = 0;      ///< elements of memory in one piece: of symbolic sizes the most, as the engine has it
 
   /// Whether each rank has all elements, row-major.
   bool is_whole() const { return sharding.splits() && sharding.splits()->empty(); }
@@ -58,9 +59,15 @@ class ShardedMemory final : public PlacedStorage {
   std::shared_ptr<const ShardPlacement> placement_;
 };
 
+/// The sizes; symbolic ones at their bound values. @throws Error (domain) for a variable without a value
+Index bound_sizes(const Ints& shape);
+/// The number of elements; that of symbolic sizes at their maximum.
+inline std::int64_t most_elements(const Ints& shape) { return product(shape).vmax(); }
+
 /// Memory for the elements of the local layout of `sharding` on each rank of `ranks`. That of simulated ranks is filled
 /// with bytes of ones, NaN as floats, so that what nobody wrote is seen.
-std::vector<Buffer> local_memory(const Ranks& ranks, const Sharding& sharding, DType dtype);
+/// @param most where each rank has all elements, the least number of elements of its memory
+std::vector<Buffer> local_memory(const Ranks& ranks, const Sharding& sharding, DType dtype, std::int64_t most);
 Buffer poisoned(const Ranks& ranks, std::int64_t elements, DType dtype);
 
 }  // namespace strata

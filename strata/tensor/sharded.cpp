@@ -14,13 +14,6 @@ std::shared_ptr<const Ranks> ranks_of(const MeshRanks& ranks) {
   return ranks.meshes().size() == 1 ? Ranks::of(ranks.meshes()[0]) : Ranks::of(ranks.meshes());
 }
 
-Index numbers_of(const Ints& shape) {
-  const std::optional<Index> out = numbers(shape);
-  STRATA_CHECK(out.has_value(), undefined, "[shard] a tensor of symbolic shape ", render(shape),
-               ": sizes have to be numbers");
-  return *out;
-}
-
 std::shared_ptr<const ShardedMemory> memory_of(const LazyOp& n) {
   return std::dynamic_pointer_cast<const ShardedMemory>(placed_storage(n));
 }
@@ -35,7 +28,7 @@ Mask prefix(const Index& sizes) {
 
 Tensor Tensor::shard(const MeshRanks& ranks, const std::vector<Split>& splits, At at) const {
   const std::shared_ptr<const Ranks> here = ranks_of(ranks);
-  Sharding::create(here->mesh(), numbers_of(shape()), splits);  // for its checks
+  Sharding::create(here->mesh(), bound_sizes(shape()), splits);  // for its checks
   return front::on_values(
       "shard", at, [&](const ops::Value& v) { return ops::Value(v.node().placed(ShardPlacement::of(here, splits))); },
       *this);
@@ -48,7 +41,7 @@ Tensor Tensor::shard(const MeshRanks& ranks, std::string_view splits, At at) con
 std::optional<Sharding> Tensor::sharding() const {
   const auto sharded = std::dynamic_pointer_cast<const ShardPlacement>(stated_placement(node()));
   if (sharded == nullptr) return std::nullopt;
-  return Sharding::create(sharded->ranks()->mesh(), numbers_of(shape()), sharded->splits());
+  return Sharding::create(sharded->ranks()->mesh(), bound_sizes(shape()), sharded->splits());
 }
 
 Tensor Tensor::local(std::optional<std::int64_t> rank) const {
@@ -72,10 +65,10 @@ Tensor Tensor::from_local(const MeshRanks& ranks, const std::vector<Tensor>& par
                           const std::vector<Split>& splits, At at) {
   const OriginScope scope("from_local", at);
   const std::shared_ptr<const Ranks> here = ranks_of(ranks);
-  const Sharding sharding = Sharding::create(here->mesh(), numbers_of(shape), splits);
+  const Sharding sharding = Sharding::create(here->mesh(), bound_sizes(shape), splits);
   STRATA_CHECK(parts.size() == here->here().size(), shape, "[from_local] ", parts.size(), " parts for ",
                here->here().size(), " ranks of this process");
-  Shards shards{here, sharding, {}};
+  Shards shards{here, sharding, {}, most_elements(shape)};
   const Index axes = local_axes(sharding);
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const Tensor& part = parts[k];

@@ -180,7 +180,7 @@ class Tensor {
   /// The same elements, each rank having those that the splits give it; without splits each rank has all. Computes
   /// nothing. Gradients pass through.
   /// @throws Error (domain) for names that the mesh does not have, axes that the tensor does not have, one rank of a
-  ///   simulated mesh; as Sharding::create(); (undefined) for symbolic sizes
+  ///   simulated mesh; as Sharding::create(); (domain) for a symbolic size without a value
   Tensor shard(const MeshRanks& ranks, const std::vector<Split>& splits, At at = At::current()) const;
   /// The same by the text of splits: `data:0`, `data:0,model:1/cyclic(16)`, `replicated`. @throws Error (parse)
   Tensor shard(const MeshRanks& ranks, std::string_view splits, At at = At::current()) const;

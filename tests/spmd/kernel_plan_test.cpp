@@ -155,6 +155,25 @@ TEST(KernelPlan, AConvolutionGetsOneRowASide) {
     }
 }
 
+TEST(KernelPlan, RanksAddUpAPartEachOfWhatTheyHaveReduced) {
+  const std::vector<Mesh> ranks = Mesh::simulated({4}, {"x"});
+  const Tensor x = Tensor::zeros({16, 64, 64}).contiguous().realize();
+  const LazyOp y = x.sum(0).node();
+  const std::vector<ScheduleItem> items = schedule({&y, 1});
+  KernelQuestion q{Ranks::of(ranks), items[0].ast, {{64, 64}}, {}, {std::nullopt}, {}, false};
+  q.inputs.push_back({Sharding::create(ranks[0].shape(), {16, 64, 64}, {{"x", 0}}), dtypes::float32});
+  const KernelPlan plan = plan_kernel(q);
+  ASSERT_EQ(plan.steps.size(), 2U);
+  EXPECT_TRUE(plan.steps[0].is_partial);
+  const KernelStep& last = plan.steps[1];
+  ASSERT_TRUE(last.results[0].kept.has_value());
+  EXPECT_EQ(last.sources[0].plans[1].bytes_received() + last.results[0].plans[1].bytes_received(), 2 * 3 * 64 * 64);
+  q.stated[0] = std::vector<Split>{{"x", 1}};
+  const KernelPlan stated = plan_kernel(q);
+  EXPECT_FALSE(stated.steps[1].results[0].kept.has_value());
+  EXPECT_EQ(stated.steps[1].sources[0].plans[1].bytes_received(), 3 * 64 * 64);
+}
+
 TEST(KernelPlan, RanksHaveOneKernel) {
   const std::vector<Mesh> ranks = Mesh::simulated({4}, {"x"});
   const Tensor x = Tensor::zeros({64, 32}).contiguous().realize(), w = Tensor::zeros({32, 16}).contiguous().realize();

@@ -85,6 +85,37 @@ TEST(Sharded, HasGradients) {
     }
 }
 
+TEST(Sharded, HasSizesThatAreBound) {
+  const ScopedFlag deterministic(flags::DETERMINISTIC, true);
+  const auto ranks = Mesh::simulated({3}, {"x"});
+  std::vector<float> elements(16 * 6);
+  for (std::size_t k = 0; k < elements.size(); ++k) elements[k] = static_cast<float>(k * 7 % 23) / 4;
+  const Tensor all = Tensor::from(elements, {16, 6}).realize();
+  const Variable n("n", 1, 16);
+  for (const std::int64_t value : {1, 2, 7, 16}) {
+    const Tensor plain = all.shrink({{0, n.bind(value)}, {0, 6}});
+    const auto results = [&](const Tensor& x) {
+      const Tensor rows = x * 2 + 1;
+      return std::vector<Tensor>{rows,
+                                 x.sum(0),
+                                 x.sum(1),
+                                 x.softmax(0),
+                                 x.cumsum(0),
+                                 x.matmul(x.permute({1, 0})),
+                                 rows.reshape({n.bind(value) * 6}),
+                                 x.sort(1).first,
+                                 Tensor::cat(std::vector<Tensor>{x, rows}, 1)};
+    };
+    for (const char* const splits : {"x:0", "x:1", "x:0/cyclic(2)", "replicated"}) {
+      const std::vector<Tensor> expected = results(plain), sharded = results(plain.shard(ranks, splits));
+      for (std::size_t k = 0; k < expected.size(); ++k) {
+        const Tensor a = sharded[k].contiguous().realize(), b = expected[k].contiguous().realize();
+        EXPECT_EQ(a.to_vector<float>(), b.to_vector<float>()) << k << " with n = " << value << " by " << splits;
+      }
+    }
+  }
+}
+
 TEST(Sharded, RanksHaveTheirParts) {
   const auto ranks = Mesh::simulated({2, 2}, {"data", "model"});
   const Tensor x = Tensor::arange(0, 30).reshape({5, 6}).cast(dtypes::float32).realize();
