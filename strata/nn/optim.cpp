@@ -6,10 +6,12 @@
 #include <numbers>
 
 #include "strata/engine/feed.h"
+#include "strata/engine/placed.h"
 #include "strata/engine/realize.h"
 #include "strata/runtime/allocator.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/autograd.h"
+#include "strata/tensor/sharded.h"
 
 namespace strata::nn {
 
@@ -22,11 +24,17 @@ Tensor joined(const std::vector<Tensor>& parts) {
   return TensorAccess::of(LazyOp::concatenated(nodes), parts[0]);
 }
 
+/// Whether the ranks of a mesh have parts of the tensor.
+bool is_in_parts(const Tensor& t) {
+  const std::optional<Sharding> sharding = t.sharding();
+  return sharding && !sharding->splits()->empty();
+}
+
 std::string state_name(std::size_t parameter, std::size_t k) { return detail::message("state.", parameter, ".", k); }
 
-/// The part of a flat tensor that begins at `begin`, with the shape `shape`.
+/// The part of a flat tensor that begins at `begin`, with the shape `shape`; the tensor itself where it is not flat.
 Tensor part_of(const Tensor& flat, const Int& begin, const Ints& shape) {
-  return flat.shrink({{begin, begin + product(shape)}}).reshape(shape);
+  return flat.shape() == shape ? flat : flat.shrink({{begin, begin + product(shape)}}).reshape(shape);
 }
 
 void realize_all(const std::vector<Tensor>& tensors) {
@@ -61,24 +69,31 @@ Optimizer::Optimizer(std::vector<Tensor> parameters, double lr, std::size_t stat
                  " takes no gradient: call requires_grad(true)");
     STRATA_CHECK(&p.device() == &parameters_[0].device(), domain, "[Optimizer] parameters are on two devices, ",
                  parameters_[0].device().name(), " and ", p.device().name());
-    const auto known =
-        std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.flat.dtype() == p.dtype(); });
-    Group& group = known != groups_.end() ? *known : groups_.emplace_back(Group{p, {}, {}, {}, {}});
+    const bool is_alone = is_in_parts(p);
+    const auto known = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) {
+      return !is_alone && !g.is_alone && g.flat.dtype() == p.dtype();
+    });
+    Group& group = known != groups_.end() ? *known : groups_.emplace_back(Group{p, {}, {}, {}, {}, is_alone});
     group.numbers.push_back(static_cast<std::size_t>(&p - parameters_.data()));
     group.members.push_back(p);
   }
   for (Group& group : groups_) {
     flatten(group);
     for (std::size_t k = 0; k < states; ++k) {
-      group.states.push_back(group.flat.zeros_like().contiguous());
+      const LazyOp zeros = group.flat.zeros_like().contiguous().node();
+      group.states.push_back(TensorAccess::of(placed_like(zeros, group.flat.node()), group.flat));
       group.states.back().realize();
     }
   }
   Allocator::host().release_large();  // the memory that the parameters had
 }
 
+Tensor Optimizer::in_group(const Group& group, const std::vector<Tensor>& parts) {
+  return group.is_alone ? parts[0].detach() : joined(parts);
+}
+
 void Optimizer::flatten(Group& group) {
-  group.flat = joined(group.members);
+  group.flat = in_group(group, group.members);
   group.flat.realize();
   point_members(group);
 }
@@ -96,7 +111,7 @@ void Optimizer::point_members(Group& group) {
 Tensor Optimizer::gradient_of(const Group& group) {
   std::vector<Tensor> parts;
   for (const Tensor& p : group.members) parts.push_back(p.grad() ? *p.grad() : p.zeros_like());
-  return joined(parts);
+  return in_group(group, parts);
 }
 
 /// Makes the gradients views of `flat`, which is realized, so that they keep no graph.
@@ -117,10 +132,11 @@ void Optimizer::keep_without_gradient(const Group& group, std::vector<Tensor>& r
     std::vector<Tensor> parts;
     Int begin = 0;
     for (const Tensor& p : group.members) {
-      parts.push_back(part_of(has_gradient(p) ? results[k] : before, begin, {p.numel()}));
+      parts.push_back(
+          part_of(has_gradient(p) ? results[k] : before, begin, group.is_alone ? p.shape() : Ints{p.numel()}));
       begin += p.numel();
     }
-    results[k] = joined(parts);
+    results[k] = in_group(group, parts);
   }
 }
 
@@ -205,7 +221,7 @@ void Optimizer::load_state_dict(const NamedTensors& state) {
       std::vector<Tensor> parts;
       for (const std::size_t number : group.numbers)
         parts.push_back(tensor_named(state, state_name(number, k)).to(group.flat.device()).cast(group.flat.dtype()));
-      group.states[k].assign(joined(parts));
+      group.states[k].assign(in_group(group, parts));
       group.states[k].realize();
     }
   scalars_->steps = tensor_named(state, "steps").cast(dtypes::int64).item<std::int64_t>();

@@ -65,13 +65,14 @@ class Optimizer {
   /// devices
   Optimizer(std::vector<Tensor> parameters, double lr, std::size_t states, Corrections corrections = {});
 
-  /// All parameters of one dtype, with their state.
+  /// All parameters of one dtype, with their state; or one parameter of which ranks have parts.
   struct Group {
-    Tensor flat;                                       // the parameters, flattened and concatenated
+    Tensor flat;                                       // the parameters, flattened and concatenated; the one as it is
     std::vector<Tensor> states;                        // state tensors, each of the shape of `flat`
     std::vector<Tensor> members;                       // the parameters: views of `flat`
     std::vector<std::size_t> numbers;                  // their indices in parameters()
     std::vector<std::weak_ptr<const LazyNode>> nodes;  // their nodes after the last step
+    bool is_alone = false;                             // whether it is one parameter in parts
   };
   /// The formula of a step. Returns the new `flat`, then the new states.
   /// @param gradient of the shape of group.flat; 0 where a parameter has none
@@ -80,6 +81,7 @@ class Optimizer {
                                       const std::vector<Tensor>& numbers) const = 0;
 
  private:
+  static Tensor in_group(const Group& group, const std::vector<Tensor>& parts);
   static void flatten(Group& group);
   static void point_members(Group& group);
   static Tensor gradient_of(const Group& group);

@@ -173,3 +173,42 @@ def test_processes_train_together(ranks):
                           env={**os.environ, "STRATA_MESH_TIMEOUT": "60"}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert all(f"rank {rank} is done" in done.stdout for rank in range(ranks)), done.stdout
+
+
+@pytest.mark.parametrize("optimiser", [lambda p: optim.SGD(p, lr=0.1, momentum=0.9), lambda p: optim.AdamW(p, lr=0.01)], ids=["sgd", "adamw"])
+@pytest.mark.parametrize("ways", ["data", "parameters", "columns and rows", "sequence"])
+def test_only_the_lines_of_shard_differ(optimiser, ways):
+    mesh = strata.Mesh.simulated((4,), ("ranks",))
+
+    def trained(ways):
+        strata.manual_seed(9)
+        net = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 6))
+        x, y = strata.Tensor(X.reshape(3, 8, 6)), strata.Tensor(X[::-1].reshape(3, 8, 6).copy())
+        if ways == "parameters":
+            for p in net.parameters():
+                p.assign(p.shard(mesh, "ranks:0"))
+        if ways == "columns and rows":
+            net[0].weight.assign(net[0].weight.shard(mesh, "ranks:0"))
+            net[0].bias.assign(net[0].bias.shard(mesh, "ranks:0"))
+            net[2].weight.assign(net[2].weight.shard(mesh, "ranks:1"))
+        steps = optimiser(net.parameters())
+        for _ in range(4):
+            inputs, targets = x, y
+            if ways in ("data", "parameters"):
+                inputs, targets = x.shard(mesh, "ranks:0"), y.shard(mesh, "ranks:0")
+            if ways == "sequence":
+                inputs, targets = x.shard(mesh, "ranks:1"), y.shard(mesh, "ranks:1")
+            steps.zero_grad()
+            ((net(inputs) - targets) ** 2).mean().backward()
+            steps.step()
+        return net, steps
+
+    net, steps = trained(ways)
+    plain, _ = trained(None)
+    for p, q in zip(net.parameters(), plain.parameters()):
+        np.testing.assert_allclose(p.numpy(), q.numpy(), rtol=2e-4, atol=2e-6)
+    first = net.parameters()[0]
+    if ways in ("parameters", "columns and rows"):
+        assert first.sharding() == "ranks:0" and first.grad.sharding() == "ranks:0" and first.local(1).shape == (4, 6)
+        states = {name: t for name, t in steps.state_dict().items() if name.startswith("state.0.")}
+        assert states and all(t.sharding() == "ranks:0" for t in states.values())
