@@ -2,6 +2,7 @@
 
 #include <link.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -50,10 +51,13 @@ std::string own_file() {
 
 std::vector<std::string> plugin_folders() {
   std::vector<std::string> out;
-  const std::string own = own_file();
-  if (!own.empty()) out.push_back(fs::path(own).parent_path().string());
-  if (const char* const chosen = std::getenv("STRATA_PLUGIN_DIR"); chosen && *chosen) out.emplace_back(chosen);
-  if (*kInstalledFolder) out.emplace_back(kInstalledFolder);
+  const auto add = [&](std::string folder) {
+    if (!folder.empty() && std::find(out.begin(), out.end(), folder) == out.end()) out.push_back(std::move(folder));
+  };
+  const char* const chosen = std::getenv("STRATA_PLUGIN_DIR");
+  add(fs::path(own_file()).parent_path().string());
+  add(chosen != nullptr ? chosen : "");
+  add(kInstalledFolder);
   return out;
 }
 
