@@ -143,7 +143,9 @@ class ShardedRun {
   static void add_input(Hasher& program, Hasher& elements, const LazyOp& n) {
     if (const auto placed = placed_storage(n)) return add_text(program, placed->placement()->text());
     const Buffer memory = buffer_of(n);
-    elements.add({static_cast<const std::byte*>(memory.data()), static_cast<std::size_t>(memory.nbytes())});
+    const Hash128 hash =
+        hash128_of_elements({static_cast<const std::byte*>(memory.data()), static_cast<std::size_t>(memory.nbytes())});
+    elements.add(std::as_bytes(std::span(&hash, 1)));
   }
 
   void run_item(std::size_t k) {
@@ -440,6 +442,8 @@ class ShardedRun {
 void ShardPlacement::realize(std::span<const LazyOp> roots, const Device& device) const {
   STRATA_CHECK(RunListener::current() == nullptr, undefined, "[shard] a computation with tensors that are sharded ",
                text_, " inside of a function that is captured: jit, stream and export work on tensors in one memory");
+  STRATA_CHECK(!flags::NAN_CHECK.get(), undefined,
+               "[shard] NAN_CHECK looks at tensors in one memory, not at those sharded ", text_);
   std::optional<ShardedRun> run;
   {
     const RealizedAsOf now;  // what is scheduled is one graph, though other threads may realize parts of it

@@ -74,6 +74,32 @@ TEST(Hash128, DiffersWhereContentsDo) {
   EXPECT_EQ(halves.size(), 2 * count);
 }
 
+TEST(Hash128, OfElementsDiffersWhereElementsDo) {
+  std::set<Hash128> seen;
+  std::size_t count = 0;
+  const auto add = [&](const Bytes& elements) {
+    seen.insert(hash128_of_elements(elements));
+    ++count;
+  };
+  for (std::size_t length = 0; length < 300; ++length) add(Bytes(length));
+  for (std::size_t at = 0; at < 500; ++at)
+    for (int bit = 0; bit < 8; ++bit) {
+      Bytes elements(500);
+      elements[at] = static_cast<std::byte>(1 << bit);
+      add(elements);
+    }
+  for (std::size_t at = 1; at < 500; ++at) {  // an element at another place, and two that are exchanged
+    Bytes elements(500, std::byte{7});
+    elements[at] = std::byte{9};
+    add(elements);
+    elements[at - 1] = std::byte{11};
+    add(elements);
+    std::swap(elements[at], elements[at - 1]);
+    add(elements);
+  }
+  EXPECT_EQ(seen.size(), count);
+}
+
 TEST(Hash128, OneBitChangesHalfOfTheBits) {
   for (const std::size_t length : {1UL, 8UL, 15UL, 16UL, 17UL, 40UL}) {
     double changed = 0, cases = 0;
