@@ -114,9 +114,13 @@ class WideProgram {
       const std::vector<Split> own = splits(plain->shape());
       note("  sharded ", render(own));
       twin.sharded = twin.sharded.shard(ranks_, own);
+      if (std::getenv("ALIKE")) twin.plain = twin.plain.contiguous();
     }
     add(twin);
-    if (manner_.is_eager || random_.one_of(manner_.realized)) note("  realized"), twin.sharded.realize();
+    if (manner_.is_eager || random_.one_of(manner_.realized)) {
+      note("  realized"), twin.sharded.realize();
+      if (std::getenv("ALIKE")) twin.plain.realize();
+    }
   }
   void one(const std::string& words, std::size_t x, const Unary& f) {
     made(words + " t" + std::to_string(x), [&](bool sharded) { return f(at(x, sharded)); });
