@@ -11,10 +11,10 @@ namespace strata::spmd_oracle {
 
 /// How a WideProgram is drawn and run.
 struct Manner {
-  bool is_tracked = false;     ///< inputs take gradients
-  bool is_smooth = false;      ///< no result jumps where an operand changes a little
-  bool is_eager = false;       ///< each step is realized
-  std::int64_t realized = 7;   ///< else one of so many steps is
+  bool is_tracked = false;    ///< inputs take gradients
+  bool is_smooth = false;     ///< no result jumps where an operand changes a little
+  bool is_eager = false;      ///< each step is realized
+  std::int64_t realized = 7;  ///< else one of so many steps is
   std::int64_t most_steps = 10;
 };
 
@@ -108,19 +108,19 @@ class WideProgram {
       return;
     }
     if (product(plain->shape()).value() > 2048 || plain->ndim() > 5) return;
+    // A shard() of the same node would be one more node: gradients are added in another order.
+    if (manner_.is_tracked &&
+        std::any_of(twins_.begin(), twins_.end(), [&](const Twin& t) { return t.plain.node() == plain->node(); }))
+      return;
     note("t", twins_.size(), " = ", words, " of shape ", plain->dtype().name(), render(plain->shape()));
     Twin twin{f(true), *plain};
     if (random_.one_of(6)) {
       const std::vector<Split> own = splits(plain->shape());
       note("  sharded ", render(own));
       twin.sharded = twin.sharded.shard(ranks_, own);
-      if (std::getenv("ALIKE")) twin.plain = twin.plain.contiguous();
     }
     add(twin);
-    if (manner_.is_eager || random_.one_of(manner_.realized)) {
-      note("  realized"), twin.sharded.realize();
-      if (std::getenv("ALIKE")) twin.plain.realize();
-    }
+    if (manner_.is_eager || random_.one_of(manner_.realized)) note("  realized"), twin.sharded.realize();
   }
   void one(const std::string& words, std::size_t x, const Unary& f) {
     made(words + " t" + std::to_string(x), [&](bool sharded) { return f(at(x, sharded)); });
@@ -174,22 +174,24 @@ class WideProgram {
       case 22: return movement(x);
       case 23: {
         const std::size_t z = number();
-        return made(detail::message("where t", x, ">0 t", y, " t", z), [&](bool s) {
-          return (at(inputs_or(0), s) > 0).where(at(y, s), at(z, s));
-        });
+        return made(detail::message("where t", x, ">0 t", y, " t", z),
+                    [&](bool s) { return (at(inputs_or(0), s) > 0).where(at(y, s), at(z, s)); });
       }
       case 24: return two("matmul", x, y, [](const Tensor& a, const Tensor& b) { return a.matmul(b); });
-      case 25: return two("matmul of (3,4,5) and (5,2)", x, y, [](const Tensor& a, const Tensor& b) {
-        return filled(a, {3, 4, 5}).matmul(filled(b, {5, 2}));
-      });
-      case 26: return two("bmm", x, y, [](const Tensor& a, const Tensor& b) {
-        return filled(a, {3, 2, 4}).bmm(filled(b, {3, 4, 3}));
-      });
+      case 25:
+        return two("matmul of (3,4,5) and (5,2)", x, y,
+                   [](const Tensor& a, const Tensor& b) { return filled(a, {3, 4, 5}).matmul(filled(b, {5, 2})); });
+      case 26:
+        return two("bmm", x, y,
+                   [](const Tensor& a, const Tensor& b) { return filled(a, {3, 2, 4}).bmm(filled(b, {3, 4, 3})); });
       case 27: {
-        const auto formula = random_.of<std::string>({"ij,jk->ik", "ij,kj->ki", "ij,ij->j", "ii,ij->j", "ij,jk->", "ij,jk->jik"});
+        const auto formula =
+            random_.of<std::string>({"ij,jk->ik", "ij,kj->ki", "ij,ij->j", "ii,ij->j", "ij,jk->", "ij,jk->jik"});
         return two("einsum " + formula, x, y, [&](const Tensor& a, const Tensor& b) {
           const bool is_square = formula[0] == formula[1];
-          return Tensor::einsum(formula, std::vector<Tensor>{filled(a, {4, is_square ? 4 : 5}), filled(b, formula == "ij,ij->j" || is_square ? Ints{4, 5} : Ints{5, 5})});
+          return Tensor::einsum(
+              formula, std::vector<Tensor>{filled(a, {4, is_square ? 4 : 5}),
+                                           filled(b, formula == "ij,ij->j" || is_square ? Ints{4, 5} : Ints{5, 5})});
         });
       }
       case 28:
@@ -198,7 +200,8 @@ class WideProgram {
         o.stride = random_.in(1, 2), o.padding = random_.in(0, 2), o.dilation = random_.in(1, 2);
         o.groups = random_.in(1, 2);
         return two(detail::message("conv2d/", o.groups), x, y, [&](const Tensor& a, const Tensor& b) {
-          return conv2d(as_float(filled(a, {2, 2, 6, 7})), as_float(filled(b, {4, 2 / o.groups, 3, 2})).cast(as_float(a).dtype()), {}, o);
+          return conv2d(as_float(filled(a, {2, 2, 6, 7})),
+                        as_float(filled(b, {4, 2 / o.groups, 3, 2})).cast(as_float(a).dtype()), {}, o);
         });
       }
       case 30: {
@@ -210,7 +213,8 @@ class WideProgram {
         AvgPoolOptions o;
         o.stride = random_.in(1, 3), o.padding = random_.in(0, 1), o.ceil_mode = random_.one_of(2);
         o.count_include_pad = random_.one_of(2);
-        return one("avg_pool2d", x, [&](const Tensor& t) { return avg_pool2d(as_float(filled(t, {2, 2, 5, 6})), {3, 2}, o); });
+        return one("avg_pool2d", x,
+                   [&](const Tensor& t) { return avg_pool2d(as_float(filled(t, {2, 2, 5, 6})), {3, 2}, o); });
       }
       case 32: {
         AttentionOptions o;
@@ -219,15 +223,19 @@ class WideProgram {
         const std::int64_t n = random_.in(1, 5);
         return made(detail::message("attention t", x, " t", y, " t", z), [&](bool s) {
           const DType d = as_float(at(x, s)).dtype();
-          return scaled_dot_product_attention(filled(at(x, s), {2, 2, n, 4}).cast(d), filled(at(y, s), {2, 2, 5, 4}).cast(d),
+          return scaled_dot_product_attention(filled(at(x, s), {2, 2, n, 4}).cast(d),
+                                              filled(at(y, s), {2, 2, 5, 4}).cast(d),
                                               filled(at(z, s), {2, 2, 5, 3}).cast(d), o);
         });
       }
-      case 33: return two("layer_norm", x, y, [&](const Tensor& a, const Tensor& b) {
-        const Ints shape = {a.size(-1)};
-        return layer_norm(as_float(a), shape, filled(b, shape).cast(as_float(a).dtype()));
-      });
-      case 34: return one("group_norm", x, [&](const Tensor& t) { return group_norm(as_float(filled(t, {2, 4, 3, 2})), 2, {}, {}); });
+      case 33:
+        return two("layer_norm", x, y, [&](const Tensor& a, const Tensor& b) {
+          const Ints shape = {a.size(-1)};
+          return layer_norm(as_float(a), shape, filled(b, shape).cast(as_float(a).dtype()));
+        });
+      case 34:
+        return one("group_norm", x,
+                   [&](const Tensor& t) { return group_norm(as_float(filled(t, {2, 4, 3, 2})), 2, {}, {}); });
       case 35:
       case 36: {
         const Tensor index = indices(axis, p, size);
@@ -245,7 +253,8 @@ class WideProgram {
       }
       case 39: {
         const std::uint64_t seed = static_cast<std::uint64_t>(random_.in(0, 99));
-        return one("+ rand", x, [&](const Tensor& t) { return as_float(t) + rand(t.shape(), dtypes::float32, Generator(seed)); });
+        return one("+ rand", x,
+                   [&](const Tensor& t) { return as_float(t) + rand(t.shape(), dtypes::float32, Generator(seed)); });
       }
       case 40:
       case 41: {
@@ -254,49 +263,66 @@ class WideProgram {
         const bool is_state = random_.one_of(3);
         return one(is_state ? "scan, its state" : "scan, its outputs", x, [&](const Tensor& t) {
           const Tensor s = as_float(t);
-          const auto made = scan([](const Tensor& h, const Tensor& e) {
-            const Tensor next = (h * 0.5 + e).tanh();
-            return std::pair(next, next * 2 + e);
-          }, s.select(0, 0) * 0, s, o);
+          const auto made = scan(
+              [](const Tensor& h, const Tensor& e) {
+                const Tensor next = (h * 0.5 + e).tanh();
+                return std::pair(next, next * 2 + e);
+              },
+              s.select(0, 0) * 0, s, o);
           return is_state ? made.first : made.second;
         });
       }
-      case 42: return two("custom gradient", x, y, [&](const Tensor& a, const Tensor& b) {
-        const Tensor held = b.detach();
-        const Tensor value = as_float(a).detach() * 2;
-        return with_gradient(value, std::vector<Tensor>{a}, [a, held](const Tensor& dy) {
-          return std::vector<Tensor>{(dy * 3 + held.sum().cast(dy.dtype())).cast(a.dtype())};
+      case 42:
+        return two("custom gradient", x, y, [&](const Tensor& a, const Tensor& b) {
+          const Tensor held = b.detach();
+          const Tensor value = as_float(a).detach() * 2;
+          return with_gradient(value, std::vector<Tensor>{a}, [a, held](const Tensor& dy) {
+            return std::vector<Tensor>{(dy * 3 + held.sum().cast(dy.dtype())).cast(a.dtype())};
+          });
         });
-      });
       case 43: return one("detach", x, [&](const Tensor& t) { return t.detach(); });
       case 44: return write(x, y);
       case 45: return write(x, y);
       case 46: return realize_several();
       case 47: {
         const std::vector<Split> a = splits(p.shape()), b = splits(p.shape());
-        return one("shards of shards " + render(a) + " " + render(b), x,
-                   [&](const Tensor& t) { return t.dtype().is_float() || t.dtype().is_int() ? (t * 2).shard(ranks_, a).shard(ranks_, b) : t.shard(ranks_, a).shard(ranks_, b); });
+        return one("shards of shards " + render(a) + " " + render(b), x, [&](const Tensor& t) {
+          return t.dtype().is_float() || t.dtype().is_int() ? (t * 2).shard(ranks_, a).shard(ranks_, b)
+                                                            : t.shard(ranks_, a).shard(ranks_, b);
+        });
       }
-      case 48: return one(on_axis("index_select by a sharded index"), x, [&](const Tensor& t) {
-        return t.index_select(axis, (Tensor::arange(0, 5) % std::max<std::int64_t>(1, size)).shard(ranks_, std::vector<Split>{Split{{mesh_.names().back()}, 0, {}}}));
-      });
-      case 49: return two(on_axis("cat"), x, y, [&](const Tensor& a, const Tensor& b) {
-        return Tensor::cat(std::vector<Tensor>{a, filled(b, a.shape()).cast(a.dtype()), a * 2}, axis);
-      });
-      case 50: return two("stack", x, y, [&](const Tensor& a, const Tensor& b) {
-        return Tensor::stack(std::vector<Tensor>{a, filled(b, a.shape()).cast(a.dtype())}, axis);
-      });
-      case 51: return one("linear_recurrence", x, [&](const Tensor& t) { return as_float(t).linear_recurrence(0.5, axis); });
+      case 48:
+        return one(on_axis("index_select by a sharded index"), x, [&](const Tensor& t) {
+          return t.index_select(axis, (Tensor::arange(0, 5) % std::max<std::int64_t>(1, size))
+                                          .shard(ranks_, std::vector<Split>{Split{{mesh_.names().back()}, 0, {}}}));
+        });
+      case 49:
+        return two(on_axis("cat"), x, y, [&](const Tensor& a, const Tensor& b) {
+          return Tensor::cat(std::vector<Tensor>{a, filled(b, a.shape()).cast(a.dtype()), a * 2}, axis);
+        });
+      case 50:
+        return two("stack", x, y, [&](const Tensor& a, const Tensor& b) {
+          return Tensor::stack(std::vector<Tensor>{a, filled(b, a.shape()).cast(a.dtype())}, axis);
+        });
+      case 51:
+        return one("linear_recurrence", x, [&](const Tensor& t) { return as_float(t).linear_recurrence(0.5, axis); });
       case 52: return one("logcumsumexp", x, [&](const Tensor& t) { return as_float(t).logcumsumexp(axis); });
-      case 53: return one("index by an array", x, [&](const Tensor& t) {
-        const Tensor rows = Tensor::from(std::vector<std::int64_t>{0, 2, 1, 0}, {2, 2}) % std::max<std::int64_t>(1, t.size(0).value());
-        return t[{rows}];
-      });
-      case 54: return two("index_put", x, y, [&](const Tensor& a, const Tensor& b) {
-        const Tensor rows = Tensor::from(std::vector<std::int64_t>{0, 2, 1}, {3}) % std::max<std::int64_t>(1, a.size(0).value());
-        return a.index_put({rows}, filled(b, {1}).cast(a.dtype()), true);
-      });
-      case 55: return one("cast", x, [&, to = dtype()](const Tensor& t) { return manner_.is_smooth && !to.is_float() ? t.cast(dtypes::float64) : t.cast(to); });
+      case 53:
+        return one("index by an array", x, [&](const Tensor& t) {
+          const Tensor rows = Tensor::from(std::vector<std::int64_t>{0, 2, 1, 0}, {2, 2}) %
+                              std::max<std::int64_t>(1, t.size(0).value());
+          return t[{rows}];
+        });
+      case 54:
+        return two("index_put", x, y, [&](const Tensor& a, const Tensor& b) {
+          const Tensor rows =
+              Tensor::from(std::vector<std::int64_t>{0, 2, 1}, {3}) % std::max<std::int64_t>(1, a.size(0).value());
+          return a.index_put({rows}, filled(b, {1}).cast(a.dtype()), true);
+        });
+      case 55:
+        return one("cast", x, [&, to = dtype()](const Tensor& t) {
+          return manner_.is_smooth && !to.is_float() ? t.cast(dtypes::float64) : t.cast(to);
+        });
       // --- what jumps ---
       case 56: return two("==", x, y, [](const Tensor& a, const Tensor& b) { return a == b; });
       case 57: return two("<", x, y, [](const Tensor& a, const Tensor& b) { return a < b; });
@@ -308,19 +334,23 @@ class WideProgram {
       case 63: return one("any", x, [&](const Tensor& t) { return t.any(axis); });
       case 64: return one("all", x, [&](const Tensor& t) { return t.all(); });
       case 65: return one("floor", x, [&](const Tensor& t) { return (t * 2).floor(); });
-      case 66: return two("gather by argsort", x, y, [&](const Tensor& a, const Tensor& b) {
-        return a.gather(axis, filled(b, a.shape()).argsort(axis));
-      });
-      case 67: return two("scatter", x, y, [&](const Tensor& a, const Tensor& b) {
-        return a.scatter_add(axis, (b.cast(dtypes::int64).abs() % std::max<std::int64_t>(1, size)), b.cast(a.dtype()));
-      });
+      case 66:
+        return two("gather by argsort", x, y, [&](const Tensor& a, const Tensor& b) {
+          return a.gather(axis, filled(b, a.shape()).argsort(axis));
+        });
+      case 67:
+        return two("scatter", x, y, [&](const Tensor& a, const Tensor& b) {
+          return a.scatter_add(axis, (b.cast(dtypes::int64).abs() % std::max<std::int64_t>(1, size)),
+                               b.cast(a.dtype()));
+        });
       case 68: {
         const Reduce how = random_.of<Reduce>({Reduce::sum, Reduce::amax, Reduce::amin, Reduce::prod, Reduce::mean});
         const Tensor index = indices(axis, p, size);
         const bool self = random_.one_of(2);
-        return two(detail::message("scatter_reduce ", static_cast<int>(how)), x, y, [&](const Tensor& a, const Tensor& b) {
-          return a.scatter_reduce(axis, index, filled(b, index.shape()).cast(a.dtype()), how, self);
-        });
+        return two(detail::message("scatter_reduce ", static_cast<int>(how)), x, y,
+                   [&](const Tensor& a, const Tensor& b) {
+                     return a.scatter_reduce(axis, index, filled(b, index.shape()).cast(a.dtype()), how, self);
+                   });
       }
       case 69:
       case 70: {
@@ -330,7 +360,8 @@ class WideProgram {
                             [](const Tensor& s) { return s * 2 + 1; }, as_float(t).cast(dtypes::float32), most);
         });
       }
-      case 71: return one("bitcast", x, [&](const Tensor& t) { return t.cast(dtypes::float32).bitcast(dtypes::int32); });
+      case 71:
+        return one("bitcast", x, [&](const Tensor& t) { return t.cast(dtypes::float32).bitcast(dtypes::int32); });
       case 72: return one("masked_select", x, [&](const Tensor& t) { return t.masked_select(t > 0); });
       case 73: return one("nonzero", x, [&](const Tensor& t) { return t.nonzero(); });
       case 74: return one("median", x, [&](const Tensor& t) { return t.median(axis).first; });
@@ -339,7 +370,9 @@ class WideProgram {
       case 77: return one("max's places", x, [&](const Tensor& t) { return t.max_with_indices(axis).second; });
       case 78: {
         const std::uint64_t seed = static_cast<std::uint64_t>(random_.in(0, 99));
-        return one("randint", x, [&](const Tensor& t) { return randint(0, 9, t.shape(), dtypes::int64, Generator(seed)) + t.shard(ranks_, std::vector<Split>{}); });
+        return one("randint", x, [&](const Tensor& t) {
+          return randint(0, 9, t.shape(), dtypes::int64, Generator(seed)) + t.shard(ranks_, std::vector<Split>{});
+        });
       }
       default: return one("isnan", x, [&](const Tensor& t) { return (as_float(t) / 0).isnan(); });
     }
@@ -376,8 +409,10 @@ class WideProgram {
       case 3: {
         Padding padding;
         for (std::int64_t j = 0; j < rank; ++j) padding.push_back({random_.in(0, 2), random_.in(0, 2)});
-        const PadMode mode = random_.of<PadMode>({PadMode::constant, PadMode::replicate, PadMode::reflect, PadMode::circular});
-        return one(detail::message("pad ", static_cast<int>(mode)), x, [&](const Tensor& t) { return t.pad(padding, mode); });
+        const PadMode mode =
+            random_.of<PadMode>({PadMode::constant, PadMode::replicate, PadMode::reflect, PadMode::circular});
+        return one(detail::message("pad ", static_cast<int>(mode)), x,
+                   [&](const Tensor& t) { return t.pad(padding, mode); });
       }
       case 4: return one("flip", x, [&](const Tensor& t) { return t.flip({axis}); });
       case 5: {
@@ -385,14 +420,19 @@ class WideProgram {
         return one("roll", x, [&](const Tensor& t) { return t.roll({by}, {axis}); });
       }
       case 6: return one("tril", x, [&](const Tensor& t) { return t.tril(); });
-      case 7: return one("expand", x, [&](const Tensor& t) {
-        Ints shape = t.shape();
-        shape.insert_at(0, 3);
-        return t.expand(shape);
-      });
+      case 7:
+        return one("expand", x, [&](const Tensor& t) {
+          Ints shape = t.shape();
+          shape.insert_at(0, 3);
+          return t.expand(shape);
+        });
       case 8: return one("repeat_interleave", x, [&](const Tensor& t) { return t.repeat_interleave(2, axis); });
       case 9: return one("diff", x, [&](const Tensor& t) { return t.diff(1, axis); });
-      default: return one("every second", x, [&](const Tensor& t) { (void)size; return t[{ellipsis, Slice{{}, {}, -2}}]; });
+      default:
+        return one("every second", x, [&](const Tensor& t) {
+          (void)size;
+          return t[{ellipsis, Slice{{}, {}, -2}}];
+        });
     }
   }
 
@@ -414,7 +454,9 @@ class WideProgram {
     const std::int64_t row = random_.in(0, 3);
     const auto put = [&](bool s) {
       const Tensor& t = at(x, s);
-      const Tensor value = filled(at(y, s), is_assigned ? t.shape() : t[row % std::max<std::int64_t>(1, t.size(0).value())].shape()).cast(t.dtype());
+      const Tensor value =
+          filled(at(y, s), is_assigned ? t.shape() : t[row % std::max<std::int64_t>(1, t.size(0).value())].shape())
+              .cast(t.dtype());
       if (is_assigned)
         t.assign(value);
       else
