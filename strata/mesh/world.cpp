@@ -62,9 +62,11 @@ std::vector<std::shared_ptr<World>> World::simulated(std::int64_t ranks) {
   STRATA_CHECK(1 <= ranks && ranks <= 65536, domain, "[mesh] ", ranks, " simulated ranks, not 1 to 65536");
   std::vector<std::shared_ptr<World>> out;
   std::int32_t rank = 0;
+  const auto group = std::make_shared<const char>();
   for (StrataMeshWorld* const world : memory_worlds(static_cast<std::int32_t>(ranks))) {
     const StrataMeshPlace place{rank++, static_cast<std::int32_t>(ranks)};
     out.push_back(std::shared_ptr<World>(new World(memory_table(), world, place, true)));
+    out.back()->group_ = group;
     out.back()->find_hosts();
   }
   return out;

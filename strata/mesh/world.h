@@ -56,6 +56,8 @@ class World : public std::enable_shared_from_this<World> {
   /// The ranks on this rank's host, rising, this one among them.
   const std::vector<std::int64_t>& local_ranks() const { return local_ranks_; }
   bool is_simulated() const { return is_simulated_; }
+  /// Whether both are ranks that one call of simulated() made, or the same rank.
+  bool is_beside(const World& other) const { return this == &other || (group_ && group_ == other.group_); }
   /// The name and version of the library that moves the bytes.
   std::string version() const;
 
@@ -95,7 +97,8 @@ class World : public std::enable_shared_from_this<World> {
   std::int64_t rank_, size_;
   std::vector<std::int64_t> local_ranks_;
   bool is_simulated_, is_ended_ = false;
-  std::uint64_t generation_;  // of forks
+  std::shared_ptr<const char> group_;  // of simulated ranks: one object for all
+  std::uint64_t generation_;           // of forks
   std::int64_t next_step_ = 0;
   std::vector<std::int64_t> under_way_;  // the numbers of steps
   std::vector<std::int64_t> here_;       // by rank: the last step in which it said that it waits

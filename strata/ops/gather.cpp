@@ -38,7 +38,10 @@ Value gradient_of_picks(const Value& dy, const Value& index, const Ints& shape) 
   const std::vector<bool> is_row = rows_of(shape, dy.shape());
   Value places = index;
   while (places.ndim() < dy.ndim()) places = places.unsqueeze(0);
-  Ints spread = places.shape(), with_rows = {-1}, with_places = {-1}, target = {shape.back()};
+  Int picks = 1;
+  for (std::size_t d = 0; d < is_row.size(); ++d)
+    if (!is_row[d]) picks *= dy.shape()[d];
+  Ints spread = places.shape(), with_rows = {picks}, with_places = {picks}, target = {shape.back()};
   Axes order, rows;
   for (std::size_t d = 0; d < is_row.size(); ++d) {
     (is_row[d] ? rows : order).push_back(static_cast<std::int64_t>(d));

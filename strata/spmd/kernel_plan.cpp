@@ -404,17 +404,24 @@ class Planning {
     }
     const std::vector<RankMemory> memory = memory_of(step, r);
     const PartsOf parts = parts_of(values, boxes, memory, static_cast<int>(values.size()));
+    const bool is_below = have_one_shape_below(parts.values, places);
     std::vector<LazyOp> stores;
-    for (std::size_t k = 0; k < values.size(); ++k)
-      stores.push_back(
-          store(static_cast<int>(k), places[k], parts.values[k], elements_in_local(step.results[k].computed)));
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const LazyOp value = is_below ? below_reshape(parts.values[k]) : parts.values[k];
+      stores.push_back(LazyOp::store(static_cast<int>(k),
+                                     is_below ? ShapeTracker::from_shape(value.shape()) : places[k], value,
+                                     elements_in_local(step.results[k].computed)));
+    }
     add_kernel(step, stores, parts.slots);
   }
-  /// A store whose loops are those of the value below a last RESHAPE, where the memory has its elements in order.
-  static LazyOp store(int slot, const ShapeTracker& place, const LazyOp& value, std::int64_t size) {
-    if (value.op() == Ops::RESHAPE && place.contiguous())
-      return LazyOp::store(slot, ShapeTracker::from_shape(value.src(0).shape()), value.src(0), size);
-    return LazyOp::store(slot, place, value, size);
+  static LazyOp below_reshape(const LazyOp& value) { return value.op() == Ops::RESHAPE ? value.src(0) : value; }
+  /// Whether the loops of the stores can be those of the values below a last RESHAPE: the memory has the elements in
+  /// order, and all stores of the kernel have these loops.
+  static bool have_one_shape_below(const std::vector<LazyOp>& values, const std::vector<ShapeTracker>& places) {
+    const Ints shape = below_reshape(values[0]).shape();
+    for (std::size_t k = 0; k < values.size(); ++k)
+      if (!places[k].contiguous() || !(below_reshape(values[k]).shape() == shape)) return false;
+    return true;
   }
 
   /// Notes a rank's kernel, and the sources of its slots.

@@ -45,12 +45,13 @@ std::shared_ptr<const Ranks> Ranks::of(std::span<const Mesh> meshes) {
   STRATA_CHECK(!meshes.empty(), domain, "[shard] a mesh without ranks");
   if (meshes.size() == 1) return interned({meshes[0]});
   for (std::size_t r = 0; r < meshes.size(); ++r)
-    STRATA_CHECK(meshes[r].world().is_simulated() && meshes[r].shape() == meshes[0].shape() &&
-                     meshes[r].rank() == static_cast<std::int64_t>(r) &&
+    STRATA_CHECK(meshes[r].world().is_simulated() && meshes[r].world().is_beside(meshes[0].world()) &&
+                     meshes[r].shape() == meshes[0].shape() && meshes[r].rank() == static_cast<std::int64_t>(r) &&
                      static_cast<std::int64_t>(meshes.size()) == meshes[0].size(),
                  domain, "[shard] ", meshes.size(),
                  " meshes that are not the ranks of one simulated mesh, in order: ", "the one at ", r, " is rank ",
-                 meshes[r].rank(), " of ", render(meshes[r].shape()));
+                 meshes[r].rank(), " of ", render(meshes[r].shape()),
+                 meshes[r].world().is_beside(meshes[0].world()) ? "" : ", made by another call");
   return interned({meshes.begin(), meshes.end()});
 }
 

@@ -25,7 +25,8 @@ class ReadsOf {
     for (const LazyNode* n : nodes_) {
       Reads reads;
       for (std::size_t k = 0; k < n->src.size(); ++k)
-        for (const Read& r : reads_.at(n->src[k].node())) add(reads, {r.slot, moved(*n, k, r.st)});
+        for (const Read& r : reads_.at(n->src[k].node()))
+          if (runs(*n, k)) add(reads, {r.slot, moved(*n, k, r.st)});
       if (n->op == Ops::LOAD) {
         const auto& arg = std::get<BufferArg>(n->arg);
         add(reads, {arg.slot, in_loops(arg.st)});
@@ -56,9 +57,9 @@ class ReadsOf {
   /// Loops over axes of operands, by node, in the order in which moved() takes them.
   void find_loops(const LazyNode& n) {
     std::vector<std::size_t> own;
-    const auto loop = [&](const Int& size) {
+    const auto loop = [&](const Int& size) {  // one of no steps is 1 long, so that it ends no other read: runs()
       own.push_back(loops_.size());
-      loops_.push_back(size);
+      loops_.push_back(size == Int(0) ? Int(1) : size);
     };
     const auto axis_of = [](std::int64_t axis) { return static_cast<std::size_t>(axis); };
     if (is_reduce(n.op)) {
@@ -77,6 +78,13 @@ class ReadsOf {
   }
   const std::vector<std::size_t>& loops_at(const LazyNode& n) const {
     return std::find_if(loops_of_.begin(), loops_of_.end(), [&](const auto& of) { return of.first == &n; })->second;
+  }
+
+  /// Whether the loops through which `n` reads its operand `k` have steps.
+  static bool runs(const LazyNode& n, std::size_t k) {
+    const auto has_elements = [&](std::size_t operand) { return !(product(n.src[operand].shape()) == Int(0)); };
+    if (is_movement(n.op) || is_elementwise(n.op)) return true;
+    return n.op == Ops::SCATTER && k > 0 ? has_elements(1) : has_elements(k);
   }
 
   Ints with_loops(const Ints& shape) const {

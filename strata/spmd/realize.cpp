@@ -152,6 +152,7 @@ class ShardedRun {
     const ScheduleItem& item = items_[k];
     if (item.ast.op() == Ops::FROM) return keep(item.outputs[0], shards_of(item.inputs[0]));
     if (item.is_loop()) return run_loop(item);
+    if (is_empty(item)) return make_empty(item);
     const bool is_stated = std::any_of(item.outputs.begin(), item.outputs.end(),
                                        [](const LazyOp& n) { return stated_splits(n).has_value(); });
     const bool is_whole =
@@ -187,6 +188,18 @@ class ShardedRun {
   Shards everywhere(const Buffer& elements, const LazyOp& n) const {
     return {ranks_, replicated(ranks_->mesh(), numbers_of(n)), std::vector<Buffer>(ranks_->here().size(), elements),
             most_elements(n.shape())};
+  }
+
+  // --- results without elements ---
+
+  static bool is_empty(const ScheduleItem& item) {
+    return std::all_of(item.outputs.begin(), item.outputs.end(),
+                       [](const LazyOp& n) { return product(n.shape()) == Int(0); });
+  }
+  void make_empty(const ScheduleItem& item) {
+    for (const LazyOp& n : item.outputs)
+      keep(n, fresh(Sharding::create(ranks_->mesh(), numbers_of(n), stated_splits(n).value_or(std::vector<Split>())),
+                    n.dtype()));
   }
 
   // --- what each rank computes alike ---

@@ -30,6 +30,13 @@ TEST(EmptyTensor, IsOfShapeZero) {
   EXPECT_EQ(std::vector<Tensor>(3).at(2).ndim(), 1);
 }
 
+TEST(EmptyTensor, HasGradientsOfPicks) {
+  Tensor x = Tensor::zeros({3, 0}).realize();
+  x.requires_grad(true);
+  x.index_select(0, Tensor::zeros({5}, dtypes::int64)).sum().backward();
+  EXPECT_EQ(x.grad()->shape(), Ints({3, 0}));
+}
+
 TEST(EmptyTensor, IsWhatWasMovedFrom) {
   Tensor x = f32({1, 2});
   const Tensor y = moved(x);
