@@ -199,7 +199,7 @@ class ShardedRun {
   void make_empty(const ScheduleItem& item) {
     for (const LazyOp& n : item.outputs)
       keep(n, fresh(Sharding::create(ranks_->mesh(), numbers_of(n), stated_splits(n).value_or(std::vector<Split>())),
-                    n.dtype()));
+                    n.dtype(), &n));
   }
 
   // --- what each rank computes alike ---
