@@ -359,10 +359,10 @@ void check_ranges(std::span<const LazyOp> roots, const Device& device) {
     // NOTE: a node that is made of constants alone is shared by the whole program and must not be realized;
     // contiguous() gives another node.
     const LazyOp integers = n.src(0).node()->is_closed ? n.src(0).contiguous() : n.src(0);
-    if (const ComputingPlacement* const placement = placement_of({&integers, 1}))
-      placement->realize({&integers, 1}, device);
-    else if (!is_realized(*integers.node()))
-      realize_all({&integers, 1}, device);
+    if (!is_realized(*integers.node())) {
+      const ComputingPlacement* const placement = placement_of({&integers, 1});
+      placement != nullptr ? placement->realize({&integers, 1}, device) : realize_all({&integers, 1}, device);
+    }
     Index shape;
     for (const Int& size : integers.shape()) shape.push_back(size.is_number() ? size.value() : evaluate(size.expr()));
     const Buffer memory = buffer_of(integers).toCPU();

@@ -233,8 +233,18 @@ class ShardedRun {
     };
     const bool is_last =
         !items_[k].part || std::none_of(items_.begin() + static_cast<std::ptrdiff_t>(k) + 1, items_.end(), makes_it);
+    if (is_last && flags::NAN_CHECK.get() && !is_explained_) check_numbers(n, shards);
     if (is_last) return keep(n, std::move(shards));
     made_.insert_or_assign(n.node(), std::move(shards));
+  }
+
+  /// All ranks look at all elements, so that all of them throw. @throws Error (domain) for a NaN
+  static void check_numbers(const LazyOp& n, const Shards& shards) {
+    if (!n.dtype().is_float()) return;
+    const Buffer all = shards.gathered();
+    for (std::int64_t i = 0; i < product(n.shape()).value(); ++i)
+      STRATA_CHECK(!all[i].is_nan(), domain, "[NAN_CHECK] ", spec_name(n.op()), " of shape ", render(n.shape()),
+                   " made a NaN at element ", i);
   }
 
   /// A loop runs on each rank alike: what it reads is gathered.
@@ -455,8 +465,6 @@ class ShardedRun {
 void ShardPlacement::realize(std::span<const LazyOp> roots, const Device& device) const {
   STRATA_CHECK(RunListener::current() == nullptr, undefined, "[shard] a computation with tensors that are sharded ",
                text_, " inside of a function that is captured: jit, stream and export work on tensors in one memory");
-  STRATA_CHECK(!flags::NAN_CHECK.get(), undefined,
-               "[shard] NAN_CHECK looks at tensors in one memory, not at those sharded ", text_);
   std::optional<ShardedRun> run;
   {
     const RealizedAsOf now;  // what is scheduled is one graph, though other threads may realize parts of it

@@ -117,6 +117,31 @@ TEST(ShardedOperations, LoopsWithoutStepsReadNothing) {
   EXPECT_EQ(none.index_select(1, places).to_vector<float>(), std::vector<float>(8, 0));
 }
 
+/// What `f` throws.
+std::string words_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "nothing";
+}
+
+TEST(ShardedOperations, AreChecked) {
+  const auto ranks = Mesh::simulated({2}, {"x"});
+  const Tensor x = (Tensor::arange(0, 6) - 4).cast(dtypes::float32).shard(ranks, {{"x", 0}}).realize();
+  {
+    const ScopedFlag check(flags::NAN_CHECK, true);
+    EXPECT_NE(words_of([&] { (x.log() + 1).realize(); }).find("[NAN_CHECK] UnaryOps.LOG of shape (6,)"),
+              std::string::npos);
+    EXPECT_EQ((x + 4).relu().sum().item(), 15);
+  }
+  const ScopedFlag check(flags::CHECK_INDEX, true);
+  const Tensor places = x.cast(dtypes::int64) + 2;  // -2 ... 3
+  EXPECT_NE(words_of([&] { x.gather(0, places + 7).realize(); }).find("[gather]"), std::string::npos);
+  EXPECT_EQ(x.gather(0, places + 2).sum().item(), x.sum().item());
+}
+
 TEST(ShardedOperations, RanksOfTwoMeshesAreNoMesh) {
   const auto a = Mesh::simulated({2}, {"x"}), b = Mesh::simulated({2}, {"x"});
   const std::vector<Mesh> mixed = {a[0], b[1]};

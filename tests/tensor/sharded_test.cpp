@@ -141,10 +141,6 @@ TEST(Sharded, RefusesWhatIsNoSharding) {
   EXPECT_THROW((x.shard(ranks, {{"data", 0}}) + x.shard(others, {{"data", 1}})).realize(), Error);
   EXPECT_THROW(x.shard(ranks, {{"data", 0}}).local(2), Error);
   {
-    const ScopedFlag checked(flags::NAN_CHECK, true);
-    EXPECT_THROW((x.shard(ranks, {{"data", 0}}) + 1).realize(), Error);
-  }
-  {
     const ScopedFlag checked(flags::CHECK_INDEX, true);
     const Tensor places = Tensor::from(std::vector<std::int32_t>{0, 9}, {2}).shard(ranks, {{"data", 0}});
     EXPECT_THROW(x.index_select(0, places).realize(), Error);
