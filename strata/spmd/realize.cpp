@@ -242,7 +242,7 @@ class ShardedRun {
   static void check_numbers(const LazyOp& n, const Shards& shards) {
     if (!n.dtype().is_float()) return;
     const Buffer all = shards.gathered();
-    for (std::int64_t i = 0; i < product(n.shape()).value(); ++i)
+    for (std::int64_t i = 0; i < product(to_ints(numbers_of(n))).value(); ++i)
       STRATA_CHECK(!all[i].is_nan(), domain, "[NAN_CHECK] ", spec_name(n.op()), " of shape ", render(n.shape()),
                    " made a NaN at element ", i);
   }
