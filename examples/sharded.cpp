@@ -45,8 +45,9 @@ int main(int argc, char** argv) {
       if (mesh.rank() == 0 && step % 20 == 0) std::printf("step %d: loss %.4f\n", step, value);
     }
     const std::optional<Sharding> of_weight = up.weight.sharding();
-    std::printf("rank %d has %s of the first weight\n", static_cast<int>(mesh.rank()),
-                of_weight && !of_weight->splits()->empty() ? render(of_weight->local_shape(mesh.rank())).c_str() : "all");
+    std::printf(
+        "rank %d has %s of the first weight\n", static_cast<int>(mesh.rank()),
+        of_weight && !of_weight->splits()->empty() ? render(of_weight->local_shape(mesh.rank())).c_str() : "all");
   } catch (const Error& error) {
     std::cerr << error.what() << "\n";
     return 1;
