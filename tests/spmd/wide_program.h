@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "strata/engine/realize.h"
-#include "strata/strata.h"
+#include "strata/tensor.h"
 #include "tests/spmd/random_program.h"
 
 namespace strata::spmd_oracle {
@@ -143,7 +143,6 @@ class WideProgram {
     const Tensor& p = twins_[x].plain;
     const std::int64_t rank = p.ndim(), axis = rank == 0 ? 0 : random_.in(0, rank - 1);
     const std::int64_t size = rank == 0 ? 1 : p.size(axis).value();
-    const bool is_float = p.dtype().is_float();
     const auto on_axis = [&](const char* words) { return detail::message(words, " ", axis); };
     switch (random_.in(0, manner_.is_tracked || manner_.is_smooth ? 55 : 79)) {
       case 0: return one("tanh", x, [&](const Tensor& t) { return t.tanh(); });
@@ -174,8 +173,8 @@ class WideProgram {
       case 22: return movement(x);
       case 23: {
         const std::size_t z = number();
-        return made(detail::message("where t", x, ">0 t", y, " t", z),
-                    [&](bool s) { return (at(inputs_or(0), s) > 0).where(at(y, s), at(z, s)); });
+        return made(detail::message("where t0 > 0 t", y, " t", z),
+                    [&](bool s) { return (at(0, s) > 0).where(at(y, s), at(z, s)); });
       }
       case 24: return two("matmul", x, y, [](const Tensor& a, const Tensor& b) { return a.matmul(b); });
       case 25:
@@ -326,7 +325,7 @@ class WideProgram {
       // --- what jumps ---
       case 56: return two("==", x, y, [](const Tensor& a, const Tensor& b) { return a == b; });
       case 57: return two("<", x, y, [](const Tensor& a, const Tensor& b) { return a < b; });
-      case 58: return one(on_axis("argmax"), x, [&](const Tensor& t) { return t.argmax(axis, random_keep(axis)); });
+      case 58: return one(on_axis("argmax"), x, [&](const Tensor& t) { return t.argmax(axis, axis % 2 == 0); });
       case 59: return one("argmin", x, [&](const Tensor& t) { return t.argmin(); });
       case 60: return one(on_axis("argsort"), x, [&](const Tensor& t) { return t.argsort(axis); });
       case 61: return one(on_axis("topk's places"), x, [&](const Tensor& t) { return t.topk(1, axis).second; });
@@ -376,15 +375,11 @@ class WideProgram {
       }
       default: return one("isnan", x, [&](const Tensor& t) { return (as_float(t) / 0).isnan(); });
     }
-    (void)is_float;
   }
-  bool random_keep(std::int64_t axis) const { return axis % 2 == 0; }
-  std::size_t inputs_or(std::size_t k) const { return k; }
 
   void movement(std::size_t x) {
     const Tensor& p = twins_[x].plain;
     const std::int64_t rank = p.ndim(), axis = rank == 0 ? 0 : random_.in(0, rank - 1);
-    const std::int64_t size = rank == 0 ? 1 : p.size(axis).value();
     switch (random_.in(0, 10)) {
       case 0: {
         Axes order;
@@ -428,11 +423,7 @@ class WideProgram {
         });
       case 8: return one("repeat_interleave", x, [&](const Tensor& t) { return t.repeat_interleave(2, axis); });
       case 9: return one("diff", x, [&](const Tensor& t) { return t.diff(1, axis); });
-      default:
-        return one("every second", x, [&](const Tensor& t) {
-          (void)size;
-          return t[{ellipsis, Slice{{}, {}, -2}}];
-        });
+      default: return one("every second", x, [&](const Tensor& t) { return t[{ellipsis, Slice{{}, {}, -2}}]; });
     }
   }
 
