@@ -119,15 +119,22 @@ class ShardedRun {
   /// on each rank.
   void agree() {
     Hasher program, elements;
-    std::unordered_set<const LazyNode*> seen;
+    std::unordered_map<const LazyNode*, std::int64_t> numbers;  // of the nodes, in the order in which they come
+    const auto number = [&](const LazyOp& n) {
+      const auto [at, is_new] = numbers.emplace(n.node(), std::ssize(numbers));
+      program.add(std::as_bytes(std::span(&at->second, 1)));
+      return is_new;
+    };
     for (const ScheduleItem& item : items_) {
       const std::uint64_t kernel = item.is_kernel() ? item.ast.hash() : 0;
       program.add(std::as_bytes(std::span(&kernel, 1)));
       if (!item.is_kernel()) add_text(program, item.text());
       for (const LazyOp& n : item.inputs)
-        if (seen.insert(n.node()).second && is_realized(*n.node())) add_input(program, elements, n);
-      for (const LazyOp& n : item.outputs)
+        if (number(n) && is_realized(*n.node())) add_input(program, elements, n);
+      for (const LazyOp& n : item.outputs) {
+        number(n);
         if (const auto* stated = std::get_if<PlacementArg>(&n.arg())) add_text(program, stated->placement->text());
+      }
     }
     const Hash128 of_program = program.finish(), of_elements = elements.finish();
     const std::string origin = roots_[0].origin().text();

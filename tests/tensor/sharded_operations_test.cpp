@@ -78,21 +78,21 @@ bool have_same_bits(const Tensor& a, const Tensor& b) { return bytes_of(a) == by
 
 TEST(ShardedOperations, HaveTheBitsOfOneProcess) {
   const ScopedFlag deterministic(flags::DETERMINISTIC, true);
-  compare(0, test::sample(160), {}, have_same_bits);
+  compare(0, test::sample(80), {}, have_same_bits);
 }
 TEST(ShardedOperations, HaveTheBitsOfOneProcessStepByStep) {
   const ScopedFlag deterministic(flags::DETERMINISTIC, true);
-  compare(1000, test::sample(60), {.is_eager = true}, have_same_bits);
+  compare(1000, test::sample(30), {.is_eager = true}, have_same_bits);
 }
 TEST(ShardedOperations, HaveTheGradientsOfOneProcess) {
   const ScopedFlag deterministic(flags::DETERMINISTIC, true);
-  compare(2000, test::sample(100), {.is_tracked = true}, have_same_bits);
+  compare(2000, test::sample(50), {.is_tracked = true}, have_same_bits);
 }
 TEST(ShardedOperations, AreNearWhereSumsAreReducedByRank) {
-  compare(3000, test::sample(100), {.is_smooth = true}, are_near);
+  compare(3000, test::sample(50), {.is_smooth = true}, are_near);
 }
 TEST(ShardedOperations, HaveNearGradients) {
-  compare(4000, test::sample(100), {.is_tracked = true, .is_smooth = true}, are_near);
+  compare(4000, test::sample(50), {.is_tracked = true, .is_smooth = true}, are_near);
 }
 
 TEST(ShardedOperations, TwoStoresOfAReductionByRankHaveOneShape) {
