@@ -80,6 +80,8 @@ Tensor Tensor::from_local(const MeshRanks& ranks, const std::vector<Tensor>& par
     STRATA_CHECK(part.dtype() == parts[0].dtype() && &part.device() == &parts[0].device(), domain,
                  "[from_local] parts of dtypes ", parts[0].dtype().name(), " and ", part.dtype().name(), " on ",
                  parts[0].device().name(), " and ", part.device().name());
+    STRATA_CHECK(!part.requires_grad(), domain, "[from_local] the part of rank ", rank, ", of shape ",
+                 render(part.shape()), ", takes gradients, which do not pass from ranks to the whole: detach() it");
     Padding padding;
     for (std::size_t j = 0; j < axes.size(); ++j) padding.push_back({0, axes[j] - own[j]});
     shards.local.push_back(TensorAccess::of(part.node().detached().pad(padding).contiguous(), part.device())

@@ -192,8 +192,9 @@ class Tensor {
   Tensor local(std::optional<std::int64_t> rank = std::nullopt) const;
   /// A tensor of `shape` whose parts the ranks have: one for each rank of this process, in order, of the shape that
   /// local() gives. Computes and copies the parts; not collective.
-  /// @throws Error (shape) for another number of parts or another shape, (domain) for different dtypes or devices; as
-  ///   shard()
+  /// @throws Error (shape) for another number of parts or another shape, (domain) for different dtypes or devices, and
+  /// for
+  ///   parts that take gradients; as shard()
   static Tensor from_local(const MeshRanks& ranks, const std::vector<Tensor>& parts, const Ints& shape,
                            const std::vector<Split>& splits, At at = At::current());
 
