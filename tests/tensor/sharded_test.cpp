@@ -145,7 +145,7 @@ TEST(Sharded, RefusesWhatIsNoSharding) {
     const Tensor places = Tensor::from(std::vector<std::int32_t>{0, 9}, {2}).shard(ranks, {{"data", 0}});
     EXPECT_THROW(x.index_select(0, places).realize(), Error);
   }
-  const Tensor tracked = Tensor::zeros({2, 4});
+  Tensor tracked = Tensor::zeros({2, 4});
   tracked.requires_grad(true);
   EXPECT_THROW(Tensor::from_local(ranks, {tracked, tracked}, {4, 4}, {{"data", 0}}), Error);
   EXPECT_THROW(Tensor::from_local(ranks, {Tensor::zeros({2, 4}), Tensor::zeros({3, 4})}, {4, 4}, {{"data", 0}}), Error);
