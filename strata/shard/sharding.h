@@ -34,6 +34,7 @@ struct MeshAxes : std::vector<std::string> {
   using std::vector<std::string>::vector;
   MeshAxes(const char* name) : MeshAxes(std::string(name)) {}
   MeshAxes(std::string name) { push_back(std::move(name)); }
+  MeshAxes(std::vector<std::string> names) : std::vector<std::string>(std::move(names)) {}
 };
 /// One axis of a tensor, split over axes of a mesh: {"data", 0}, {{"data", "model"}, 1}, {"data", 0, 16}.
 struct Split {
