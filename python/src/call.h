@@ -246,7 +246,7 @@ void bind_gradients(Functions& f);                     // gradients.cpp
 void bind_loops(py::module_& m);                       // loops.cpp
 void bind_streams(py::module_& m);                     // streams.cpp
 void bind_transforms(py::module_& m);                  // transforms.cpp
-void bind_sharded(py::module_& m, py::handle tensor);  // sharded.cpp
+void bind_sharded(py::module_& m, Functions& f);  // sharded.cpp
 void bind_generator(py::module_& m);                   // making.cpp
 /// Binds functions again under other names; call it last. In aliases.cpp.
 void bind_aliases(Functions& f);

@@ -86,29 +86,32 @@ Tensor from_parts(const MeshObject& mesh, const std::variant<Tensor, std::vector
   return running([&] { return Tensor::from_local(mesh.ranks, all, shape, read); });
 }
 
-template <class F, class... Extra>
-void method(py::handle tensor, const char* name, const F& f, const Extra&... extra) {
-  tensor.attr(name) = py::cpp_function(f, py::name(name), py::is_method(tensor), extra...);
+const MeshObject& mesh_in(const py::object& object) {
+  if (!py::isinstance<MeshObject>(object))
+    throw py::type_error("mesh is a strata.Mesh, not " + std::string(Py_TYPE(object.ptr())->tp_name));
+  return py::cast<const MeshObject&>(object);
 }
 
-void bind_methods(py::handle tensor) {
-  method(
-      tensor, "shard", &sharded, py::arg("mesh"), py::arg("splits"),
+void bind_methods(Functions& f) {
+  f.method(
+      "shard", "mesh, splits",
+      [](const Tensor& x, const py::object& mesh, const py::object& splits) {
+        return sharded(x, mesh_in(mesh), splits);
+      },
       "The same elements, each rank of the mesh having those that the splits give it: 'data:0', {'data': 0}, or "
       "[('data', 0), (('x', 'y'), 1), ('model', 2, 16)], where 16 is the length of cyclic blocks. Without splits each "
       "rank has all. Computes nothing. Gradients pass through.");
-  method(
-      tensor, "local",
+  f.method(
+      "local", "rank=None",
       [](const Tensor& x, std::optional<std::int64_t> rank) { return running([&] { return x.local(rank); }); },
-      py::arg("rank") = py::none(),
       "What a rank has: the elements whose coordinates it owns, in a tensor of its own. Realizes the tensor, which is "
       "collective. Default: the rank of this process; of a simulated mesh rank 0.");
-  method(
-      tensor, "sharding",
-      [](const Tensor& x) -> std::optional<std::string> {
+  f.method(
+      "sharding", "",
+      [](const Tensor& x) -> py::object {
         const std::optional<Sharding> sharding = x.sharding();
-        if (!sharding) return std::nullopt;
-        return sharding->splits()->empty() ? "replicated" : render(*sharding->splits());
+        if (!sharding) return py::none();
+        return py::str(sharding->splits()->empty() ? "replicated" : render(*sharding->splits()));
       },
       "Where the elements are: 'data:0', 'replicated'; None for a tensor in one memory, and where it is not known "
       "before "
@@ -117,7 +120,7 @@ void bind_methods(py::handle tensor) {
 
 }  // namespace
 
-void bind_sharded(py::module_& m, py::handle tensor) {
+void bind_sharded(py::module_& m, Functions& f) {
   py::class_<MeshObject>(m, "Mesh",
                          "Named axes of ranks: strata.Mesh((2, 4), ('data', 'model')) of 8 processes that a launcher "
                          "started (mpirun -n 8 python3 program.py). All ranks run the same program on the same values.")
@@ -151,7 +154,7 @@ void bind_sharded(py::module_& m, py::handle tensor) {
           },
           py::arg("what"), "Returns once all ranks have come here, and raises where they say something else.")
       .def("__repr__", &MeshObject::repr);
-  bind_methods(tensor);
+  bind_methods(f);
   m.def("from_local", &from_parts, py::arg("mesh"), py::arg("parts"), py::arg("shape"), py::arg("splits"),
         "A tensor of `shape` whose parts the ranks have. `parts`: the tensor of this process's rank, of the shape that "
         "local() gives; for a simulated mesh a list of those of all ranks. They are computed and copied.");

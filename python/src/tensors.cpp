@@ -25,7 +25,7 @@ void bind_tensors(py::module_& m) {
   bind_loops(m);
   bind_streams(m);
   bind_transforms(m);
-  bind_sharded(m, f.tensor_class());
+  bind_sharded(m, f);
   bind_aliases(f);
   bind_jit(m);
 }

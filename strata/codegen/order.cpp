@@ -32,6 +32,18 @@ std::int64_t order_work_bytes(const OrderPlan& plan) {
   return std::max(out, plan.arg.of_places ? room * 8 + kLanes * at_once * item : room * item);
 }
 
+// NOTE: measured with gcc and clang at -O1 and -O2 over the arrays that the functions declare: up to 5.4 KB for
+// networks, 14.5 KB for few of many elements, 19.5 KB for buckets (tests/python/test_export_object.py).
+std::int64_t order_stack_bytes(const OrderPlan& plan) {
+  constexpr std::int64_t kTile = 256, kVectors = 6144, kFew = 18432, kBuckets = 26624;
+  constexpr std::int64_t kMostFew = 64, kLeastForFew = 512, kLeastInBuckets = 4096;
+  const std::int64_t size = plan.size.vmax(), item = static_cast<std::int64_t>(plan.dtype.itemsize());
+  const bool has_buckets = !plan.arg.of_places && item >= 4 && size >= kLeastInBuckets;
+  const bool are_few = plan.arg.first == Int(0) && plan.count.vmin() <= kMostFew && size >= kLeastForFew;
+  const std::int64_t of_network = kTile * item + kVectors;
+  return std::max({of_network, are_few ? kFew : 0, has_buckets ? kBuckets : 0});
+}
+
 Kernel order_kernel(const LazyOp& ast, const Target& target) {
   const LazyOp rest = absorb_movement(ast);
   const LazyNode& order = *ordered_by(rest);

@@ -28,5 +28,7 @@ Kernel order_kernel(const LazyOp& ast, const Target& target);
 
 /// The bytes of memory in which the functions work.
 std::int64_t order_work_bytes(const OrderPlan& plan);
+/// The bytes of stack that the function of the host needs at most, about.
+std::int64_t order_stack_bytes(const OrderPlan& plan);
 
 }  // namespace strata

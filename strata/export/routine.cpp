@@ -310,9 +310,7 @@ const Routine& RoutineWriter::order(const LazyOp& ast) {
   set("is_descending", plan.arg.is_descending ? "1" : "0");
   body += message("  if (rows.rows > 0 && rows.count > 0) { ", order_function(plan), "(&rows, 0, ",
                   number(plan.groups()), "); }\n");
-  constexpr std::int64_t kTile = 256, kVectors = 8192;  // bytes of spilled vectors, about
-  routine->stack =
-      frame_of_caller(routine->parameters(), 3, kTile * static_cast<std::int64_t>(plan.dtype.itemsize()) + kVectors);
+  routine->stack = frame_of_caller(routine->parameters(), 3, order_stack_bytes(plan));
   finish(*routine, body);
   made_.push_back({ast, {}, {}, std::move(routine)});
   return *made_.back().routine;

@@ -8,6 +8,7 @@
 
 namespace strata {
 
+/// Where the memory of a node is, if it is in parts.
 class NodePlacement {
  public:
   NodePlacement() = default;

@@ -31,15 +31,15 @@ bool is_any_order(const LazyNode& n, bool is_deterministic) {
 }
 
 /// The box that a rank owns; nothing where that is no box of intervals.
-std::optional<Box> owned_box(const Sharding& sharding, std::int64_t rank) {
-  Box out;
+std::optional<Intervals> owned_box(const Sharding& sharding, std::int64_t rank) {
+  Intervals out;
   for (const AxisPart& part : sharding.owned(rank)) {
     if (part.size() > 1 || (part.size() == 1 && part[0].count > 1)) return std::nullopt;
     out.push_back(part.empty() ? std::pair<std::int64_t, std::int64_t>(0, 0) : std::pair(part[0].begin, part[0].end()));
   }
   return out;
 }
-bool is_empty(const Box& box) {
+bool is_empty(const Intervals& box) {
   return std::any_of(box.begin(), box.end(), [](const auto& i) { return i.first == i.second; });
 }
 
@@ -193,7 +193,7 @@ class Planning {
     const Sharding domain = Sharding::create(mesh_, shape, splits);
     for (std::size_t r = 0; r < q_.ranks->here().size(); ++r) {
       const std::int64_t rank = q_.ranks->here()[r].rank();
-      const Box box = *owned_box(domain, rank), stored = *owned_box(computed, rank);
+      const Intervals box = *owned_box(domain, rank), stored = *owned_box(computed, rank);
       if (is_empty(stored)) {
         step.kernels.emplace_back();
         step.reads.emplace_back();
@@ -344,13 +344,13 @@ class Planning {
   /// What a rank computes of output `k`, and where it goes in the rank's memory.
   struct StoredPart {
     LazyOp value;
-    Box box;
+    Intervals box;
     ShapeTracker st;
   };
   std::optional<StoredPart> stored_part(std::size_t k, const Index& shape, const Sharding& sharding,
                                         std::int64_t rank) const {
     const Index local = local_axes(sharding);
-    const std::optional<Box> box = owned_box(sharding, rank);
+    const std::optional<Intervals> box = owned_box(sharding, rank);
     if (q_.part) return stored_part_of_concat(sharding, *box, local);
     const LazyOp value = values_[k].reshape(to_ints(shape));
     if (!box) {
@@ -360,7 +360,8 @@ class Planning {
     if (is_empty(*box)) return std::nullopt;
     return StoredPart{value, *box, prefix(local, *box)};
   }
-  std::optional<StoredPart> stored_part_of_concat(const Sharding& sharding, const Box& box, const Index& local) const {
+  std::optional<StoredPart> stored_part_of_concat(const Sharding& sharding, const Intervals& box,
+                                                  const Index& local) const {
     const LazyOp& value = values_[0];
     if (is_empty(box)) return std::nullopt;
     if (!q_.part->axis) {  // nothing is split
@@ -371,14 +372,14 @@ class Planning {
     }
     const auto axis = static_cast<std::size_t>(*q_.part->axis);
     const std::int64_t size = value.shape()[axis].value();
-    Box own = box;
+    Intervals own = box;
     own[axis] = {0, size};
     Mask place;
     for (std::size_t j = 0; j < box.size(); ++j) place.push_back({0, box[j].second - box[j].first});
     place[axis] = {q_.part->begin, q_.part->begin + size};
     return StoredPart{value, own, ShapeTracker::from_shape(to_ints(local)).shrink(place)};
   }
-  static ShapeTracker prefix(const Index& local, const Box& box) {
+  static ShapeTracker prefix(const Index& local, const Intervals& box) {
     Mask own;
     for (const auto& [begin, end] : box) own.push_back({0, end - begin});
     return ShapeTracker::from_shape(to_ints(local)).shrink(own);
@@ -389,7 +390,7 @@ class Planning {
   void add_own_kernel(KernelStep& step, std::size_t r, const Index& shape) const {
     const std::int64_t rank = q_.ranks->here()[r].rank();
     std::vector<LazyOp> values;
-    std::vector<Box> boxes;
+    std::vector<Intervals> boxes;
     std::vector<ShapeTracker> places;
     for (std::size_t k = 0; k < values_.size(); ++k)
       if (auto stored = stored_part(k, shape, step.results[k].computed, rank)) {

@@ -11,13 +11,13 @@ namespace {
 
 std::int64_t length(const std::pair<std::int64_t, std::int64_t>& interval) { return interval.second - interval.first; }
 
-Ints shape_of(const Box& box) {
+Ints shape_of(const Intervals& box) {
   Ints out;
   for (const auto& interval : box) out.push_back(length(interval));
   return out;
 }
 
-Mask mask_of(const Box& box) {
+Mask mask_of(const Intervals& box) {
   Mask out;
   for (const auto& [begin, end] : box) out.push_back({begin, end});
   return out;
@@ -89,7 +89,7 @@ class Parts {
   Parts(std::span<const RankMemory> memory, int first_slot) : memory_(memory), first_(first_slot) {}
 
   // NOTE: the recursion is as deep as the kernel, which has a few hundred nodes at most.
-  LazyOp of(const LazyOp& n, const Box& box) {
+  LazyOp of(const LazyOp& n, const Intervals& box) {
     const auto key = std::pair(n.node(), std::vector(box.begin(), box.end()));
     if (const auto it = made_.find(key); it != made_.end()) return it->second;
     LazyOp out = made(n, box);
@@ -101,7 +101,7 @@ class Parts {
   bool cuts_axis = false;
 
  private:
-  LazyOp made(const LazyOp& n, const Box& box) {
+  LazyOp made(const LazyOp& n, const Intervals& box) {
     if (std::any_of(box.begin(), box.end(), [](const auto& i) { return length(i) == 0; })) return zero(n, box);
     switch (n.op()) {
       case Ops::LOAD: return load(n, box);
@@ -113,15 +113,15 @@ class Parts {
       case Ops::CAST: return of(n.src(0), box).cast(n.dtype());
       case Ops::BITCAST: return of(n.src(0), box).bitcast(n.dtype());
       case Ops::GATHER: {
-        Box values = box;
+        Intervals values = box;
         values.push_back({0, n.src(0).shape().back().value()});
         return LazyOp::gather(of(n.src(0), values), of(n.src(1), box));
       }
       case Ops::SCATTER: return scatter(n, box);
       case Ops::ORDER: {
         const auto& arg = std::get<OrderArg>(n.arg());
-        return shrunk(n, box, arg.axis, [&](const Box& whole) {
-          Box rows = whole;
+        return shrunk(n, box, arg.axis, [&](const Intervals& whole) {
+          Intervals rows = whole;
           const auto axis = static_cast<std::size_t>(arg.axis);
           rows[axis] = {0, n.src(0).shape()[axis].value()};
           return LazyOp::order(of(n.src(0), rows), arg, n.shape()[axis]);
@@ -131,7 +131,7 @@ class Parts {
     }
     if (is_movement(n.op())) return movement(n, box);
     if (is_reduce(n.op())) {
-      Box source = box;
+      Intervals source = box;
       for (const std::int64_t axis : std::get<Axes>(n.arg()))
         source[static_cast<std::size_t>(axis)] = {0, n.src(0).shape()[static_cast<std::size_t>(axis)].value()};
       return LazyOp::reduce(n.op(), of(n.src(0), source), std::get<Axes>(n.arg()));
@@ -152,11 +152,11 @@ class Parts {
     return LazyOp::constant(value, ShapeTracker({View::create(view.shape(), strides, 0, view.mask())}));
   }
 
-  static LazyOp zero(const LazyOp& n, const Box& box) {
+  static LazyOp zero(const LazyOp& n, const Intervals& box) {
     return LazyOp::constant(Scalar(0).cast(n.dtype()), shape_of(box));
   }
 
-  LazyOp load(const LazyOp& n, const Box& box) {
+  LazyOp load(const LazyOp& n, const Intervals& box) {
     const auto& arg = std::get<BufferArg>(n.arg());
     const RankMemory& memory = memory_[static_cast<std::size_t>(arg.slot)];
     if (memory.size == 0) return zero(n, box);
@@ -171,9 +171,9 @@ class Parts {
 
   /// `make` of the box with all of `axis`, shrunk to the box.
   template <class F>
-  LazyOp shrunk(const LazyOp& n, const Box& box, std::int64_t axis, const F& make) {
+  LazyOp shrunk(const LazyOp& n, const Intervals& box, std::int64_t axis, const F& make) {
     const auto a = static_cast<std::size_t>(axis);
-    Box whole = box;
+    Intervals whole = box;
     whole[a] = {0, n.shape()[a].value()};
     if (whole == box) return make(box);
     cuts_axis = true;
@@ -183,9 +183,9 @@ class Parts {
     return make(whole).shrink(kept);
   }
 
-  LazyOp scan(const LazyOp& n, const Box& box) {
+  LazyOp scan(const LazyOp& n, const Intervals& box) {
     const auto& arg = std::get<AxisArg>(n.arg());
-    return shrunk(n, box, arg.axis, [&](const Box& whole) {
+    return shrunk(n, box, arg.axis, [&](const Intervals& whole) {
       std::vector<LazyOp> sources;
       for (const LazyOp& s : n.src()) sources.push_back(of(s, whole));
       if (arg.op == Ops::MULACC)
@@ -194,19 +194,19 @@ class Parts {
                                  : LazyOp::scan(arg.op, sources[0], arg.axis);
     });
   }
-  LazyOp scatter(const LazyOp& n, const Box& box) {
+  LazyOp scatter(const LazyOp& n, const Intervals& box) {
     const auto& arg = std::get<AxisArg>(n.arg());
-    return shrunk(n, box, arg.axis, [&](const Box& whole) {
+    return shrunk(n, box, arg.axis, [&](const Intervals& whole) {
       const auto axis = static_cast<std::size_t>(arg.axis);
-      Box values = whole;
+      Intervals values = whole;
       values[axis] = {0, n.src(1).shape()[axis].value()};
       return LazyOp::scatter(arg.op, of(n.src(0), whole), of(n.src(1), values), of(n.src(2), values), arg.axis);
     });
   }
 
-  LazyOp movement(const LazyOp& n, const Box& box) {
+  LazyOp movement(const LazyOp& n, const Intervals& box) {
     const Ints& from = n.src(0).shape();
-    Box below(from.size(), {0, 0});
+    Intervals below(from.size(), {0, 0});
     switch (n.op()) {
       case Ops::RESHAPE: return reshape(n, box);
       case Ops::PERMUTE: {
@@ -249,10 +249,10 @@ class Parts {
   }
 
   /// Where the elements of the box are a box of the source, group by group, that one; else the least box, padded.
-  LazyOp reshape(const LazyOp& n, const Box& box) {
+  LazyOp reshape(const LazyOp& n, const Intervals& box) {
     const Index from = *numbers(n.src(0).shape()), to = *numbers(n.shape());
     if (product(n.shape()) == Int(0)) return zero(n, box);
-    Box below = box_of(n.src(0).shape());
+    Intervals below = box_of(n.src(0).shape());
     Ints around;  // the shape of the result, where groups that are not exact are whole
     Padding padding(from.size(), {0, 0});
     Mask kept;
@@ -269,7 +269,7 @@ class Parts {
   }
 
   /// Sets `below` for the axes of a group: to the box that has the elements of `box`, true where it has no others.
-  static bool is_box_below(const Index& from, const Index& to, const Group& g, const Box& box, Box& below) {
+  static bool is_box_below(const Index& from, const Index& to, const Group& g, const Intervals& box, Intervals& below) {
     std::int64_t first = 0, last = 0, count = 1;  // row-major numbers in the group
     for (std::size_t j = g.result; j < g.result_end; ++j) {
       first = first * to[j] + box[j].first;
@@ -299,8 +299,8 @@ class Parts {
 
 }  // namespace
 
-Box box_of(const Ints& shape) {
-  Box out;
+Intervals box_of(const Ints& shape) {
+  Intervals out;
   for (const Int& size : shape) out.push_back({0, size.value()});
   return out;
 }
@@ -336,7 +336,7 @@ RankMemory dense_of(const StridedBox& box, const Index& shape) {
   return {ShapeTracker::from_shape(sizes).pad(around), size};
 }
 
-PartsOf parts_of(std::span<const LazyOp> values, std::span<const Box> boxes, std::span<const RankMemory> memory,
+PartsOf parts_of(std::span<const LazyOp> values, std::span<const Intervals> boxes, std::span<const RankMemory> memory,
                  int first_slot) {
   Parts parts(memory, first_slot);
   PartsOf out;

@@ -27,9 +27,9 @@ RankMemory local_of(const Sharding& sharding, std::int64_t rank);
 RankMemory dense_of(const StridedBox& box, const Index& shape);
 
 /// A box: an interval of each axis.
-using Box = SmallVec<std::pair<std::int64_t, std::int64_t>, 6>;
+using Intervals = SmallVec<std::pair<std::int64_t, std::int64_t>, 6>;
 /// All of `shape`. @pre it has numbers alone
-Box box_of(const Ints& shape);
+Intervals box_of(const Ints& shape);
 
 /// Parts of values, and the slots of the loads of the kernel, in the order of their own slots.
 struct PartsOf {
@@ -42,7 +42,7 @@ struct PartsOf {
 /// The elements boxes[k] of values[k]. The slot of a load becomes first_slot + its place in `slots` of the result.
 /// @param memory by slot of the kernel's loads
 /// @pre all sizes are numbers, and no box is empty
-PartsOf parts_of(std::span<const LazyOp> values, std::span<const Box> boxes, std::span<const RankMemory> memory,
+PartsOf parts_of(std::span<const LazyOp> values, std::span<const Intervals> boxes, std::span<const RankMemory> memory,
                  int first_slot);
 
 /// What a rank has of a value, in the order of its local indices, padding included: 0, where it is none of the value's

@@ -31,7 +31,7 @@ class ReadsOf {
         const auto& arg = std::get<BufferArg>(n->arg);
         add(reads, {arg.slot, in_loops(arg.st)});
       }
-      if (reads.size() > kMostReads * slots) return std::nullopt;
+      if (reads.size() > kMostKernelReads * slots) return std::nullopt;
       reads_.emplace(n, std::move(reads));
     }
     KernelReads out;
@@ -42,7 +42,7 @@ class ReadsOf {
         std::vector<ShapeTracker>& of = out.of[static_cast<std::size_t>(r.slot)];
         ShapeTracker st = r.st.reshape(with_loops(shape)).simplify();
         if (std::find(of.begin(), of.end(), st) == of.end()) of.push_back(std::move(st));
-        if (of.size() > kMostReads) return std::nullopt;
+        if (of.size() > kMostKernelReads) return std::nullopt;
       }
     for (const auto& [n, axes] : loops_of_)
       if (is_reduce(n->op)) out.reductions.emplace_back(n, axes);

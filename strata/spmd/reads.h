@@ -25,10 +25,10 @@ struct KernelReads {
 };
 
 /// The most different index maps to one buffer.
-inline constexpr std::size_t kMostReads = 64;
+inline constexpr std::size_t kMostKernelReads = 64;
 
 /// The reads of `values`, nodes of a kernel with one number of elements, whose sizes are all numbers; seen from the
-/// elements in shape `shape`, row-major. Nothing where a buffer has more than kMostReads.
+/// elements in shape `shape`, row-major. Nothing where a buffer has more than kMostKernelReads.
 std::optional<KernelReads> reads_of(std::span<const LazyOp> values, const Ints& shape, std::size_t slots);
 
 }  // namespace strata
