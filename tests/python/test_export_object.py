@@ -336,12 +336,12 @@ def test_stack(tmp_path, target):
 
 
 @pytest.mark.parametrize("target", X86)
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_stack_of_sorts_of_long_rows(tmp_path, target, dtype):
     """Buckets, and few elements of many, keep arrays on the stack: by rows of lengths on both sides of where they begin."""
     rng = np.random.default_rng(3)
     functions = {"sorted": lambda x: x.sort(-1)[0], "places": lambda x: x.argsort(-1), "few": lambda x: x.topk(10)[0]}
-    for (name, function), shape in itertools.product(functions.items(), [(16, 100), (3, 600), (3, 5000), (20000,)]):
+    for (name, function), shape in itertools.product(functions.items(), [(3, 600), (3, 5000), (20000,)]):
         x = Tensor(rng.standard_normal(shape).astype("float32") * 100).cast(getattr(strata, dtype)).realize()
         captured = strata.jit(function)
         for _ in range(2):
@@ -349,7 +349,7 @@ def test_stack_of_sorts_of_long_rows(tmp_path, target, dtype):
         info = captured.export_c(tmp_path / name, target=target)
         text = USED.replace("NAMEUP", name.upper()).replace("NAME", name).replace("ARGUMENTS", "2").replace("GIVEN", "(void *)memory[0], (void *)memory[1], ")
         (tmp_path / "used.c").write_text(text)
-        for flags in (["-O1"], ["-O2"], ["-O2", "-march=native"]):
+        for flags in (["-O1"], ["-O2", "-march=native"]):
             run(COMPILERS[0][0], *flags, "-std=gnu11", *(tmp_path / f for f in ("used.c", f"{name}.c")), "-o", tmp_path / "used")
             used = int(run(tmp_path / "used"))
             assert 0 < used <= info["stack_bytes"], (name, shape, flags, used, info["stack_bytes"])
