@@ -230,24 +230,24 @@ class Functions {
   py::handle class_;
 };
 
-void bind_tensor_class(py::module_& m);                // tensor_object.cpp
-void bind_tensor_values(Functions& f);                 // tensor_values.cpp
-void bind_operations(Functions& f);                    // operations.cpp
-void bind_elementwise(Functions& f);                   // methods_elementwise.cpp
-void bind_movement(Functions& f);                      // methods_movement.cpp
-void bind_reductions(Functions& f);                    // methods_reduce.cpp
-void bind_indexed(Functions& f);                       // methods_index.cpp
-void bind_matrices(Functions& f);                      // methods_matrices.cpp
-void bind_fourier(Functions& f);                       // methods_fourier.cpp
-void bind_making(Functions& f);                        // making.cpp
-void bind_functional(Functions& f);                    // functional.cpp
-void bind_losses(Functions& f);                        // losses.cpp
-void bind_gradients(Functions& f);                     // gradients.cpp
-void bind_loops(py::module_& m);                       // loops.cpp
-void bind_streams(py::module_& m);                     // streams.cpp
-void bind_transforms(py::module_& m);                  // transforms.cpp
+void bind_tensor_class(py::module_& m);           // tensor_object.cpp
+void bind_tensor_values(Functions& f);            // tensor_values.cpp
+void bind_operations(Functions& f);               // operations.cpp
+void bind_elementwise(Functions& f);              // methods_elementwise.cpp
+void bind_movement(Functions& f);                 // methods_movement.cpp
+void bind_reductions(Functions& f);               // methods_reduce.cpp
+void bind_indexed(Functions& f);                  // methods_index.cpp
+void bind_matrices(Functions& f);                 // methods_matrices.cpp
+void bind_fourier(Functions& f);                  // methods_fourier.cpp
+void bind_making(Functions& f);                   // making.cpp
+void bind_functional(Functions& f);               // functional.cpp
+void bind_losses(Functions& f);                   // losses.cpp
+void bind_gradients(Functions& f);                // gradients.cpp
+void bind_loops(py::module_& m);                  // loops.cpp
+void bind_streams(py::module_& m);                // streams.cpp
+void bind_transforms(py::module_& m);             // transforms.cpp
 void bind_sharded(py::module_& m, Functions& f);  // sharded.cpp
-void bind_generator(py::module_& m);                   // making.cpp
+void bind_generator(py::module_& m);              // making.cpp
 /// Binds functions again under other names; call it last. In aliases.cpp.
 void bind_aliases(Functions& f);
 
