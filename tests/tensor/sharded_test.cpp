@@ -13,21 +13,21 @@ namespace {
 using spmd_oracle::Program;
 using spmd_oracle::Twin;
 
-std::vector<std::vector<Mesh>> meshes() {
+std::vector<std::vector<Mesh>> small_meshes() {
   return {Mesh::simulated({1}, {"x"}),        Mesh::simulated({2}, {"x"}), Mesh::simulated({3}, {"x"}),
           Mesh::simulated({4}, {"x"}),        Mesh::simulated({7}, {"x"}), Mesh::simulated({2, 2}, {"x", "y"}),
           Mesh::simulated({2, 3}, {"x", "y"})};
 }
 
 /// The bytes of the elements.
-std::vector<std::byte> bytes_of(const Tensor& t) {
+std::vector<std::byte> bytes_in(const Tensor& t) {
   const Buffer b = t.contiguous().buffer();
   const auto* const first = static_cast<const std::byte*>(b.data());
   return {first, first + static_cast<std::size_t>(product(t.shape()).value()) * t.itemsize()};
 }
 
 /// Whether elements are equal but for what another order of additions changes.
-bool are_near(const Tensor& a, const Tensor& b) {
+bool is_near(const Tensor& a, const Tensor& b) {
   const std::vector<double> x = a.cast(dtypes::float64).to_vector<double>(),
                             y = b.cast(dtypes::float64).to_vector<double>();
   double largest = 1;
@@ -40,12 +40,12 @@ bool are_near(const Tensor& a, const Tensor& b) {
 
 TEST(Sharded, HasTheBitsOfOneProcess) {
   const ScopedFlag deterministic(flags::DETERMINISTIC, true);
-  for (const std::vector<Mesh>& ranks : meshes())
+  for (const std::vector<Mesh>& ranks : small_meshes())
     for (std::uint64_t seed = 0; seed < test::sample(40); ++seed) {
       const Program program(seed, ranks, ranks[0].shape());
       for (std::size_t k = 0; k < program.twins().size(); ++k) {
         const Twin& t = program.twins()[k];
-        ASSERT_EQ(bytes_of(t.sharded), bytes_of(t.plain))
+        ASSERT_EQ(bytes_in(t.sharded), bytes_in(t.plain))
             << "t" << k << " of seed " << seed << " on " << render(ranks[0].shape()) << ":\n"
             << program.text() << t.sharded.explain();
       }
@@ -53,12 +53,12 @@ TEST(Sharded, HasTheBitsOfOneProcess) {
 }
 
 TEST(Sharded, IsNearWhereSumsAreReducedByRank) {
-  for (const std::vector<Mesh>& ranks : meshes())
+  for (const std::vector<Mesh>& ranks : small_meshes())
     for (std::uint64_t seed = 1000; seed < 1000 + test::sample(40); ++seed) {
       const Program program(seed, ranks, ranks[0].shape());
       for (std::size_t k = program.twins().size(); k-- > 0;) {
         const Twin& t = program.twins()[k];
-        ASSERT_TRUE(are_near(t.sharded, t.plain))
+        ASSERT_TRUE(is_near(t.sharded, t.plain))
             << "t" << k << " of seed " << seed << " on " << render(ranks[0].shape()) << ":\n"
             << program.text();
       }
@@ -67,7 +67,7 @@ TEST(Sharded, IsNearWhereSumsAreReducedByRank) {
 
 TEST(Sharded, HasGradients) {
   const ScopedFlag deterministic(flags::DETERMINISTIC, true);
-  for (const std::vector<Mesh>& ranks : meshes())
+  for (const std::vector<Mesh>& ranks : small_meshes())
     for (std::uint64_t seed = 2000; seed < 2000 + test::sample(20); ++seed) {
       const Program program(seed, ranks, ranks[0].shape(), true);
       const Twin& last = program.twins().back();
@@ -77,7 +77,7 @@ TEST(Sharded, HasGradients) {
         const Twin& x = program.inputs()[k];
         if (!x.plain.grad()) continue;
         ASSERT_TRUE(x.sharded.grad().has_value());
-        ASSERT_EQ(bytes_of(*x.sharded.grad()), bytes_of(*x.plain.grad()))
+        ASSERT_EQ(bytes_in(*x.sharded.grad()), bytes_in(*x.plain.grad()))
             << "x" << k << " of seed " << seed << " on " << render(ranks[0].shape()) << ":\n"
             << program.text();
         EXPECT_EQ(render(*x.sharded.grad()->sharding()->splits()), render(*x.sharded.sharding()->splits()));
