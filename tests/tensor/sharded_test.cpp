@@ -41,7 +41,7 @@ bool is_near(const Tensor& a, const Tensor& b) {
 TEST(Sharded, HasTheBitsOfOneProcess) {
   const ScopedFlag deterministic(flags::DETERMINISTIC, true);
   for (const std::vector<Mesh>& ranks : small_meshes())
-    for (std::uint64_t seed = 0; seed < test::sample(40); ++seed) {
+    for (std::uint64_t seed = 0; seed < test::sample<std::uint64_t>(40); ++seed) {
       const Program program(seed, ranks, ranks[0].shape());
       for (std::size_t k = 0; k < program.twins().size(); ++k) {
         const Twin& t = program.twins()[k];
@@ -54,7 +54,7 @@ TEST(Sharded, HasTheBitsOfOneProcess) {
 
 TEST(Sharded, IsNearWhereSumsAreReducedByRank) {
   for (const std::vector<Mesh>& ranks : small_meshes())
-    for (std::uint64_t seed = 1000; seed < 1000 + test::sample(40); ++seed) {
+    for (std::uint64_t seed = 1000; seed < 1000 + test::sample<std::uint64_t>(40); ++seed) {
       const Program program(seed, ranks, ranks[0].shape());
       for (std::size_t k = program.twins().size(); k-- > 0;) {
         const Twin& t = program.twins()[k];
@@ -68,7 +68,7 @@ TEST(Sharded, IsNearWhereSumsAreReducedByRank) {
 TEST(Sharded, HasGradients) {
   const ScopedFlag deterministic(flags::DETERMINISTIC, true);
   for (const std::vector<Mesh>& ranks : small_meshes())
-    for (std::uint64_t seed = 2000; seed < 2000 + test::sample(20); ++seed) {
+    for (std::uint64_t seed = 2000; seed < 2000 + test::sample<std::uint64_t>(20); ++seed) {
       const Program program(seed, ranks, ranks[0].shape(), true);
       const Twin& last = program.twins().back();
       if (!last.sharded.requires_grad()) continue;
