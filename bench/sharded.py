@@ -65,17 +65,7 @@ def run(column, row, steps):
     elif column == "strata ranks":
         mesh = lib.library.Mesh((2,), ("data",))
         rank, inputs = mesh.rank, [x.shard(mesh, "data:0").realize() for x in inputs]
-    net.train()
-    chosen = getattr(lib.optim, optimiser)(list(net.parameters()), lr=1e-3)
-
-    def step(x, target=None):
-        chosen.zero_grad()
-        y = net(x)
-        loss = (y * y).mean() if target is None else lib.F.cross_entropy(y, target)
-        loss.backward()
-        chosen.step()
-        return loss
-
+    step = workloads.training(lib, net, optimiser)
     call = lib.library.jit(step) if column == "strata captured" else step
     seconds = measured(lambda: call(*inputs), steps)
     if column == "torch DDP":

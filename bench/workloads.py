@@ -245,27 +245,33 @@ def forward(build, shape):
     return make
 
 
+def training(lib, net, optimizer):
+    """A training step of the network, a function of a batch and perhaps of its classes, whose result is the loss."""
+    net.train()
+    chosen = getattr(lib.optim, optimizer)(list(net.parameters()), lr=1e-3)
+
+    def run(x, target=None):
+        chosen.zero_grad()
+        y = net(x)
+        loss = (y * y).mean() if target is None else lib.F.cross_entropy(y, target)
+        loss.backward()
+        chosen.step()
+        return loss
+
+    return run
+
+
 def step(build, shape, optimizer, classes=None):
     """Workload: a training step of the network, whose result is the loss: cross entropy with random classes, or without
     classes the mean of squares."""
 
     def make(lib, parameters, frozen):
         net = lib.network(build, parameters)
-        net.train()
         generator = np.random.default_rng(1)
         inputs = [lib.tensor(generator.normal(0, 1, shape).astype("float32"))]
         if classes is not None:
             inputs.append(lib.tensor(generator.integers(0, classes, shape[:1]).astype("int64")))
-        chosen = getattr(lib.optim, optimizer)(list(net.parameters()), lr=1e-3)
-
-        def run(x, target=None):
-            chosen.zero_grad()
-            y = net(x)
-            loss = (y * y).mean() if target is None else lib.F.cross_entropy(y, target)
-            loss.backward()
-            chosen.step()
-            return loss
-
+        run = training(lib, net, optimizer)
         call = run if lib.is_torch else lib.library.jit(run)
         return lambda: call(*inputs)
 
