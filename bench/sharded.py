@@ -3,9 +3,9 @@
     /usr/bin/python3 bench/sharded.py --build DIR [--filter TEXT] [--turns N] [--steps N] [--json]
 
 Each column is a program of its own: one Strata process of two threads, captured and not; two Strata ranks of one thread each, with the batch
-sharded (mpirun -n 2); one PyTorch process of two threads; two PyTorch processes of one thread each in DistributedDataParallel. The
-programs run in turn; a row has the medians of the turns, each the median of the steps after the first ten, and the ratios of the ranks
-to the others. Prints Markdown, or a line of JSON for each row.
+sharded (mpirun -n 2), captured and not; one PyTorch process of two threads; two PyTorch processes of one thread each in DistributedDataParallel. The
+programs run in turn; a row has the medians of the turns, each the median of the steps after the first ten, and ratios: of captured ranks to
+the captured process, of ranks to the process, of captured ranks to DDP. Prints Markdown, or a line of JSON for each row.
 """
 import argparse
 import json
@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent
-COLUMNS = ["strata captured", "strata", "strata ranks", "torch", "torch DDP"]
+COLUMNS = ["strata captured", "strata", "ranks captured", "ranks", "torch", "torch DDP"]
+RATIOS = [("ranks captured", "strata captured"), ("ranks", "strata"), ("ranks captured", "torch DDP")]
 ROWS = {"digits b1024": ("mlp", (1024, 784), 10, "SGD"), "transformer d256 s128 b16": ("transformer", (16, 128, 256), None, "Adam")}
 
 
@@ -62,11 +63,11 @@ def run(column, row, steps):
         import torch
 
         torch.set_num_threads(2)
-    elif column == "strata ranks":
+    elif column.startswith("ranks"):
         mesh = lib.library.Mesh((2,), ("data",))
         rank, inputs = mesh.rank, [x.shard(mesh, "data:0").realize() for x in inputs]
     step = workloads.training(lib, net, optimiser)
-    call = lib.library.jit(step) if column == "strata captured" else step
+    call = lib.library.jit(step) if column.endswith("captured") else step
     seconds = measured(lambda: call(*inputs), steps)
     if column == "torch DDP":
         torch.distributed.destroy_process_group()
@@ -74,7 +75,7 @@ def run(column, row, steps):
 
 
 def started(column, row, options, port):
-    ranks = 2 if column in ("strata ranks", "torch DDP") else 1
+    ranks = 2 if column.startswith("ranks") or column == "torch DDP" else 1
     threads = "1" if ranks == 2 else "2"
     environment = {**os.environ, "STRATA_THREADS": threads, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads,
                    "DDP_PORT": str(port), "WORKLOADS_READY": "1", "MALLOC_MMAP_THRESHOLD_": "4294967296",
@@ -105,14 +106,14 @@ def main():
         return
     options.build = options.build.resolve()
     if not options.json:
-        print("| step, ms | " + " | ".join(COLUMNS) + " | ranks / strata captured | ranks / strata | ranks / DDP |\n|---" + "|---:" * 8 + "|")
+        print("| step, ms | " + " | ".join(COLUMNS + [f"{a} / {b}" for a, b in RATIOS]) + " |\n|---" + "|---:" * (len(COLUMNS) + len(RATIOS)) + "|")
     for number, row in enumerate(name for name in ROWS if options.filter in name):
         times = {column: [] for column in COLUMNS}
         for turn in range(options.turns):
             for column in COLUMNS:
                 times[column].append(started(column, row, options, 29500 + 100 * number + turn))
         median = {column: statistics.median(times[column]) for column in COLUMNS}
-        ratios = {other: statistics.median(a / b for a, b in zip(times["strata ranks"], times[other])) for other in ("strata captured", "strata", "torch DDP")}
+        ratios = {f"{a} / {b}": statistics.median(x / y for x, y in zip(times[a], times[b])) for a, b in RATIOS}
         if options.json:
             print(json.dumps({"row": row, "seconds": median, "ratios": ratios}), flush=True)
         else:

@@ -1,5 +1,7 @@
 #include "strata/engine/placed.h"
 
+#include "strata/engine/buffer_storage.h"
+
 namespace strata {
 
 std::shared_ptr<const PlacedStorage> placed_storage(const LazyOp& n) {
@@ -27,6 +29,28 @@ LazyOp placed_leaf_of(const LazyOp& n) {
   STRATA_ASSERT(memory != nullptr, "[placed_leaf_of] the node is not placed");
   const LazyOp leaf = LazyOp::empty(n.dtype(), n.shape(), memory->placement());
   leaf.realize_as(memory);
+  return leaf;
+}
+
+bool is_same_form(const std::shared_ptr<const PlacedForm>& a, const std::shared_ptr<const PlacedForm>& b) {
+  return a == b || (a != nullptr && b != nullptr && a->is_same(*b));
+}
+
+Buffer memory_of(const LazyOp& n) {
+  const auto placed = n.placement_below() != nullptr ? placed_storage(n) : nullptr;
+  return placed != nullptr ? placed->parts() : buffer_of(n);
+}
+
+std::shared_ptr<const PlacedForm> placed_form(const LazyOp& n) {
+  const auto placed = n.placement_below() != nullptr ? placed_storage(n) : nullptr;
+  return placed != nullptr ? placed->form() : nullptr;
+}
+
+LazyOp leaf_of(const Buffer& memory, const Ints& shape, const std::shared_ptr<const PlacedForm>& form) {
+  if (form == nullptr) return leaf_of(memory, shape);
+  const std::shared_ptr<PlacedStorage> storage = form->over(memory);
+  const LazyOp leaf = LazyOp::empty(memory.dtype(), shape, storage->placement());
+  leaf.realize_as(storage);
   return leaf;
 }
 

@@ -388,6 +388,13 @@ RunListener::RunListener() : outer_(listener) { listener = this; }
 RunListener::~RunListener() { listener = outer_; }
 RunListener* RunListener::current() { return listener; }
 bool RunListener::keeps(const Buffer&) const { return false; }
+void RunListener::stepped(RanStep) {}
+void RunListener::perform(RanStep step) {
+  std::vector<void*> memory;
+  for (const Buffer& b : step.buffers) memory.push_back(b.data());
+  step.run(memory);
+  if (listener != nullptr) listener->stepped(std::move(step));
+}
 
 Buffer buffer_of(const LazyOp& n) {
   const std::shared_ptr<Storage> storage = n.realized();

@@ -3,6 +3,7 @@
 // schedule without running it; a RunListener observes the kernels of a run.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,14 +48,25 @@ struct RanKernel {
   std::vector<std::pair<std::string, std::int64_t>> values;  ///< of the kernel's variables, by name
   std::vector<std::string> own = {};  ///< variables of the kernel alone (kernel_form.h), whatever a user's are called
   double seconds = 0;
-  Origin origin = {};  ///< of the first output
+  Origin origin = {};                       ///< of the first output
+  std::vector<std::int64_t> offsets = {};   ///< bytes from each buffer's begin to the kernel's elements; empty: zeros
 
   /// Whether the user's variables that are in `known` had these values.
   bool had(const Values& known) const;
 };
 
-/// While an object lives, its ran() is called after each kernel that realize() runs on this thread. Of nested listeners
-/// only the innermost one is called.
+/// A step of a run that is no kernel: the ranks of a mesh agree, or exchange elements (spmd/).
+struct RanStep {
+  std::vector<Buffer> buffers;  ///< those that the step writes come first
+  std::size_t outputs = 0;
+  /// Does the step, on these memories in place of the buffers'.
+  std::function<void(std::span<void* const> memory)> run;
+  /// The step writes nothing, and a replay begins with it. Memory that the replay writes is null then.
+  bool is_check = false;
+};
+
+/// While an object lives, its ran() is called after each kernel and each other step that realize() runs on this thread.
+/// Of nested listeners only the innermost one is called.
 class RunListener {
  public:
   RunListener();
@@ -63,10 +75,13 @@ class RunListener {
   RunListener& operator=(const RunListener&) = delete;
 
   virtual void ran(RanKernel kernel) = 0;
+  virtual void stepped(RanStep step);
   /// Whether a kernel that reads `memory`, which was realized before and is not written by others, may pack its
   /// elements for later runs: they will rarely change.
   virtual bool keeps(const Buffer& memory) const;
   static RunListener* current();
+  /// Does the step on the memory of its buffers, and tells the listener of this thread.
+  static void perform(RanStep step);
 
  protected:
   /// The listener that this one is nested in, or null.

@@ -31,6 +31,7 @@ class Recording::Listening final : public RunListener, public FeedListener {
  public:
   explicit Listening(Recording& to) : to_(to) {}
   void ran(RanKernel kernel) override { to_.add(kernel); }
+  void stepped(RanStep step) override { to_.add(std::move(step)); }
   bool keeps(const Buffer& memory) const override {
     const auto is_same = [&](const Fed& f) { return f.buffer.data() == memory.data(); };
     return !to_.wrote(memory) && std::none_of(fed.begin(), fed.end(), is_same) &&
@@ -72,6 +73,7 @@ void Recording::find_packed() {
     if (const auto place = place_of(f.buffer)) differs[*place] = true;
   for (std::size_t k = 0; k < launches_.size(); ++k) {
     Launch& launch = launches_[k];
+    if (!launch.kernel) continue;
     const auto& before = launch.kernel->kernel().before;
     std::unordered_map<std::size_t, std::vector<std::size_t>> packed_from;  // by place of packed elements: the places
     for (std::size_t j = 0; j < before.size(); ++j) {
@@ -148,6 +150,7 @@ void Recording::add(const RanKernel& ran) {
   Launch launch{ran.kernel, {}, values, values, unpolled_ > between, false, {}, {}};
   launch.own = ran.own;
   launch.origin = ran.origin;
+  launch.offsets = ran.offsets;
   if (launch.polls) unpolled_ = 0;
   for (std::size_t k = 0; k < ran.buffers.size(); ++k)
     launch.places.push_back(add_memory(ran.buffers[k], k < ran.outputs));
@@ -160,6 +163,23 @@ void Recording::add(const RanKernel& ran) {
   launches_.push_back(std::move(launch));
 }
 
+void Recording::add(RanStep ran) {
+  has_steps_ = true;
+  if (ran.is_check) {
+    Check check{{}, std::move(ran.run)};
+    for (const Buffer& b : ran.buffers)
+      check.places.push_back(wrote(b) ? std::nullopt : std::optional(add_memory(b, false)));
+    checks_.push_back(std::move(check));
+    return;
+  }
+  Launch launch{nullptr, {}, {}, {}, false, false, {}, {}};
+  launch.step = std::move(ran.run);
+  launch.outputs = ran.outputs;
+  for (std::size_t k = 0; k < ran.buffers.size(); ++k)
+    launch.places.push_back(add_memory(ran.buffers[k], k < ran.outputs));
+  launches_.push_back(std::move(launch));
+}
+
 /// Gives the intermediate results memory for replays: those whose recorded memory is free, and temporaries.
 void Recording::plan() {
   std::vector<MemoryLife> life(recorded_.size(), MemoryLife{0, SIZE_MAX, 0});  // by place
@@ -168,6 +188,7 @@ void Recording::plan() {
       life[place] = {recorded_[place].bytes, std::min(life[place].first, k), k};
   std::vector<bool> keeps(recorded_.size());  // by place: whether it has packed elements that later replays use
   for (const Launch& launch : launches_) {
+    if (!launch.kernel) continue;
     const auto& before = launch.kernel->kernel().before;
     for (std::size_t j = 0; j < before.size(); ++j)
       for (std::size_t slot = 0; slot < before[j]->buffers.size(); ++slot)
@@ -217,19 +238,20 @@ bool Recording::update_in_place(const RecordedUpdate& update) {
     if (writer) return false;  // it computes a part alone, or the new value is read
     writer = k;
   }
-  if (!writer || recorded_[update.before].bytes != recorded_[update.after].bytes) return false;
+  if (!writer || !launches_[*writer].kernel || recorded_[update.before].bytes != recorded_[update.after].bytes)
+    return false;
   // The writer runs after all readers, so nothing before them may need what it writes, or write what it reads.
   Launch launch = launches_[*writer];
   const std::size_t to = std::max(last, *writer);
-  const auto is_output = [](const Launch& l, std::size_t slot) { return l.kernel->kernel().buffers[slot].written; };
   for (std::size_t k = *writer + 1; k <= to; ++k)
     for (std::size_t slot = 0; slot < launches_[k].places.size(); ++slot)
       for (std::size_t mine = 0; mine < launch.places.size(); ++mine)
         if (same_memory(launches_[k].places[slot]) == same_memory(launch.places[mine]) &&
-            (is_output(launches_[k], slot) || is_output(launch, mine)))
+            (launches_[k].is_written(slot) || launch.is_written(mine)))
           return false;
   double seconds = 0;  // until the end, without a check for interrupts
-  for (std::size_t k = *writer; k < launches_.size(); ++k) seconds += launches_[k].kernel->estimated_seconds();
+  for (std::size_t k = *writer; k < launches_.size(); ++k)
+    if (launches_[k].kernel) seconds += launches_[k].kernel->estimated_seconds();
   if (seconds > kUninterrupted) return false;
   if (uses(launch, update.before) && !put_in_place(launch, update)) return false;
   launches_.erase(launches_.begin() + static_cast<std::ptrdiff_t>(*writer));
@@ -246,7 +268,8 @@ bool Recording::put_in_place(Launch& launch, const RecordedUpdate& update) {
   };
   const auto input = slot_of(update.before), output = slot_of(update.after);
   const bool is_once = std::count(launch.places.begin(), launch.places.end(), update.before) == 1;
-  if (!is_once || !old.kernel().before.empty() || !old.kernel().temporaries.empty() || old.device() == nullptr)
+  if (!is_once || !old.kernel().before.empty() || !old.kernel().temporaries.empty() || old.device() == nullptr ||
+      !launch.offsets.empty())
     return false;
   std::optional<LazyOp> ast = kernel_in_place(old.kernel().ast, static_cast<int>(output), static_cast<int>(input));
   if (!ast) return false;
@@ -281,6 +304,7 @@ bool Recording::wrote(const Buffer& buffer) const {
 
 bool Recording::had(const Values& known) const {
   return std::all_of(launches_.begin(), launches_.end(), [&](const Launch& launch) {
+    if (!launch.kernel) return true;
     const std::vector<Variable>& variables = launch.kernel->kernel().variables;
     RanKernel ran;
     ran.own = launch.own;
@@ -292,17 +316,27 @@ bool Recording::had(const Values& known) const {
 
 void Recording::set_value(const std::string& name, std::int64_t value) {
   for (Launch& launch : launches_) {
-    if (std::find(launch.own.begin(), launch.own.end(), name) != launch.own.end()) continue;
+    if (!launch.kernel || std::find(launch.own.begin(), launch.own.end(), name) != launch.own.end()) continue;
     const std::vector<Variable>& variables = launch.kernel->kernel().variables;
     for (std::size_t k = 0; k < variables.size(); ++k)
       if (variables[k].name() == name) launch.values[k] = value;
   }
 }
 
+/// What precedes the kernels: host memory, and checks.
+void Recording::begin_replay() {
+  for (const FeedListener::Fed& f : fed_) f.fill(f.buffer.data());
+  for (const Check& check : checks_) {
+    arguments_.clear();
+    for (const auto& place : check.places) arguments_.push_back(place ? memory_[*place] : nullptr);
+    check.step(arguments_);
+  }
+}
+
 void Recording::replay() {
   look_for_changes();
   if (TraceFile* const trace = TraceFile::current()) return replay_traced(*trace);
-  for (const FeedListener::Fed& f : fed_) f.fill(f.buffer.data());
+  begin_replay();
   std::optional<UninterruptedScope> updating;
   for (std::size_t k = 0; k < launches_.size(); ++k) {
     if (launches_[k].polls) check_interrupt();
@@ -313,14 +347,14 @@ void Recording::replay() {
 
 void Recording::replay_traced(TraceFile& trace) {
   const std::int64_t capture = traced_capture(trace), begin = trace.now();
-  std::vector<std::int64_t> marks;  // the times between launches
+  std::vector<std::int64_t> marks;  // the times between kernels; another step counts to the kernel before it
   marks.reserve(launches_.size() + 1);
-  for (const FeedListener::Fed& f : fed_) f.fill(f.buffer.data());
+  begin_replay();
   std::optional<UninterruptedScope> updating;
   for (std::size_t k = 0; k < launches_.size(); ++k) {
     if (launches_[k].polls) check_interrupt();
     if (launches_[k].updates && !updating) updating.emplace();
-    marks.push_back(trace.now() - begin);
+    if (launches_[k].kernel) marks.push_back(trace.now() - begin);
     run(launches_[k]);
   }
   marks.push_back(trace.now() - begin);
@@ -339,6 +373,7 @@ std::int64_t Recording::traced_capture(TraceFile& trace) {
   json.begin_object().member("at", trace.now()).member("name", std::string_view(name_));
   json.key("steps").begin_array();
   for (const Launch& launch : launches_) {
+    if (!launch.kernel) continue;
     json.begin_object().member("kernel", traced_kernel(trace, *launch.kernel)).key("places").begin_array();
     for (const std::size_t place : launch.places) json.value(static_cast<std::int64_t>(place));
     json.end_array().end_object();
@@ -352,6 +387,9 @@ std::int64_t Recording::traced_capture(TraceFile& trace) {
 void Recording::run(Launch& launch) {
   arguments_.clear();
   for (const std::size_t place : launch.places) arguments_.push_back(memory_[place]);
+  for (std::size_t slot = 0; slot < launch.offsets.size(); ++slot)
+    arguments_[slot] = static_cast<std::byte*>(arguments_[slot]) + launch.offsets[slot];
+  if (!launch.kernel) return launch.step(arguments_);
   launch.kernel->replay_rest(arguments_, launch.values, launch.is_done);
   launch.is_done = launch.keeps;
 }
@@ -370,8 +408,11 @@ std::vector<RecordedTime> Recording::times(int repeats) {
   }
   std::vector<RecordedTime> out;
   for (const Launch& launch : launches_) {
+    if (!launch.kernel) continue;
     std::vector<void*> arguments;
     for (const std::size_t place : launch.places) arguments.push_back(memory[place]);
+    for (std::size_t slot = 0; slot < launch.offsets.size(); ++slot)
+      arguments[slot] = static_cast<std::byte*>(arguments[slot]) + launch.offsets[slot];
     std::vector<std::int64_t> values = launch.recorded_values;
     launch.kernel->replay(arguments, values);  // packs
     double best = std::numeric_limits<double>::infinity();

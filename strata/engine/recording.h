@@ -1,6 +1,7 @@
 // Recording: the kernels of some realize() calls with their arguments, to be run again, perhaps on other memory. A
 // replay schedules nothing, checks nothing and allocates nothing, so it costs as much as its kernels. Captures
-// (tensor/jit.h) consist of recordings.
+// (tensor/jit.h) consist of recordings. On a mesh (spmd/) the exchanges between ranks are steps of the recording, too;
+// a replay begins with the ranks' agreement that they do the same, which allocates as exchanges do.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +59,8 @@ struct RecordedProgram {
   std::vector<RecordedUpdate> updates;  ///< those in place
 };
 
-/// Records the kernels that its thread runs by realize(), and its calls of feed(), from the constructor to stop(). Each
-/// memory that the kernels use has a number, its place.
+/// Records the kernels and the other steps (RanStep) that its thread runs by realize(), and its calls of feed(), from
+/// the constructor to stop(). Each memory that they use has a number, its place.
 ///
 /// The recording keeps the memory that its kernels only read, and what others still hold at stop(). All other memory,
 /// of intermediate results and of what kernels need for themselves, is one piece with parts by lifetime: two results
@@ -84,7 +85,11 @@ class Recording {
   ///   each element of `after`, nothing else reads `before` then or later, and replays need the same memory at both
   ///   places. Such kernels run as late as the readers of `before` demand
   void stop(std::string name = {}, std::span<RecordedUpdate> updates = {});
+  /// The number of kernels and other steps, without checks.
   std::size_t size() const { return launches_.size(); }
+  /// Whether there are steps that are no kernels.
+  bool has_steps() const { return has_steps_; }
+  /// @pre !has_steps()
   const CompiledKernel& kernel(std::size_t k) const { return *launches_[k].kernel; }
 
   /// Bytes of the piece of memory for intermediate results.
@@ -117,26 +122,29 @@ class Recording {
   void set_value(const std::string& name, std::int64_t value);
 
   /// Runs each kernel `repeats` times with the values of the recorded run, and returns the fastest time of each,
-  /// longest first; a kernel whose packed elements are kept without the packing. Memory without an owner may be gone:
+  /// longest first; a kernel whose packed elements are kept without the packing. Other steps are left out. Memory without an owner may be gone:
   /// the recorded memory of its place is read. What kernels write goes to memory that is freed afterwards: neither
   /// results nor later replays change. @throws Error (budget) as Buffer::allocate()
   std::vector<RecordedTime> times(int repeats);
   /// The recording as data, which is valid while the recording and the memory of its places live. @pre stop() was
-  /// called
+  /// called, and !has_steps()
   RecordedProgram program() const;
   /// Runs the kernels as recorded, on copies of all that they write, with the last fed values. Returns the memory by
-  /// place; that of places without a kernel is empty. @throws Error (budget) as Buffer::allocate()
+  /// place; that of places without a kernel is empty. @pre !has_steps()
+  /// @throws Error (budget) as Buffer::allocate()
   std::vector<std::optional<Buffer>> run_apart() const;
-  /// Fills the fed memory, and runs all kernels in order. @pre stop() was called, and no other thread replays
-  /// @throws what an InterruptCheck of this thread throws (base/interrupt.h); kernels before it have run then
+  /// Fills the fed memory, and runs all kernels and steps in order, checks first. @pre stop() was called, and no other
+  /// thread replays
+  /// @throws what an InterruptCheck of this thread throws (base/interrupt.h), and what steps throw; kernels before it
+  ///   have run then, but none before a check
   void replay();
 
  private:
   class Listening;
-  /// One kernel of the recording, with its arguments.
+  /// One kernel of the recording, with its arguments; or another step.
   struct Launch {
-    std::shared_ptr<const CompiledKernel> kernel;
-    std::vector<std::size_t> places;  // by slot, temporaries among them
+    std::shared_ptr<const CompiledKernel> kernel;  // null: `step`
+    std::vector<std::size_t> places;               // by slot, temporaries among them
     std::vector<std::int64_t> values, recorded_values;
     bool polls;    // whether replay() checks for interrupts before it: about every 2 ms of estimated time
     bool updates;  // in place: from here on, an interrupt would leave assignments half done
@@ -144,6 +152,16 @@ class Recording {
     std::vector<char> keeps, is_done;
     std::vector<std::string> own = {};  // variables that are no user's: set_value() leaves them
     Origin origin = {};
+    std::vector<std::int64_t> offsets = {};  // by slot, in bytes; empty: zeros
+    std::function<void(std::span<void* const>)> step = {};
+    std::size_t outputs = 0;  // of the step: the first places
+
+    bool is_written(std::size_t slot) const { return kernel ? kernel->kernel().buffers[slot].written : slot < outputs; }
+  };
+  /// A step that writes nothing, in front of all others. A place that is nothing is memory that the recording writes.
+  struct Check {
+    std::vector<std::optional<std::size_t>> places;
+    std::function<void(std::span<void* const>)> step;
   };
   void run(Launch& launch);
   void replay_traced(TraceFile& trace);
@@ -157,6 +175,8 @@ class Recording {
     bool is_outside = false;  // DeviceMemory::is_written_outside()
   };
   void add(const RanKernel& ran);
+  void add(RanStep ran);
+  void begin_replay();
   void find_packed();
   bool update_in_place(const RecordedUpdate& update);
   static bool put_in_place(Launch& launch, const RecordedUpdate& update);
@@ -180,6 +200,8 @@ class Recording {
   Changes changes_;
   std::unique_ptr<Listening> listening_;
   std::vector<Launch> launches_;
+  std::vector<Check> checks_;
+  bool has_steps_ = false;
   double unpolled_ = 0;  // estimated seconds since the last launch that polls
   std::vector<FeedListener::Fed> fed_;
   std::optional<Buffer> arena_;

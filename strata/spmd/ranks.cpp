@@ -70,7 +70,7 @@ void Ranks::exchange(std::span<const Transfer> transfers) const {
   std::vector<Pending> pending;
   for (const Transfer& t : transfers)
     for (std::size_t k = 0; k < here_.size(); ++k)
-      pending.push_back(t.plans[k].start(t.from[k].data(), t.to[k].data(), t.description, {}));
+      pending.push_back(t.plans[k].start(t.from.of(k), t.to.of(k), t.description, {}));
   wait_all(pending);
 }
 

@@ -2,6 +2,8 @@
 // a simulated mesh, which one thread drives.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,7 +11,6 @@
 #include <vector>
 
 #include "strata/mesh/exchange_plan.h"
-#include "strata/runtime/buffer.h"
 
 namespace strata {
 
@@ -30,14 +31,20 @@ class Ranks {
 
   /// Returns once all ranks of the mesh have come here and say the same. @throws as Mesh::agree()
   void agree(const StepText& text) const;
-  /// Executes one exchange of each list of plans, which have a plan for each rank of here(); buffers likewise. They
-  /// are all under way at once. @throws as Pending::wait()
-  struct Transfer {
-    std::span<const ExchangePlan> plans;
-    std::span<const Buffer> from;
-    std::span<Buffer> to;
-    std::string description;
+  /// Memory of the ranks of here(), one behind the other; with a stride of 0 all have the same.
+  struct Memory {
+    void* first = nullptr;
+    std::int64_t stride = 0;  ///< in bytes
+
+    void* of(std::size_t k) const { return static_cast<std::byte*>(first) + static_cast<std::int64_t>(k) * stride; }
   };
+  /// One exchange: a plan for each rank of here().
+  struct Transfer {
+    std::vector<ExchangePlan> plans;
+    std::string description;
+    Memory from = {}, to = {};
+  };
+  /// Executes the exchanges, which are all under way at once. @throws as Pending::wait()
   void exchange(std::span<const Transfer> transfers) const;
 
  private:

@@ -118,7 +118,8 @@ class ShardedRun {
   /// All ranks compute the same graph from the same numbers: structure, and the elements of memory that is in one piece
   /// on each rank.
   void agree() {
-    Hasher program, elements;
+    Hasher program;
+    std::vector<Buffer> whole;  // what each rank has alike
     std::unordered_map<const LazyNode*, std::int64_t> numbers;  // of the nodes, in the order in which they come
     const auto number = [&](const LazyOp& n) {
       const auto [at, is_new] = numbers.emplace(n.node(), std::ssize(numbers));
@@ -130,29 +131,39 @@ class ShardedRun {
       program.add(std::as_bytes(std::span(&kernel, 1)));
       if (!item.is_kernel()) add_text(program, item.text());
       for (const LazyOp& n : item.inputs)
-        if (number(n) && is_realized(*n.node())) add_input(program, elements, n);
+        if (number(n) && is_realized(*n.node())) add_input(program, whole, n);
       for (const LazyOp& n : item.outputs) {
         number(n);
         if (const auto* stated = std::get_if<PlacementArg>(&n.arg())) add_text(program, stated->placement->text());
       }
     }
-    const Hash128 of_program = program.finish(), of_elements = elements.finish();
+    const Hash128 of_program = program.finish();
     const std::string origin = roots_[0].origin().text();
-    ranks_->agree(
-        {detail::message("compute a tensor of shape ", render(roots_[0].shape()),
-                         origin.empty() ? "" : " (" + origin + ")", " by the program ", of_program.text().substr(0, 8),
-                         " from the elements ", of_elements.text().substr(0, 8)),
-         {},
-         {},
-         Hash128{of_program.high ^ of_elements.low, of_program.low ^ of_elements.high}});
+    RanStep step{whole, 0, {}, true};
+    std::vector<std::size_t> sizes;
+    for (const Buffer& b : whole) sizes.push_back(b.nbytes());
+    step.run = [ranks = ranks_, of_program, sizes,
+                words = detail::message("compute a tensor of shape ", render(roots_[0].shape()),
+                                        origin.empty() ? "" : " (" + origin + ")", " by the program ",
+                                        of_program.text().substr(0, 8))](std::span<void* const> memory) {
+      Hasher elements;
+      for (std::size_t k = 0; k < memory.size(); ++k) {
+        if (memory[k] == nullptr) continue;
+        const Hash128 hash = hash128_of_elements({static_cast<const std::byte*>(memory[k]), sizes[k]});
+        elements.add(std::as_bytes(std::span(&hash, 1)));
+      }
+      const Hash128 of_elements = elements.finish();
+      ranks->agree({words + " from the elements " + of_elements.text().substr(0, 8),
+                    {},
+                    {},
+                    Hash128{of_program.high ^ of_elements.low, of_program.low ^ of_elements.high}});
+    };
+    RunListener::perform(std::move(step));
   }
   static void add_text(Hasher& hash, std::string_view text) { hash.add(std::as_bytes(std::span(text))); }
-  static void add_input(Hasher& program, Hasher& elements, const LazyOp& n) {
+  static void add_input(Hasher& program, std::vector<Buffer>& whole, const LazyOp& n) {
     if (const auto placed = placed_storage(n)) return add_text(program, placed->placement()->text());
-    const Buffer memory = buffer_of(n);
-    const Hash128 hash =
-        hash128_of_elements({static_cast<const std::byte*>(memory.data()), static_cast<std::size_t>(memory.nbytes())});
-    elements.add(std::as_bytes(std::span(&hash, 1)));
+    whole.push_back(buffer_of(n));
   }
 
   void run_item(std::size_t k) {
@@ -193,8 +204,7 @@ class ShardedRun {
   }
   /// The elements of `n`, which each rank has.
   Shards everywhere(const Buffer& elements, const LazyOp& n) const {
-    return {ranks_, replicated(ranks_->mesh(), numbers_of(n)), std::vector<Buffer>(ranks_->here().size(), elements),
-            most_elements(n.shape())};
+    return {ranks_, replicated(ranks_->mesh(), numbers_of(n)), {elements, 0}, most_elements(n.shape())};
   }
 
   // --- results without elements ---
@@ -219,19 +229,38 @@ class ShardedRun {
       return;
     }
     if (!item.is_kernel())
-      return keep(item.outputs[0], everywhere(shards_of(item.inputs[0]).local[0], item.outputs[0]));
-    std::vector<Buffer> buffers;
+      return keep(item.outputs[0], everywhere(shards_of(item.inputs[0]).memory.part(0), item.outputs[0]));
+    std::vector<RankBuffer> buffers;
     for (const LazyOp& n : item.outputs) {
       const auto it = item.part ? made_.find(n.node()) : made_.end();
-      buffers.push_back(it != made_.end() ? it->second.local[0]
-                                          : Buffer::allocate(most_elements(n.shape()), n.dtype()));
+      buffers.push_back(it != made_.end() ? it->second.memory
+                                          : RankBuffer{Buffer::allocate(most_elements(n.shape()), n.dtype())});
     }
-    for (const LazyOp& n : item.inputs) buffers.push_back(shards_of(n).local[0]);
-    std::vector<std::pair<std::string, std::int64_t>> values;
-    for (const auto& [variable, value] : item.values) values.emplace_back(variable.name(), value);
-    if (buffers[0].size() > 0) KernelCache::instance().get(item.ast, device_)->run(buffers, values);
+    for (const LazyOp& n : item.inputs) buffers.push_back(shards_of(n).memory);
+    RanKernel ran;
+    for (const auto& [variable, value] : item.values) ran.values.emplace_back(variable.name(), value);
+    ran.outputs = item.outputs.size();
+    if (buffers[0].all.size() > 0) run_kernel(item, item.ast, 0, buffers, std::move(ran));
     for (std::size_t j = 0; j < item.outputs.size(); ++j)
-      done(k, item.outputs[j], everywhere(buffers[j], item.outputs[j]));
+      done(k, item.outputs[j], everywhere(buffers[j].all, item.outputs[j]));
+  }
+  /// Runs a kernel on the parts of rank k of here(), and tells the listener. @param ran with outputs and values
+  void run_kernel(const ScheduleItem& item, const LazyOp& ast, std::size_t rank, const std::vector<RankBuffer>& memory,
+                  RanKernel ran) {
+    ran.kernel = KernelCache::instance().get(ast, device_);
+    ran.origin = item.outputs[0].origin();
+    std::vector<Buffer> parts;
+    bool is_in_front = true;
+    for (const RankBuffer& b : memory) {
+      parts.push_back(b.part(rank));
+      ran.buffers.push_back(b.all);
+      ran.offsets.push_back(b.begin_in_bytes(rank));
+      is_in_front = is_in_front && ran.offsets.back() == 0;
+    }
+    if (is_in_front) ran.offsets.clear();
+    ran.kernel->run(parts, ran.values);
+    if (RunListener* const listener = RunListener::current()) listener->ran(std::move(ran));
+    check_interrupt();
   }
   /// The parts of a CONCAT are made by several items; its memory is complete after the last one.
   void done(std::size_t k, const LazyOp& n, Shards shards) {
@@ -374,7 +403,7 @@ class ShardedRun {
                                             : fresh(step.results[j].computed, step.results[j].dtype,
                                                     is_last ? &outputs[j] : nullptr));
       }
-      if (!is_explained_) run_step(step, values, results, outputs[0]);
+      if (!is_explained_) run_step(items_[k], step, values, results, outputs[0]);
       for (std::size_t j = 0; j < results.size(); ++j) {
         Shards made = moved_at_last(step.results[j], std::move(results[j]), outputs[is_last ? j : 0]);
         is_last ? done(k, outputs[j], std::move(made)) : values.push_back(std::move(made));
@@ -384,9 +413,8 @@ class ShardedRun {
   /// Memory for a result, for the node `of` if it is one's.
   Shards fresh(const Sharding& sharding, DType dtype, const LazyOp* of) const {
     const std::int64_t most = of != nullptr ? most_elements(of->shape()) : 0;
-    if (is_explained_)
-      return {ranks_, sharding, std::vector<Buffer>(ranks_->here().size(), Buffer::allocate(0, dtype)), most};
-    return {ranks_, sharding, local_memory(*ranks_, sharding, dtype, most), most};
+    if (is_explained_) return {ranks_, sharding, {Buffer::allocate(0, dtype), 0}, most};
+    return Shards::allocate(ranks_, sharding, dtype, most);
   }
 
   static std::string described(const LazyOp& for_what, DType dtype) {
@@ -395,39 +423,64 @@ class ShardedRun {
                            origin.empty() ? "a tensor of shape " + render(for_what.shape()) : origin);
   }
 
-  void run_step(const KernelStep& step, const std::vector<Shards>& values, std::vector<Shards>& results,
-                const LazyOp& for_what) {
-    std::vector<std::vector<Buffer>> read;  // by source, by rank here
-    std::vector<Ranks::Transfer> transfers;
-    read.reserve(step.sources.size());
+  void run_step(const ScheduleItem& item, const KernelStep& step, const std::vector<Shards>& values,
+                const std::vector<Shards>& results, const LazyOp& for_what) {
+    std::vector<RankBuffer> read;  // by source
+    std::vector<Moved> moved;
     for (const KernelStep::Source& source : step.sources) {
-      const Shards& from = values[source.value];
+      const RankBuffer& from = values[source.value].memory;
       if (source.plans.empty()) {
-        read.push_back(from.local);
+        read.push_back(from);
         continue;
       }
-      const DType dtype = from.local[0].dtype();
-      std::vector<Buffer>& boxes = read.emplace_back();
-      for (const ExchangePlan& plan : source.plans)
-        boxes.push_back(poisoned(*ranks_, plan.bytes_of_result() / static_cast<std::int64_t>(dtype.itemsize()), dtype));
-      transfers.push_back({source.plans, from.local, boxes, described(for_what, dtype)});
+      const DType dtype = from.all.dtype();
+      std::int64_t bytes = 0;
+      for (const ExchangePlan& plan : source.plans) bytes = std::max(bytes, plan.bytes_of_result());
+      read.push_back(RankBuffer::allocate(*ranks_, bytes / static_cast<std::int64_t>(dtype.itemsize()), dtype));
+      moved.push_back({{source.plans, described(for_what, dtype)}, from, read.back()});
     }
-    ranks_->exchange(transfers);
+    exchange(std::move(moved));
     for (std::size_t r = 0; r < step.kernels.size(); ++r) {
       if (!step.kernels[r]) continue;
-      std::vector<Buffer> buffers;
-      for (const Shards& result : results) buffers.push_back(result.local[r]);
-      for (const std::size_t source : step.reads[r]) buffers.push_back(read[source][r]);
-      KernelCache::instance().get(*step.kernels[r], device_)->run(buffers);
-      check_interrupt();
+      std::vector<RankBuffer> buffers;
+      for (const Shards& result : results) buffers.push_back(result.memory);
+      for (const std::size_t source : step.reads[r]) buffers.push_back(read[source]);
+      RanKernel ran;
+      ran.outputs = results.size();
+      run_kernel(item, *step.kernels[r], r, buffers, std::move(ran));
     }
+  }
+  /// An exchange from the ranks' parts of one memory to those of another one.
+  struct Moved {
+    Ranks::Transfer transfer;
+    RankBuffer from, to;
+  };
+  /// Executes the exchanges together, and tells the listener.
+  void exchange(std::vector<Moved> moved) const {
+    if (moved.empty()) return;
+    RanStep step{{}, moved.size(), {}};
+    std::vector<Ranks::Transfer> transfers;
+    for (const Moved& m : moved) step.buffers.push_back(m.to.all);
+    for (Moved& m : moved) {
+      step.buffers.push_back(m.from.all);
+      m.transfer.to.stride = m.to.stride_in_bytes();
+      m.transfer.from.stride = m.from.stride_in_bytes();
+      transfers.push_back(std::move(m.transfer));
+    }
+    step.run = [ranks = ranks_, transfers = std::move(transfers)](std::span<void* const> memory) mutable {
+      for (std::size_t k = 0; k < transfers.size(); ++k) {
+        transfers[k].to.first = memory[k];
+        transfers[k].from.first = memory[transfers.size() + k];
+      }
+      ranks->exchange(transfers);
+    };
+    RunListener::perform(std::move(step));
   }
   Shards moved_at_last(const KernelStep::Result& result, Shards made, const LazyOp& for_what) const {
     if (!result.kept) return made;
     Shards out = fresh(*result.kept, result.dtype, &for_what);
     if (is_explained_) return out;
-    const Ranks::Transfer transfer{result.plans, made.local, out.local, described(for_what, result.dtype)};
-    ranks_->exchange({&transfer, 1});
+    exchange({{{result.plans, described(for_what, result.dtype)}, made.memory, out.memory}});
     return out;
   }
 
@@ -470,8 +523,6 @@ class ShardedRun {
 }  // namespace
 
 void ShardPlacement::realize(std::span<const LazyOp> roots, const Device& device) const {
-  STRATA_CHECK(RunListener::current() == nullptr, undefined, "[shard] a computation with tensors that are sharded ",
-               text_, " inside of a function that is captured: jit, stream and export work on tensors in one memory");
   std::optional<ShardedRun> run;
   {
     const RealizedAsOf now;  // what is scheduled is one graph, though other threads may realize parts of it

@@ -32,13 +32,32 @@ class ShardPlacement final : public ComputingPlacement {
   std::string text_;
 };
 
+/// Memory of the ranks of a process in one piece: a part for each, one behind the other, or one that they share.
+struct RankBuffer {
+  Buffer all;
+  std::int64_t stride = 0;  ///< elements from a rank's part to the next one's; 0: all have the same
+
+  /// A part for each rank of `ranks`. That of simulated ranks is filled with bytes of ones, NaN as floats, so that what
+  /// nobody wrote is seen.
+  static RankBuffer allocate(const Ranks& ranks, std::int64_t elements, DType dtype);
+  /// The part of rank k of Ranks::here(): `all`, or a handle on a piece of it.
+  Buffer part(std::size_t k) const;
+  std::int64_t stride_in_bytes() const { return stride * static_cast<std::int64_t>(all.dtype().itemsize()); }
+  std::int64_t begin_in_bytes(std::size_t k) const { return static_cast<std::int64_t>(k) * stride_in_bytes(); }
+  Ranks::Memory memory() const { return {all.data(), stride_in_bytes()}; }
+};
+
 /// The parts of a tensor that the ranks of this process have, as Sharding::local_index() says. A value: copies share
 /// the memory.
 struct Shards {
   std::shared_ptr<const Ranks> ranks;
   Sharding sharding;
-  std::vector<Buffer> local;  ///< by rank of ranks->here(); where all ranks have all elements it may be one memory
-  std::int64_t most = 0;      ///< elements of memory in one piece: of symbolic sizes the most, as the engine has it
+  RankBuffer memory;
+  std::int64_t most = 0;  ///< elements of memory in one piece: of symbolic sizes the most, as the engine has it
+
+  /// Memory for the elements of the local layout of `sharding` on each rank. @param most as the member
+  static Shards allocate(const std::shared_ptr<const Ranks>& ranks, const Sharding& sharding, DType dtype,
+                         std::int64_t most);
 
   /// Whether each rank has all elements, row-major.
   bool is_whole() const { return sharding.splits() && sharding.splits()->empty(); }
@@ -52,6 +71,8 @@ class ShardedMemory final : public PlacedStorage {
   explicit ShardedMemory(Shards shards);
   const Shards& shards() const { return shards_; }
   Buffer whole() const override { return shards_.gathered(); }
+  Buffer parts() const override { return shards_.memory.all; }
+  std::shared_ptr<const PlacedForm> form() const override;
   std::shared_ptr<const NodePlacement> placement() const override { return placement_; }
 
  private:
@@ -63,11 +84,5 @@ class ShardedMemory final : public PlacedStorage {
 Index bound_sizes(const Ints& shape);
 /// The number of elements; that of symbolic sizes at their maximum.
 inline std::int64_t most_elements(const Ints& shape) { return product(shape).vmax(); }
-
-/// Memory for the elements of the local layout of `sharding` on each rank of `ranks`. That of simulated ranks is filled
-/// with bytes of ones, NaN as floats, so that what nobody wrote is seen.
-/// @param most where each rank has all elements, the least number of elements of its memory
-std::vector<Buffer> local_memory(const Ranks& ranks, const Sharding& sharding, DType dtype, std::int64_t most);
-Buffer poisoned(const Ranks& ranks, std::int64_t elements, DType dtype);
 
 }  // namespace strata

@@ -8,6 +8,7 @@
 
 #include "strata/base/flags.h"
 #include "strata/engine/buffer_storage.h"
+#include "strata/engine/placed.h"
 #include "strata/engine/recording.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/host_reads.h"
@@ -26,7 +27,12 @@ using namespace jit_watching;
 namespace {
 
 /// True iff only these handles on `leaf` hold its memory, so that the memory can be reused.
-bool is_free(const LazyOp& leaf, long handles) { return leaf.owners() == handles && buffer_of(leaf).is_held_by(2); }
+bool is_free(const LazyOp& leaf, long handles) { return leaf.owners() == handles && memory_of(leaf).is_held_by(2); }
+
+/// A new leaf over `memory`, of the shape and in the form of `like`'s.
+LazyOp leaf_like(const LazyOp& like, const Buffer& memory) {
+  return leaf_of(memory, like.shape(), placed_form(like));
+}
 
 const State& state_of(const Tensor& x) { return TensorAccess::state(x); }
 
@@ -37,7 +43,7 @@ class Jit::Capture {
   Capture(const Arguments& arguments, SeenRun first) : known_(std::move(first.read)), first_(std::move(first)) {
     for (const Tensor& x : arguments.tensors) {
       Values values;
-      inputs_.push_back({unbound(x.shape(), values), x.dtype(), &x.device()});
+      inputs_.push_back({unbound(x.shape(), values), x.dtype(), &x.device(), placed_form(x.node())});
     }
     for (const Expr& e : arguments.integers) integers_.push_back(unbind(e).first);
   }
@@ -50,6 +56,8 @@ class Jit::Capture {
   Captured captured(const std::string& name, bool runs) {
     STRATA_CHECK(is_captured() && resolve(), domain, "[jit] ", name,
                  " is not captured: call it twice with such arguments first");
+    STRATA_CHECK(!is_on_mesh_ && !recording_->has_steps(), undefined, "[jit] ", name,
+                 " computes with sharded tensors: what is exported works on tensors in one memory");
     Captured out{name, recording_->program(), {}, {}, {}, integers_, values_, keeps_values_};
     const auto apart = runs ? recording_->run_apart() : std::vector<std::optional<Buffer>>();
     const auto value_of = [&](const std::optional<std::size_t>& place) {
@@ -80,6 +88,7 @@ class Jit::Capture {
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const Tensor& x = inputs[k];
       if (x.dtype() != inputs_[k].dtype || &x.device() != inputs_[k].device) return false;
+      if (!is_same_form(placed_form(x.node()), inputs_[k].form)) return false;
       const bool is_same =
           is_known(x.shape()) ? x.shape() == inputs_[k].shape : unbound(x.shape(), values) == inputs_[k].shape;
       if (!is_same) return false;
@@ -137,8 +146,13 @@ class Jit::Capture {
       if (!stands_for(state)) note_read(state, before, *recording);
     for (const auto& [state, before] : watching.assigned_) note_assigned(state, stands_for(state), *recording);
     hand_back(watching, own, inputs);
-    for (const Tensor& y : results) outputs_.push_back({recording->place_of(y.buffer()), y, y.shape()});
-    keeps_values_ = keeps_values_ || !follows_values(*recording);
+    for (const Tensor& y : results) {
+      const LazyOp leaf = y.node();
+      outputs_.push_back({recording->place_of(memory_of(leaf)), y, y.shape()});
+      is_on_mesh_ = is_on_mesh_ || placed_form(leaf) != nullptr;
+    }
+    is_on_mesh_ = is_on_mesh_ || recording->has_steps();
+    keeps_values_ = keeps_values_ || is_on_mesh_ || !follows_values(*recording);  // plans of ranks are for numbers
     std::vector<RecordedUpdate> updates = find_updates(written_, read_, inputs_);
     recording->stop(name, updates);
     recording_ = std::move(recording);
@@ -196,9 +210,9 @@ class Jit::Capture {
       return;
     }
     inputs_[k].same_as = k;
-    const Buffer from = x.buffer(), to = Buffer::allocate(from.size(), from.dtype());
+    const Buffer from = memory_of(x.node()), to = Buffer::allocate(from.size(), from.dtype());
     to.copy_from(from);
-    own.push_back(TensorAccess::of(leaf_of(to, x.shape()), x.device()));
+    own.push_back(TensorAccess::of(leaf_like(x.node(), to), x.device()));
     memory.push_back(to);
   }
   static void hand_back(const Watching& watching, std::span<const Tensor> own, std::span<const Tensor> inputs) {
@@ -241,11 +255,11 @@ class Jit::Capture {
 
   void note_read(const State& state, const LazyOp& before, const Recording& recording) {
     const std::optional<Chain> chain = chain_of(before);
-    const Buffer memory = buffer_of((*chain)[0]);
+    const Buffer memory = memory_of((*chain)[0]);
     const std::optional<std::size_t> place = recording.place_of(memory);
     if (!place) return;
-    read_.push_back(
-        {state, view_of(*chain), before.node()->weak_from_this(), *place, memory.data(), memory.nbytes(), nullptr});
+    read_.push_back({state, view_of(*chain), before.node()->weak_from_this(), *place, memory.data(), memory.nbytes(),
+                     nullptr, placed_form((*chain)[0])});
     look(read_.back(), (*chain)[0]);
   }
   /// @param input the input that the tensor stands for, if any
@@ -260,8 +274,9 @@ class Jit::Capture {
   }
 
   Written& add_written(const LazyOp& leaf, const Recording& recording) {
-    const Buffer memory = buffer_of(leaf);
-    Written w{recording.place_of(memory), leaf.shape(), leaf.dtype(), memory.size(), leaf, {}, {}, {}, {}, {}, {}};
+    const Buffer memory = memory_of(leaf);
+    Written w{recording.place_of(memory), leaf.shape(), leaf.dtype(), memory.size(), placed_form(leaf), leaf, {}, {}, {},
+              {},                         {},           {}};
     for (std::size_t k = 0; k < written_.size() && w.place && !w.same_as; ++k)
       if (written_[k].place == w.place) w.same_as = k;
     STRATA_ASSERT(!w.same_as || written_[*w.same_as].dtype == leaf.dtype(), "memory of two dtypes");
@@ -295,7 +310,7 @@ class Jit::Capture {
     if (a.input) {
       state.before = inputs_[*a.input].place;
     } else {
-      const Buffer memory = buffer_of((*chain_of(a.state->node()))[0]);
+      const Buffer memory = memory_of((*chain_of(a.state->node()))[0]);
       state.value = memory.data();
       for (const Read& r : read_) {
         if (r.state != a.state) continue;
@@ -318,30 +333,31 @@ class Jit::Capture {
     if (r.view.ops.size() == 1 && node.op() == Ops::EMPTY &&
         is_realized(*node.node())) {  // the common case, without building a chain
       if (!(node.shape() == r.view.chain[0].shape()) || node.dtype() != r.view.chain[0].dtype()) return false;
-      look(r, node);
-      return true;
+      return look(r, node);
     }
     std::optional<Chain> now = chain_of(node);
     if (!now) {
       TensorAccess::of(r.state).realize();
       now = chain_of(r.state->node());
     }
-    if (!now || !is_same_view(*now, r.view)) return false;
-    look(r, (*now)[0]);
-    return true;
+    return now && is_same_view(*now, r.view) && look(r, (*now)[0]);
   }
-  /// Notes that the tensor is now in the memory of the realized node `leaf`.
-  static void look(Read& r, const LazyOp& leaf) {
+  /// Notes that the tensor is now in the memory of the realized node `leaf`. False if that is placed in another form.
+  static bool look(Read& r, const LazyOp& leaf) {
     const std::shared_ptr<Storage> storage = leaf.realized();
     const auto* const of_buffer = dynamic_cast<const BufferStorage*>(storage.get());
-    r.at = buffer_of(leaf).data();
-    r.memory = of_buffer != nullptr ? &of_buffer->buffer().memory() : nullptr;
+    const auto* const placed = of_buffer == nullptr ? dynamic_cast<const PlacedStorage*>(storage.get()) : nullptr;
+    if (!is_same_form(placed != nullptr ? placed->form() : nullptr, r.form)) return false;
+    const Buffer memory = memory_of(leaf);
+    r.at = memory.data();
+    r.memory = of_buffer != nullptr || placed != nullptr ? &memory.memory() : nullptr;
+    return true;
   }
 
   /// Makes the next run read these arguments.
   void take(const Arguments& arguments) {
     for (std::size_t k = 0; k < arguments.tensors.size(); ++k)
-      if (inputs_[k].place) recording_->set_memory(*inputs_[k].place, arguments.tensors[k].buffer().data());
+      if (inputs_[k].place) recording_->set_memory(*inputs_[k].place, memory_of(arguments.tensors[k].node()).data());
     if (keeps_values_) return;
     for (const auto& [variable, value] : arguments.values) recording_->set_value(std::string(variable.name()), value);
   }
@@ -356,7 +372,8 @@ class Jit::Capture {
     }
     for (Written& w : written_) {
       next_.emplace_back();
-      if (!w.in_place) next_.back() = w.same_as ? leaf_of(buffer_of(*next_[*w.same_as]), w.shape) : fresh(w);
+      if (!w.in_place)
+        next_.back() = w.same_as ? leaf_of(memory_of(*next_[*w.same_as]), w.shape, w.form) : fresh(w);
     }
     recording_->replay();
     for (std::size_t k = 0; k < written_.size(); ++k)
@@ -383,18 +400,18 @@ class Jit::Capture {
   /// A leaf for the new value: the spare one if its memory is free, else new memory. The recording will write to it.
   LazyOp fresh(Written& w) {
     LazyOp out =
-        w.spare && is_free(*w.spare, 1) ? std::move(*w.spare) : leaf_of(Buffer::allocate(w.size, w.dtype), w.shape);
+        w.spare && is_free(*w.spare, 1) ? std::move(*w.spare) : leaf_of(Buffer::allocate(w.size, w.dtype), w.shape, w.form);
     w.spare.reset();
-    if (w.place) recording_->set_memory(*w.place, buffer_of(out).data());
+    if (w.place) recording_->set_memory(*w.place, memory_of(out).data());
     return out;
   }
   /// Makes the memory of tensors that are assigned to in place their own: copies it if others may see it. Notes the
   /// write.
   void own(const Written& w) {
     if (!are_sole_owners(w.owners)) {
-      const Buffer from = buffer_of((*chain_of(w.owners[0]->node()))[0]), to = Buffer::allocate(w.size, w.dtype);
+      const Buffer from = memory_of((*chain_of(w.owners[0]->node()))[0]), to = Buffer::allocate(w.size, w.dtype);
       std::memcpy(to.data(), from.data(), std::min(from.nbytes(), to.nbytes()));
-      const LazyOp leaf = leaf_of(to, w.shape);
+      const LazyOp leaf = leaf_of(to, w.shape, w.form);
       for (const Assigned& a : w.by) a.state->set_node(rebuilt(a.view, leaf, a.state));
       for (Read& r : read_)
         if (r.place == *w.in_place && find_again(r)) use(r);
@@ -408,12 +425,12 @@ class Jit::Capture {
     const State& state = state_of(x);
     const bool is_whole = x.node().op() == Ops::EMPTY;
     const bool is_its_own = is_whole && are_sole_owners({&state, 1});  // NOTE: apart, because node() is a handle
-    Buffer memory = x.buffer();
+    Buffer memory = memory_of(x.node());
     if (!is_its_own) {
       const Buffer copy = Buffer::allocate(memory.size(), w.dtype);
       copy.copy_from(memory);
       memory = copy;
-      set_node(state, leaf_of(copy, w.shape));
+      set_node(state, leaf_of(copy, w.shape, w.form));
       recording_->set_memory(*w.in_place, copy.data());
     }
     memory.memory().note_write();
@@ -428,9 +445,10 @@ class Jit::Capture {
     const bool is_reused = is_known(o.shape) && TensorAccess::state(o.last).use_count() == 1 && is_free(leaf, 2);
     if (!is_reused) {
       const Ints shape = shape_of(o, values);
-      o.last = TensorAccess::of(leaf_of(Buffer::allocate(buffer_of(leaf).size(), leaf.dtype()), shape), o.last);
+      const Buffer memory = Buffer::allocate(memory_of(leaf).size(), leaf.dtype());
+      o.last = TensorAccess::of(leaf_of(memory, shape, placed_form(leaf)), o.last);
     }
-    if (o.place) recording_->set_memory(*o.place, o.last.buffer().data());
+    if (o.place) recording_->set_memory(*o.place, memory_of(o.last.node()).data());
     return o.last;
   }
   /// Makes the assigned tensors stand for `leaf`; the memory of the previous replay becomes the spare memory.
@@ -455,6 +473,7 @@ class Jit::Capture {
   SeenRun first_;
   /// Replays only for equal values_: assigned memory has a symbolic size, or the function has values of its own.
   bool keeps_values_ = false;
+  bool is_on_mesh_ = false;  ///< the capture has memory that is placed, or exchanges
   HostReads host_reads_;
   std::vector<std::optional<LazyOp>> next_;  ///< during a run: the memory that is written, unless in place
 };

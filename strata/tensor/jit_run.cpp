@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "strata/engine/buffer_storage.h"
+#include "strata/engine/placed.h"
 #include "strata/runtime/allocator.h"
 
 namespace strata::jit_watching {
@@ -72,8 +73,17 @@ std::vector<Tensor> in_own_memory(std::span<const Tensor> ys) {
   }
   realize_together(copies);
   std::vector<Tensor> out;
-  for (std::size_t k = 0; k < ys.size(); ++k)
-    out.push_back(TensorAccess::of(leaf_of(copies[k].buffer(), ys[k].shape()), ys[k]));
+  for (std::size_t k = 0; k < ys.size(); ++k) {
+    LazyOp copy = copies[k].node();
+    std::shared_ptr<const PlacedForm> form = placed_form(copy);
+    if (form != nullptr) form = form->without_leading(copy.shape().size() - ys[k].shape().size());
+    if (form == nullptr && placed_form(copy) != nullptr) {  // in parts along an axis that `ys[k]` does not have
+      copy = copy.reshape(ys[k].shape()).contiguous();
+      strata::realize(copy, ys[k].device());
+      form = placed_form(copy);
+    }
+    out.push_back(TensorAccess::of(leaf_of(memory_of(copy), ys[k].shape(), form), ys[k]));
+  }
   return out;
 }
 
@@ -88,14 +98,15 @@ void check_clashes(const Watching& watching) {
 void settle(const Watching& watching, const Recording* recording) {
   for (const auto& [state, before] : watching.assigned_) {
     if (!chain_of(state->node())) TensorAccess::of(state).realize();
-    if (recording != nullptr && !recording->wrote(buffer_of((*chain_of(state->node()))[0]))) {
+    if (recording != nullptr && !recording->wrote(memory_of((*chain_of(state->node()))[0]))) {
       const Tensor assigned = TensorAccess::of(state);
       const LazyOp copy = in_own_memory({&assigned, 1})[0].node();
       state->set_node(state->slot != nullptr ? parameter_over(copy, state->slot) : copy);
     }
     const LazyOp node = state->node();
     if (state->slot != nullptr || !node.is_tracked()) continue;
-    state->set_node(is_realized(*node.node()) ? leaf_of(buffer_of(node), node.shape()) : node.detached());
+    state->set_node(is_realized(*node.node()) ? leaf_of(memory_of(node), node.shape(), placed_form(node))
+                                              : node.detached());
   }
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "strata/engine/placed.h"
 #include "strata/engine/recording.h"
 #include "strata/tensor/jit_watching.h"
 
@@ -22,6 +23,7 @@ struct Input {
   Ints shape;
   DType dtype;
   const Device* device;
+  std::shared_ptr<const PlacedForm> form = {};  ///< of memory that is placed
   std::optional<std::size_t> place = {};
   std::size_t same_as = 0;  ///< the first input that is the same tensor, possibly itself
   bool is_written = false;
@@ -37,6 +39,7 @@ struct Read {
   void* at;  ///< its current memory
   std::size_t bytes;
   DeviceMemory* memory;  ///< kept alive by the node `seen`; null: memory of the graph, which never changes
+  std::shared_ptr<const PlacedForm> form;  ///< of memory that is placed
 
   bool is_seen() const { return state->stands_for(seen.lock().get()); }
 };
@@ -54,6 +57,7 @@ struct Written {
   Ints shape;
   DType dtype;
   std::int64_t size;                    ///< of the memory, in elements
+  std::shared_ptr<const PlacedForm> form;  ///< of memory that is placed
   std::optional<LazyOp> like;           ///< during the capture: the leaf
   std::optional<LazyOp> spare, given;   ///< memory of an earlier replay, to be reused; of the last replay. Never
                                         ///< memory of the user, which must not be overwritten

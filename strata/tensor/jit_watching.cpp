@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "strata/engine/buffer_storage.h"
+#include "strata/engine/placed.h"
 
 namespace strata::jit_watching {
 
@@ -98,8 +99,11 @@ bool are_sole_owners(std::span<const State> states) {
       --known->second;
   }
   return std::all_of(storages.begin(), storages.end(), [&](const auto& s) {
+    if (s.second != 0) return false;
+    if (const auto* const placed = dynamic_cast<const PlacedStorage*>(s.first))
+      return placed->parts().is_held_by(std::ssize(storages) + 1);  // by parts(), too
     const auto* const of_buffer = dynamic_cast<const BufferStorage*>(s.first);
-    return s.second == 0 && of_buffer != nullptr && !of_buffer->buffer().is_read_only() &&
+    return of_buffer != nullptr && !of_buffer->buffer().is_read_only() &&
            of_buffer->buffer().is_held_by(std::ssize(storages));
   });
 }
@@ -133,7 +137,7 @@ namespace {
 
 bool is_memory_of(const LazyOp& node, const Buffer& memory) {
   const std::optional<Chain> chain = chain_of(node);
-  return chain && buffer_of((*chain)[0]).data() == memory.data();
+  return chain && memory_of((*chain)[0]).data() == memory.data();
 }
 
 }  // namespace

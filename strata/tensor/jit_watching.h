@@ -95,6 +95,9 @@ class FirstRun final : public RunListener {
     had_values_ = had_values_ && kernel.had(values_);
     if (outer() != nullptr) outer()->ran(std::move(kernel));
   }
+  void stepped(RanStep step) override {
+    if (outer() != nullptr) outer()->stepped(std::move(step));
+  }
   bool keeps(const Buffer& memory) const override { return !changes_(memory); }
   /// Whether the variables of the arguments had the values of the arguments in each kernel.
   bool had_values() const { return had_values_; }

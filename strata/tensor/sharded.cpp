@@ -1,5 +1,7 @@
 #include "strata/tensor/sharded.h"
 
+#include <cstring>
+
 #include "strata/engine/buffer_storage.h"
 #include "strata/spmd/part.h"
 #include "strata/spmd/sharded_memory.h"
@@ -14,8 +16,18 @@ std::shared_ptr<const Ranks> ranks_of(const MeshRanks& ranks) {
   return ranks.meshes().size() == 1 ? Ranks::of(ranks.meshes()[0]) : Ranks::of(ranks.meshes());
 }
 
-std::shared_ptr<const ShardedMemory> memory_of(const LazyOp& n) {
+std::shared_ptr<const ShardedMemory> sharded_memory_of(const LazyOp& n) {
   return std::dynamic_pointer_cast<const ShardedMemory>(placed_storage(n));
+}
+
+/// Shards of these parts, by rank of `ranks`.
+Shards in_one_piece(const std::shared_ptr<const Ranks>& ranks, const Sharding& sharding, std::span<const Buffer> parts,
+                    std::int64_t most) {
+  if (parts.size() == 1) return {ranks, sharding, {parts[0], 0}, most};
+  Shards out = Shards::allocate(ranks, sharding, parts[0].dtype(), most);
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    if (parts[k].nbytes() > 0) std::memcpy(out.memory.memory().of(k), parts[k].data(), parts[k].nbytes());
+  return out;
 }
 
 Mask prefix(const Index& sizes) {
@@ -45,7 +57,7 @@ std::optional<Sharding> Tensor::sharding() const {
 }
 
 Tensor Tensor::local(std::optional<std::int64_t> rank) const {
-  const auto memory = memory_of(realize().node());
+  const auto memory = sharded_memory_of(realize().node());
   STRATA_CHECK(memory != nullptr, domain, "[local] a tensor of shape ", render(shape()),
                " is not sharded: shard() says where its elements are");
   const Shards& shards = memory->shards();
@@ -54,7 +66,7 @@ Tensor Tensor::local(std::optional<std::int64_t> rank) const {
   for (std::size_t k = 0; k < here.size(); ++k) {
     if (here[k].rank() != wanted) continue;
     const Index axes = local_axes(shards.sharding);
-    const LazyOp all = leaf_of(shards.local[k], to_ints(axes));
+    const LazyOp all = leaf_of(shards.memory.part(k), to_ints(axes));
     return TensorAccess::of(all.shrink(prefix(shards.sharding.local_shape(wanted))), device());
   }
   throw Error(ErrorKind::domain, detail::message("[local] rank ", wanted, " of the mesh ", render(shards.ranks->mesh()),
@@ -68,7 +80,7 @@ Tensor Tensor::from_local(const MeshRanks& ranks, const std::vector<Tensor>& par
   const Sharding sharding = Sharding::create(here->mesh(), bound_sizes(shape), splits);
   STRATA_CHECK(parts.size() == here->here().size(), shape, "[from_local] ", parts.size(), " parts for ",
                here->here().size(), " ranks of this process");
-  Shards shards{here, sharding, {}, most_elements(shape)};
+  std::vector<Buffer> local;
   const Index axes = local_axes(sharding);
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const Tensor& part = parts[k];
@@ -84,12 +96,12 @@ Tensor Tensor::from_local(const MeshRanks& ranks, const std::vector<Tensor>& par
                  render(part.shape()), ", takes gradients, which do not pass from ranks to the whole: detach() it");
     Padding padding;
     for (std::size_t j = 0; j < axes.size(); ++j) padding.push_back({0, axes[j] - own[j]});
-    shards.local.push_back(TensorAccess::of(part.node().detached().pad(padding).contiguous(), part.device())
-                               .realize()
-                               .contiguous()
-                               .buffer());
+    local.push_back(TensorAccess::of(part.node().detached().pad(padding).contiguous(), part.device())
+                        .realize()
+                        .contiguous()
+                        .buffer());
   }
-  const auto memory = std::make_shared<ShardedMemory>(std::move(shards));
+  const auto memory = std::make_shared<ShardedMemory>(in_one_piece(here, sharding, local, most_elements(shape)));
   const LazyOp leaf = LazyOp::empty(parts[0].dtype(), shape, memory->placement());
   leaf.realize_as(memory);
   return TensorAccess::of(leaf, parts[0].device());

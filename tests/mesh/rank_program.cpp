@@ -20,7 +20,7 @@
 #include "strata/base/flags.h"
 #include "strata/base/interrupt.h"
 #include "strata/mesh/exchange_plan.h"
-#include "tests/spmd/random_program.h"
+#include "tests/spmd/captured_program.h"
 
 namespace strata {
 namespace {
@@ -119,6 +119,44 @@ void tensors(const Task& task) {
     }
   }
   say(mesh.rank(), std::to_string(programs) + " programs");
+}
+
+/// Random computations that are captured, replayed with other elements: the bits of calls that are not captured.
+void captured(const Task& task) {
+  const Mesh mesh = line_of(task);
+  const std::uint64_t programs = task.argument.empty() ? 10 : std::stoull(task.argument);
+  for (std::uint64_t seed = 0; seed < programs; ++seed) {
+    spmd_oracle::CapturedProgram program(seed, mesh, mesh.shape());
+    for (int call = 0; call < 5; ++call) {
+      const std::string differs = program.call(call);
+      check(differs.empty(), "call " + std::to_string(call) + " of seed " + std::to_string(seed) + ": " + differs);
+    }
+    check(program.replays() == 3, std::to_string(program.replays()) + " replays of seed " + std::to_string(seed));
+  }
+  say(mesh.rank(), std::to_string(programs) + " captured");
+}
+
+/// One rank gives other elements to a replay. Nothing is assigned then; the next replay is as all others.
+void other_values_in_a_replay(const Task& task) {
+  const Mesh mesh = line_of(task);
+  const Tensor total = Tensor::zeros({40000}).shard(mesh, "x:0").realize();
+  auto add = jit([&](const Tensor& x) {
+    total.assign(total + x.shard(mesh, "x:0"));
+    return total.sum();
+  });
+  for (int call = 1; call <= 5; ++call) {
+    const bool is_faulty = call == 4 && mesh.rank() == task.faulty;
+    const Tensor x = Tensor::full({40000}, is_faulty ? 2.0F : 1.0F).contiguous().realize();
+    try {
+      add(x);
+      check(call != 4, "other values were computed with");
+    } catch (const Error& e) {
+      if (call != 4) throw;
+      std::cerr << e.what() << std::endl;
+    }
+  }
+  check(total.sum().item() == 4 * 40000.0, "the sum after the error");
+  say(mesh.rank(), std::to_string(add.jit()->replays()) + " replays");
 }
 
 /// One rank gives other elements to what all are said to have.
@@ -290,6 +328,8 @@ const std::map<std::string, std::function<void(const Task&)>>& tasks() {
       {"large", large},
       {"tensors", tensors},
       {"values", other_values},
+      {"captured", captured},
+      {"replay", other_values_in_a_replay},
       {"wrong_size", wrong_size},
       {"kill", [](const Task& t) { faulty(t, [](const Mesh&) { raise(SIGKILL); }); }},
       {"stop", [](const Task& t) { faulty(t, [](const Mesh&) { raise(SIGSTOP); }); }},

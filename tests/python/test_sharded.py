@@ -49,19 +49,28 @@ def test_ranks_have_their_parts():
     np.testing.assert_array_equal(again.numpy(), X[:10] * 2)
 
 
-def train(optimiser, mesh):
+def train(optimiser, mesh, captured=False, shards_parameters=False):
     strata.manual_seed(5)
     net = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))
+    if shards_parameters:
+        for p in net.parameters():
+            p.assign(p.shard(mesh, "data:0"))
     steps, losses = optimiser(net.parameters()), []
-    for _ in range(5):
-        x, y = strata.Tensor(X), strata.Tensor(Y)
-        if mesh is not None:
-            x, y = x.shard(mesh, "data:0"), y.shard(mesh, "data:0")
+
+    def step(x, y):
         steps.zero_grad()
         loss = net(x).cross_entropy(y)
         loss.backward()
         steps.step()
-        losses.append(loss.item())
+        return loss
+
+    run = strata.jit(step) if captured else step
+    for _ in range(5):
+        x, y = strata.Tensor(X), strata.Tensor(Y)
+        if mesh is not None:
+            x, y = x.shard(mesh, "data:0"), y.shard(mesh, "data:0")
+        losses.append(run(x, y).item())
+    assert not captured or run.replays == 3
     return losses, [p.numpy() for p in net.parameters()]
 
 
@@ -134,13 +143,35 @@ def test_what_is_no_sharding_is_refused():
         strata.Mesh((1,), ("data",), comm="world")
 
 
-def test_a_capture_refuses_sharded_tensors_with_the_reason():
+def test_captures_have_exchanges():
+    mesh = strata.Mesh.simulated((3,), ("data",))
+    squares = strata.jit(lambda t: t @ t.T)
+    for k in range(5):
+        x = strata.Tensor(X + k).shard(mesh, "data:0")
+        np.testing.assert_allclose(squares(x).numpy(), (X + k) @ (X + k).T, rtol=1e-5)
+        assert squares(x).sharding() == "data:0"
+    assert squares.replays > 0
+
+
+@pytest.mark.parametrize("shards_parameters", [False, True], ids=["data", "parameters"])
+@pytest.mark.parametrize("optimiser", [lambda p: optim.SGD(p, lr=0.1, momentum=0.9), lambda p: optim.AdamW(p, lr=0.01)], ids=["sgd", "adamw"])
+def test_training_is_captured(optimiser, shards_parameters):
+    for mesh in meshes():
+        losses, parameters = train(optimiser, mesh, True, shards_parameters)
+        expected, plain = train(optimiser, None)
+        np.testing.assert_allclose(losses, expected, rtol=1e-5)
+        for a, b in zip(parameters, plain):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+def test_what_is_exported_is_in_one_memory(tmp_path):
     mesh = strata.Mesh.simulated((2,), ("data",))
     x = strata.Tensor(X).shard(mesh, "data:0")
     double = strata.jit(lambda t: t * 2)
-    with pytest.raises(strata.UndefinedError, match="inside of a function that is captured"):
-        for _ in range(3):
-            double(x).numpy()
+    for _ in range(3):
+        double(x)
+    with pytest.raises(strata.UndefinedError, match="computes with sharded tensors"):
+        double.export_c(str(tmp_path / "double"))
 
 
 PROGRAM = """

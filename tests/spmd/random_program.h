@@ -37,8 +37,10 @@ struct Twin {
 class Program {
  public:
   /// @param tracked whether inputs take gradients
-  Program(std::uint64_t seed, MeshRanks ranks, const MeshShape& mesh, bool tracked = false)
-      : random_(seed), ranks_(ranks), mesh_(mesh), tracked_(tracked) {
+  /// @param given inputs in place of those that the program would make, as inputs() has them
+  Program(std::uint64_t seed, MeshRanks ranks, const MeshShape& mesh, bool tracked = false,
+          const std::vector<Twin>& given = {})
+      : random_(seed), ranks_(ranks), mesh_(mesh), tracked_(tracked), given_(given) {
     for (int k = 0; k < 3; ++k) twins_.push_back(input());
     const std::int64_t steps = random_.in(3, 12);
     for (std::int64_t k = 0; k < steps; ++k) step();
@@ -87,6 +89,7 @@ class Program {
     note("x", std::ssize(twins_), " = ", dtype.name(), render(shape), " sharded ", render(own));
     Twin out{sharded, tracked_ ? plain.detach().clone().realize() : plain};
     if (tracked_) out.sharded.requires_grad(true), out.plain.requires_grad(true);
+    if (!given_.empty()) out = given_[inputs_.size()];
     inputs_.push_back(out);
     return out;
   }
@@ -242,7 +245,7 @@ class Program {
   MeshRanks ranks_;
   MeshShape mesh_;
   bool tracked_;
-  std::vector<Twin> twins_, inputs_;
+  std::vector<Twin> given_, twins_, inputs_;
   std::string text_;
 };
 
