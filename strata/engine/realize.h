@@ -48,8 +48,8 @@ struct RanKernel {
   std::vector<std::pair<std::string, std::int64_t>> values;  ///< of the kernel's variables, by name
   std::vector<std::string> own = {};  ///< variables of the kernel alone (kernel_form.h), whatever a user's are called
   double seconds = 0;
-  Origin origin = {};                       ///< of the first output
-  std::vector<std::int64_t> offsets = {};   ///< bytes from each buffer's begin to the kernel's elements; empty: zeros
+  Origin origin = {};                      ///< of the first output
+  std::vector<std::int64_t> offsets = {};  ///< bytes from each buffer's begin to the kernel's elements; empty: zeros
 
   /// Whether the user's variables that are in `known` had these values.
   bool had(const Values& known) const;
@@ -61,7 +61,7 @@ struct RanStep {
   std::size_t outputs = 0;
   /// Does the step, on these memories in place of the buffers'.
   std::function<void(std::span<void* const> memory)> run;
-  /// The step writes nothing, and a replay begins with it. Memory that the replay writes is null then.
+  /// The step writes nothing, and a replay begins with it. Memory that steps before it have written is null then.
   bool is_check = false;
 };
 

@@ -209,7 +209,7 @@ void Recording::plan() {
   }
   std::erase_if(place_, [&](const auto& known) { return recorded_[known.second].held == nullptr; });
   const ArenaPlan arena = plan_arena(lives);
-  if (arena.bytes > 0) arena_ = Buffer::allocate(arena.bytes, dtypes::uint8);
+  if (!planned.empty()) arena_ = Buffer::allocate(std::max<std::int64_t>(arena.bytes, 1), dtypes::uint8);
   for (std::size_t k = 0; k < planned.size(); ++k)
     memory_[planned[k]] = static_cast<char*>(arena_->data()) + arena.offsets[k];
   for (const std::size_t place : kept) {
@@ -231,9 +231,9 @@ bool Recording::update_in_place(const RecordedUpdate& update) {
                        [&](std::size_t p) { return same_memory(p) == same_memory(place); });
   };
   std::optional<std::size_t> writer;
-  std::size_t last = 0;  // the launch that reads the old value last
+  std::size_t last = 0;  // the launch that reads the old value last; or a step, in which other ranks may fail
   for (std::size_t k = 0; k < launches_.size(); ++k) {
-    if (uses(launches_[k], update.before)) last = k;
+    if (uses(launches_[k], update.before) || !launches_[k].kernel) last = k;
     if (!uses(launches_[k], update.after)) continue;
     if (writer) return false;  // it computes a part alone, or the new value is read
     writer = k;

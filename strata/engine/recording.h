@@ -122,9 +122,9 @@ class Recording {
   void set_value(const std::string& name, std::int64_t value);
 
   /// Runs each kernel `repeats` times with the values of the recorded run, and returns the fastest time of each,
-  /// longest first; a kernel whose packed elements are kept without the packing. Other steps are left out. Memory without an owner may be gone:
-  /// the recorded memory of its place is read. What kernels write goes to memory that is freed afterwards: neither
-  /// results nor later replays change. @throws Error (budget) as Buffer::allocate()
+  /// longest first; a kernel whose packed elements are kept without the packing. Steps are left out. Memory without an
+  /// owner may be gone: the recorded memory of its place is read. What kernels write goes to memory that is freed
+  /// afterwards: neither results nor later replays change. @throws Error (budget) as Buffer::allocate()
   std::vector<RecordedTime> times(int repeats);
   /// The recording as data, which is valid while the recording and the memory of its places live. @pre stop() was
   /// called, and !has_steps()
@@ -158,7 +158,7 @@ class Recording {
 
     bool is_written(std::size_t slot) const { return kernel ? kernel->kernel().buffers[slot].written : slot < outputs; }
   };
-  /// A step that writes nothing, in front of all others. A place that is nothing is memory that the recording writes.
+  /// A step that writes nothing, in front of all others. A place that is nothing: memory that was written before it.
   struct Check {
     std::vector<std::optional<std::size_t>> places;
     std::function<void(std::span<void* const>)> step;

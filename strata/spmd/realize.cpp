@@ -2,6 +2,7 @@
 // is planned (kernel_plan.h), its exchanges are executed, and each rank of this process runs its part.
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -119,7 +120,7 @@ class ShardedRun {
   /// on each rank.
   void agree() {
     Hasher program;
-    std::vector<Buffer> whole;  // what each rank has alike
+    std::vector<std::pair<Buffer, std::size_t>> whole;  // what each rank has alike, and the bytes of the elements
     std::unordered_map<const LazyNode*, std::int64_t> numbers;  // of the nodes, in the order in which they come
     const auto number = [&](const LazyOp& n) {
       const auto [at, is_new] = numbers.emplace(n.node(), std::ssize(numbers));
@@ -139,9 +140,9 @@ class ShardedRun {
     }
     const Hash128 of_program = program.finish();
     const std::string origin = roots_[0].origin().text();
-    RanStep step{whole, 0, {}, true};
+    RanStep step{{}, 0, {}, true};
     std::vector<std::size_t> sizes;
-    for (const Buffer& b : whole) sizes.push_back(b.nbytes());
+    for (const auto& [memory, bytes] : whole) step.buffers.push_back(memory), sizes.push_back(bytes);
     step.run = [ranks = ranks_, of_program, sizes,
                 words = detail::message("compute a tensor of shape ", render(roots_[0].shape()),
                                         origin.empty() ? "" : " (" + origin + ")", " by the program ",
@@ -161,9 +162,11 @@ class ShardedRun {
     RunListener::perform(std::move(step));
   }
   static void add_text(Hasher& hash, std::string_view text) { hash.add(std::as_bytes(std::span(text))); }
-  static void add_input(Hasher& program, std::vector<Buffer>& whole, const LazyOp& n) {
+  static void add_input(Hasher& program, std::vector<std::pair<Buffer, std::size_t>>& whole, const LazyOp& n) {
     if (const auto placed = placed_storage(n)) return add_text(program, placed->placement()->text());
-    whole.push_back(buffer_of(n));
+    const Buffer memory = buffer_of(n);
+    const std::int64_t elements = product(to_ints(numbers_of(n))).value();
+    whole.emplace_back(memory, std::min(memory.nbytes(), static_cast<std::size_t>(elements) * n.dtype().itemsize()));
   }
 
   void run_item(std::size_t k) {
@@ -258,7 +261,9 @@ class ShardedRun {
       is_in_front = is_in_front && ran.offsets.back() == 0;
     }
     if (is_in_front) ran.offsets.clear();
+    const auto begin = std::chrono::steady_clock::now();
     ran.kernel->run(parts, ran.values);
+    ran.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (RunListener* const listener = RunListener::current()) listener->ran(std::move(ran));
     check_interrupt();
   }
@@ -449,6 +454,24 @@ class ShardedRun {
       ran.outputs = results.size();
       run_kernel(item, *step.kernels[r], r, buffers, std::move(ran));
     }
+    if (RunListener::current() != nullptr) tell_unused(step, values, results);
+  }
+  /// Tells the listener of what the kernels here do not read, and of results of which no rank here has elements: what
+  /// follows from their use, e.g. the realize() of a tensor that was assigned to, is collective.
+  static void tell_unused(const KernelStep& step, const std::vector<Shards>& values,
+                          const std::vector<Shards>& results) {
+    std::vector<bool> is_read(step.sources.size());
+    bool is_made = false;
+    for (std::size_t r = 0; r < step.kernels.size(); ++r) {
+      is_made = is_made || step.kernels[r].has_value();
+      for (const std::size_t source : step.reads[r]) is_read[source] = step.kernels[r].has_value();
+    }
+    RanStep none{{}, is_made ? 0 : results.size(), [](std::span<void* const>) {}};
+    if (!is_made)
+      for (const Shards& result : results) none.buffers.push_back(result.memory.all);
+    for (std::size_t k = 0; k < is_read.size(); ++k)
+      if (!is_read[k]) none.buffers.push_back(values[step.sources[k].value].memory.all);
+    if (!none.buffers.empty()) RunListener::perform(std::move(none));
   }
   /// An exchange from the ranks' parts of one memory to those of another one.
   struct Moved {

@@ -60,11 +60,7 @@ class ShardForm final : public PlacedForm {
  public:
   ShardForm(std::shared_ptr<const Ranks> ranks, const Sharding& sharding, std::int64_t stride, std::int64_t most,
             std::shared_ptr<const NodePlacement> placement)
-      : ranks_(std::move(ranks)),
-        sharding_(sharding),
-        stride_(stride),
-        most_(most),
-        placement_(std::move(placement)) {}
+      : ranks_(std::move(ranks)), sharding_(sharding), stride_(stride), most_(most), placement_(std::move(placement)) {}
 
   std::shared_ptr<PlacedStorage> over(const Buffer& memory) const override {
     return std::make_shared<ShardedMemory>(Shards{ranks_, sharding_, {memory, stride_}, most_});
@@ -109,6 +105,7 @@ RankBuffer RankBuffer::allocate(const Ranks& ranks, std::int64_t elements, DType
 
 Buffer RankBuffer::part(std::size_t k) const {
   if (stride == 0) return all;
+  if (k == 0) return Buffer::from_memory(all.watched().lock(), stride, all.dtype());
   return Buffer::from_pointer(memory().of(k), stride, all.dtype(), [whole = all](void*) {}, false, true);
 }
 
@@ -133,7 +130,8 @@ void gather_simulated(const Sharding& sharding, const Ranks::Memory& from, void*
   for (std::int64_t rank = 0; rank < sharding.mesh().size(); ++rank) {
     if (sharding.first_owner(rank) != rank) continue;
     for (const StridedBox& box : sharding.pieces(rank))
-      BoxCopy(box, Arrangement::local(sharding, rank), dense).run(from.of(static_cast<std::size_t>(rank)), to, itemsize);
+      BoxCopy(box, Arrangement::local(sharding, rank), dense)
+          .run(from.of(static_cast<std::size_t>(rank)), to, itemsize);
   }
 }
 

@@ -40,7 +40,8 @@ struct RankBuffer {
   /// A part for each rank of `ranks`. That of simulated ranks is filled with bytes of ones, NaN as floats, so that what
   /// nobody wrote is seen.
   static RankBuffer allocate(const Ranks& ranks, std::int64_t elements, DType dtype);
-  /// The part of rank k of Ranks::here(): `all`, or a handle on a piece of it.
+  /// The part of rank k of Ranks::here(): `all`, or a handle on a piece of it, which listeners of runs know for another
+  /// memory unless k is 0.
   Buffer part(std::size_t k) const;
   std::int64_t stride_in_bytes() const { return stride * static_cast<std::int64_t>(all.dtype().itemsize()); }
   std::int64_t begin_in_bytes(std::size_t k) const { return static_cast<std::int64_t>(k) * stride_in_bytes(); }

@@ -30,9 +30,7 @@ namespace {
 bool is_free(const LazyOp& leaf, long handles) { return leaf.owners() == handles && memory_of(leaf).is_held_by(2); }
 
 /// A new leaf over `memory`, of the shape and in the form of `like`'s.
-LazyOp leaf_like(const LazyOp& like, const Buffer& memory) {
-  return leaf_of(memory, like.shape(), placed_form(like));
-}
+LazyOp leaf_like(const LazyOp& like, const Buffer& memory) { return leaf_of(memory, like.shape(), placed_form(like)); }
 
 const State& state_of(const Tensor& x) { return TensorAccess::state(x); }
 
@@ -40,15 +38,20 @@ const State& state_of(const Tensor& x) { return TensorAccess::state(x); }
 
 class Jit::Capture {
  public:
-  Capture(const Arguments& arguments, SeenRun first) : known_(std::move(first.read)), first_(std::move(first)) {
-    for (const Tensor& x : arguments.tensors) {
+  /// @param forms of the arguments, before the first call
+  Capture(const Arguments& arguments, const std::vector<std::shared_ptr<const PlacedForm>>& forms, SeenRun first)
+      : known_(std::move(first.read)), first_(std::move(first)) {
+    for (std::size_t k = 0; k < arguments.tensors.size(); ++k) {
+      const Tensor& x = arguments.tensors[k];
       Values values;
-      inputs_.push_back({unbound(x.shape(), values), x.dtype(), &x.device(), placed_form(x.node())});
+      inputs_.push_back({unbound(x.shape(), values), x.dtype(), &x.device(), forms[k]});
     }
     for (const Expr& e : arguments.integers) integers_.push_back(unbind(e).first);
   }
 
   bool is_captured() const { return recording_ != nullptr; }
+  /// Whether a call of it had exchanges, or memory that is placed.
+  bool is_on_mesh() const { return is_on_mesh_; }
   std::vector<RecordedTime> times(int repeats) {
     return resolve() ? recording_->times(repeats) : std::vector<RecordedTime>();
   }
@@ -94,6 +97,7 @@ class Jit::Capture {
       if (!is_same) return false;
     }
     if (!is_captured()) return true;
+    if (is_deterministic_ != (flags::DETERMINISTIC.get() != 0)) return false;
     return are_same_tensors(inputs) && (!keeps_values_ || are_same(arguments.values, values_));
   }
 
@@ -104,6 +108,7 @@ class Jit::Capture {
     std::vector<Tensor> own;
     std::vector<Buffer> memory;
     values_ = arguments.values;
+    is_deterministic_ = flags::DETERMINISTIC.get() != 0;
     read_.clear(), written_.clear(), outputs_.clear();  // of an earlier call that threw
     // What has changed since it was read has to be memory, so that replays find it.
     for (const std::weak_ptr<TensorState>& known : known_)
@@ -121,6 +126,7 @@ class Jit::Capture {
       results = in_own_memory(results);
       check_clashes(watching);
     } catch (const std::exception&) {  // leave the inputs as if the function had been called on them directly
+      is_on_mesh_ = recording->has_steps();
       if (!watching.has_clash()) hand_back(watching, own, inputs);
       throw;
     }
@@ -275,8 +281,18 @@ class Jit::Capture {
 
   Written& add_written(const LazyOp& leaf, const Recording& recording) {
     const Buffer memory = memory_of(leaf);
-    Written w{recording.place_of(memory), leaf.shape(), leaf.dtype(), memory.size(), placed_form(leaf), leaf, {}, {}, {},
-              {},                         {},           {}};
+    Written w{recording.place_of(memory),
+              leaf.shape(),
+              leaf.dtype(),
+              memory.size(),
+              placed_form(leaf),
+              leaf,
+              {},
+              {},
+              {},
+              {},
+              {},
+              {}};
     for (std::size_t k = 0; k < written_.size() && w.place && !w.same_as; ++k)
       if (written_[k].place == w.place) w.same_as = k;
     STRATA_ASSERT(!w.same_as || written_[*w.same_as].dtype == leaf.dtype(), "memory of two dtypes");
@@ -372,8 +388,7 @@ class Jit::Capture {
     }
     for (Written& w : written_) {
       next_.emplace_back();
-      if (!w.in_place)
-        next_.back() = w.same_as ? leaf_of(memory_of(*next_[*w.same_as]), w.shape, w.form) : fresh(w);
+      if (!w.in_place) next_.back() = w.same_as ? leaf_of(memory_of(*next_[*w.same_as]), w.shape, w.form) : fresh(w);
     }
     recording_->replay();
     for (std::size_t k = 0; k < written_.size(); ++k)
@@ -399,8 +414,8 @@ class Jit::Capture {
 
   /// A leaf for the new value: the spare one if its memory is free, else new memory. The recording will write to it.
   LazyOp fresh(Written& w) {
-    LazyOp out =
-        w.spare && is_free(*w.spare, 1) ? std::move(*w.spare) : leaf_of(Buffer::allocate(w.size, w.dtype), w.shape, w.form);
+    LazyOp out = w.spare && is_free(*w.spare, 1) ? std::move(*w.spare)
+                                                 : leaf_of(Buffer::allocate(w.size, w.dtype), w.shape, w.form);
     w.spare.reset();
     if (w.place) recording_->set_memory(*w.place, memory_of(out).data());
     return out;
@@ -414,7 +429,11 @@ class Jit::Capture {
       const LazyOp leaf = leaf_of(to, w.shape, w.form);
       for (const Assigned& a : w.by) a.state->set_node(rebuilt(a.view, leaf, a.state));
       for (Read& r : read_)
-        if (r.place == *w.in_place && find_again(r)) use(r);
+        if (r.place == *w.in_place) {
+          const bool is_found = find_again(r);
+          STRATA_ASSERT(is_found, "[jit] a copy of assigned memory is not what was read");
+          use(r);
+        }
     }
     const Read& r = *std::find_if(read_.begin(), read_.end(), [&](const Read& x) { return x.place == *w.in_place; });
     r.memory->note_write();
@@ -473,7 +492,7 @@ class Jit::Capture {
   SeenRun first_;
   /// Replays only for equal values_: assigned memory has a symbolic size, or the function has values of its own.
   bool keeps_values_ = false;
-  bool is_on_mesh_ = false;  ///< the capture has memory that is placed, or exchanges
+  bool is_on_mesh_ = false, is_deterministic_ = false;
   HostReads host_reads_;
   std::vector<std::optional<LazyOp>> next_;  ///< during a run: the memory that is written, unless in place
 };
@@ -483,6 +502,16 @@ class Jit::Turn : private JitTurn {
   explicit Turn(Jit& jit) : JitTurn(jit.owner_, jit.name_) {
     // The parent's thread may have been changing the list at the fork: leak it, and start with an empty one.
     if (was_parents()) std::construct_at(&jit.captures_);
+  }
+};
+
+/// Drops the capture in front where an error passes and it computes on a mesh: ranks that were interrupted in another
+/// call than the others have captured another one, and all of them begin anew.
+struct Jit::DropOnMesh {
+  Jit& jit;
+  int before = std::uncaught_exceptions();
+  ~DropOnMesh() {
+    if (std::uncaught_exceptions() > before && jit.captures_.front()->is_on_mesh()) jit.captures_.pop_front();
   }
 };
 
@@ -532,9 +561,14 @@ std::vector<Tensor> Jit::run(const Arguments& arguments) {
   const auto function = [&](std::span<const Tensor> tensors) { return function_(tensors, arguments.integers); };
   SeenRun seen{arguments.values};
   if (flags::CHECK_INDEX.get()) return first_run(function, arguments.tensors, seen);
-  if (Capture* const known = find(arguments)) return known->capture(function, arguments, name_);
+  if (Capture* const known = find(arguments)) {
+    const DropOnMesh failed{*this};
+    return known->capture(function, arguments, name_);
+  }
+  std::vector<std::shared_ptr<const PlacedForm>> forms;
+  for (const Tensor& x : arguments.tensors) forms.push_back(placed_form(x.node()));
   std::vector<Tensor> results = first_run(function, arguments.tensors, seen);
-  captures_.push_front(std::make_unique<Capture>(arguments, std::move(seen)));
+  captures_.push_front(std::make_unique<Capture>(arguments, forms, std::move(seen)));
   if (captures_.size() > most_captures_) captures_.pop_back();
   return results;
 }
@@ -548,6 +582,8 @@ std::vector<Tensor> Jit::operator()(std::span<const Tensor> inputs, std::span<co
   const Arguments arguments(inputs, integers);
   Capture* const known = replayable(arguments);
   if (known == nullptr) return run(arguments);
+  std::optional<DropOnMesh> failed;
+  if (known->is_on_mesh()) failed.emplace(*this);
   std::vector<Tensor> results = known->replay(arguments);
   ++replays_;
   return results;

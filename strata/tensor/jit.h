@@ -18,6 +18,8 @@
 //   e.g. the position of a token. Other shapes, dtypes, devices or expressions need a capture of their own, whose first
 //   call runs f again. Where f binds such a variable itself, or got one value in the first two calls, a capture is for
 //   these values alone;
+// - on a mesh (tensor/sharded.h) a capture is also for one sharding of each input, and for one value of each variable.
+//   A call is collective, and begins with the ranks' agreement;
 // - tensors that f reads from outside its arguments are read with their current elements, also after assign(); tensors
 // that f assigns
 //   to are assigned to in each replay;
@@ -113,6 +115,7 @@ class Jit {
  private:
   class Capture;
   class Turn;
+  struct DropOnMesh;
   using Captures = std::list<std::unique_ptr<Capture>>;
 
   struct Arguments;

@@ -35,8 +35,8 @@ void check_output(const std::string& name, std::size_t k, const Tensor& output, 
   STRATA_CHECK(node.op() == Ops::EMPTY && is_realized(*node.node()), domain, "[jit] the output for result ", k, " of ",
                name, " is ", node.is_tracked() ? "a parameter" : "not realized, or a part of other memory",
                ": the output must be row-major memory of its own");
-  STRATA_CHECK(placed_form(node) == nullptr && placed_form(result.node()) == nullptr, domain, "[jit] result ", k, " of ",
-               name, " or the output for it is sharded: into() writes tensors in one memory; use the results");
+  STRATA_CHECK(placed_form(node) == nullptr && placed_form(result.node()) == nullptr, domain, "[jit] result ", k,
+               " of ", name, " or the output for it is sharded: into() writes tensors in one memory; use the results");
   STRATA_CHECK(!output.buffer().is_read_only(), domain, "[jit] the output for result ", k, " of ", name,
                " is in memory that is read-only");
 }

@@ -24,6 +24,7 @@ std::optional<RecordedUpdate> update_of_argument(const Written& w, std::span<con
   const bool is_whole = view.ops.size() == 1 && view.chain[0].shape() == shape;
   const auto is_passed_once = [&](const Input& x) { return &x == &inputs[k] || x.same_as != k; };
   if (!is_known || !is_whole || !inputs[k].place || inputs[k].same_as != k) return std::nullopt;
+  if (!is_same_form(inputs[k].form, w.form)) return std::nullopt;
   if (!std::all_of(inputs.begin(), inputs.end(), is_passed_once)) return std::nullopt;
   return RecordedUpdate{*inputs[k].place, *w.place};
 }
@@ -34,7 +35,8 @@ std::optional<RecordedUpdate> update_of_outside(const Written& w, std::span<cons
   std::optional<std::size_t> before;
   for (const Assigned& a : w.by) {
     const auto r = std::find_if(reads.begin(), reads.end(), [&](const Read& x) { return x.state == a.state; });
-    if (a.input || r == reads.end() || r->memory == nullptr || !jit_watching::is_same_view(r->view, a.view))
+    if (a.input || r == reads.end() || r->memory == nullptr || !jit_watching::is_same_view(r->view, a.view) ||
+        !is_same_form(r->form, w.form))
       return std::nullopt;
     if (before && *before != r->place) return std::nullopt;
     before = r->place;

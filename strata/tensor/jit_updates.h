@@ -56,15 +56,15 @@ struct Written {
   std::optional<std::size_t> place;
   Ints shape;
   DType dtype;
-  std::int64_t size;                    ///< of the memory, in elements
+  std::int64_t size;                       ///< of the memory, in elements
   std::shared_ptr<const PlacedForm> form;  ///< of memory that is placed
-  std::optional<LazyOp> like;           ///< during the capture: the leaf
-  std::optional<LazyOp> spare, given;   ///< memory of an earlier replay, to be reused; of the last replay. Never
-                                        ///< memory of the user, which must not be overwritten
-  std::vector<Assigned> by;             ///< the tensors
-  std::optional<std::size_t> same_as;   ///< an earlier entry with the same memory
-  std::optional<std::size_t> in_place;  ///< the place of the old value, whose memory gets the new one
-  std::vector<State> owners;            ///< those who may have the memory if it is written in place
+  std::optional<LazyOp> like;              ///< during the capture: the leaf
+  std::optional<LazyOp> spare, given;      ///< memory of an earlier replay, to be reused; of the last replay. Never
+                                           ///< memory of the user, which must not be overwritten
+  std::vector<Assigned> by;                ///< the tensors
+  std::optional<std::size_t> same_as;      ///< an earlier entry with the same memory
+  std::optional<std::size_t> in_place;     ///< the place of the old value, whose memory gets the new one
+  std::vector<State> owners;               ///< those who may have the memory if it is written in place
 
   std::int64_t bytes() const { return size * static_cast<std::int64_t>(dtype.itemsize()); }
   /// Whether the tensor is among those that have the memory.

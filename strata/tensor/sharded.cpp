@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "strata/engine/buffer_storage.h"
+#include "strata/engine/realize.h"
 #include "strata/spmd/part.h"
 #include "strata/spmd/sharded_memory.h"
 #include "strata/tensor/access.h"
@@ -25,8 +26,26 @@ Shards in_one_piece(const std::shared_ptr<const Ranks>& ranks, const Sharding& s
                     std::int64_t most) {
   if (parts.size() == 1) return {ranks, sharding, {parts[0], 0}, most};
   Shards out = Shards::allocate(ranks, sharding, parts[0].dtype(), most);
-  for (std::size_t k = 0; k < parts.size(); ++k)
-    if (parts[k].nbytes() > 0) std::memcpy(out.memory.memory().of(k), parts[k].data(), parts[k].nbytes());
+  RanStep step{{out.memory.all}, 1, {}};
+  step.buffers.insert(step.buffers.end(), parts.begin(), parts.end());
+  step.run = [stride = out.memory.stride_in_bytes(), bytes = parts[0].nbytes()](std::span<void* const> memory) {
+    const Ranks::Memory to{memory[0], stride};
+    for (std::size_t k = 0; k + 1 < memory.size() && bytes > 0; ++k) std::memcpy(to.of(k), memory[k + 1], bytes);
+  };
+  RunListener::perform(std::move(step));
+  return out;
+}
+
+/// The part of rank k of this process, which a captured function knows for memory of the tensor.
+Buffer part_of(const Shards& shards, std::size_t k) {
+  const Buffer part = shards.memory.part(k);
+  if (k == 0) return part;
+  const Buffer out = Buffer::allocate(part.size(), part.dtype());
+  const std::int64_t begin = shards.memory.begin_in_bytes(k);
+  RanStep step{{out, shards.memory.all}, 1, [begin, bytes = part.nbytes()](std::span<void* const> memory) {
+                 std::memcpy(memory[0], static_cast<const std::byte*>(memory[1]) + begin, bytes);
+               }};
+  RunListener::perform(std::move(step));
   return out;
 }
 
@@ -66,7 +85,7 @@ Tensor Tensor::local(std::optional<std::int64_t> rank) const {
   for (std::size_t k = 0; k < here.size(); ++k) {
     if (here[k].rank() != wanted) continue;
     const Index axes = local_axes(shards.sharding);
-    const LazyOp all = leaf_of(shards.memory.part(k), to_ints(axes));
+    const LazyOp all = leaf_of(part_of(shards, k), to_ints(axes));
     return TensorAccess::of(all.shrink(prefix(shards.sharding.local_shape(wanted))), device());
   }
   throw Error(ErrorKind::domain, detail::message("[local] rank ", wanted, " of the mesh ", render(shards.ranks->mesh()),

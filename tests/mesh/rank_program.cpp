@@ -124,6 +124,7 @@ void tensors(const Task& task) {
 /// Random computations that are captured, replayed with other elements: the bits of calls that are not captured.
 void captured(const Task& task) {
   const Mesh mesh = line_of(task);
+  const ScopedFlag deterministic(flags::DETERMINISTIC, true);
   const std::uint64_t programs = task.argument.empty() ? 10 : std::stoull(task.argument);
   for (std::uint64_t seed = 0; seed < programs; ++seed) {
     spmd_oracle::CapturedProgram program(seed, mesh, mesh.shape());
@@ -136,7 +137,30 @@ void captured(const Task& task) {
   say(mesh.rank(), std::to_string(programs) + " captured");
 }
 
-/// One rank gives other elements to a replay. Nothing is assigned then; the next replay is as all others.
+/// Captures of which some ranks have no elements.
+void captured_by_few(const Task& task) {
+  const Mesh mesh = line_of(task);
+  const Tensor total = Tensor::from(std::vector<float>{1}, {1}).shard(mesh, "x:0").realize();
+  auto add = jit([&](const Tensor& x) {
+    total.assign(total + x.shard(mesh, "x:0"));
+    return total.sum();
+  });
+  auto flipped = jit([](const Tensor& x) { return x.flip({0}); });
+  float expected = 1;
+  for (int call = 0; call < 6; ++call) {
+    const float got = static_cast<float>(add(Tensor::full({1}, 1.0F).contiguous().realize()).item());
+    check(got == expected + 1, "call " + std::to_string(call) + ": " + std::to_string(got));
+    total.assign(total * 0.5);
+    expected = (expected + 1) / 2;
+    const Tensor x = (Tensor::arange(0, 5) + call).shard(mesh, "x:0");
+    const std::vector<std::int64_t> back = flipped(x).to_vector<std::int64_t>();
+    for (std::int64_t k = 0; k < 5; ++k)
+      check(back[static_cast<std::size_t>(k)] == 4 - k + call, "flipped in call " + std::to_string(call));
+  }
+  say(mesh.rank(), std::to_string(add.jit()->replays() + flipped.jit()->replays()) + " replays");
+}
+
+/// One rank gives other elements to a replay. Nothing is assigned then, and all ranks capture anew.
 void other_values_in_a_replay(const Task& task) {
   const Mesh mesh = line_of(task);
   const Tensor total = Tensor::zeros({40000}).shard(mesh, "x:0").realize();
@@ -144,7 +168,7 @@ void other_values_in_a_replay(const Task& task) {
     total.assign(total + x.shard(mesh, "x:0"));
     return total.sum();
   });
-  for (int call = 1; call <= 5; ++call) {
+  for (int call = 1; call <= 7; ++call) {
     const bool is_faulty = call == 4 && mesh.rank() == task.faulty;
     const Tensor x = Tensor::full({40000}, is_faulty ? 2.0F : 1.0F).contiguous().realize();
     try {
@@ -155,7 +179,7 @@ void other_values_in_a_replay(const Task& task) {
       std::cerr << e.what() << std::endl;
     }
   }
-  check(total.sum().item() == 4 * 40000.0, "the sum after the error");
+  check(total.sum().item() == 6 * 40000.0, "the sum after the error");
   say(mesh.rank(), std::to_string(add.jit()->replays()) + " replays");
 }
 
@@ -329,6 +353,7 @@ const std::map<std::string, std::function<void(const Task&)>>& tasks() {
       {"tensors", tensors},
       {"values", other_values},
       {"captured", captured},
+      {"few", captured_by_few},
       {"replay", other_values_in_a_replay},
       {"wrong_size", wrong_size},
       {"kill", [](const Task& t) { faulty(t, [](const Mesh&) { raise(SIGKILL); }); }},

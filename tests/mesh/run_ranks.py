@@ -29,6 +29,7 @@ STEP = r"redistribute \(256, 256\) of 4 bytes from x:0 to x:1: i32 \(\S+rank_pro
 CASES = [
     *[(f"exchanges-{n}", n, "exchanges", True, [rf"rank {r}: 101 exchanges" for r in range(n)], {}) for n in (1, 2, 3, 4)],
     *[(f"captured-{n}", n, "captured", True, [rf"rank {r}: 10 captured" for r in range(n)], {}) for n in (1, 2, 3)],
+    *[(f"few-{n}", n, "few", True, [rf"rank {r}: 8 replays" for r in range(n)], {}) for n in (2, 4)],
     ("replay", 3, "replay", True, [r"rank 0: 2 replays", r"rank 2: 2 replays", r"ranks disagree in step \d+: ranks 0 1: compute a tensor of shape \(.*\) .*from the elements \w+; rank 2: compute"], {}),
     *[(f"tensors-{n}", n, "tensors", True, [rf"rank {r}: 25 programs" for r in range(n)], {}) for n in (1, 2, 4)],
     ("values", 3, "values", False, [r"ranks disagree in step \d+: ranks 0 1: compute a tensor of shape \(4, 4\) \(operator \*, written at \S+rank_program.cpp:\d+\) by the program (\w+) from the elements \w+; rank 2: compute .* by the program \1 from"], {}),

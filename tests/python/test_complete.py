@@ -46,7 +46,7 @@ def test_functions():
 
 METHODS_ALONE = set("""numpy tolist view_as reshape_as expand_as to cpu dim ndimension assign backward unfold sum_to_size type
 type_as float double half bfloat16 int long short char byte bool new_zeros new_ones new_empty new_full
-new_tensor stride is_contiguous storage_offset viz shard local""".split())
+new_tensor stride is_contiguous storage_offset viz shard local sharding""".split())
 
 
 def test_methods_are_functions():

@@ -21,8 +21,8 @@ TEST(ShardedJit, HasTheBitsOfOneProcess) {
     for (std::uint64_t seed = 0; seed < test::sample<std::uint64_t>(15); ++seed) {
       CapturedProgram program(seed, ranks, ranks[0].shape());
       for (std::int64_t call = 0; call < 5; ++call)
-        ASSERT_EQ(program.call(call), "") << "call " << call << " of seed " << seed << " on "
-                                          << render(ranks[0].shape());
+        ASSERT_EQ(program.call(call), "")
+            << "call " << call << " of seed " << seed << " on " << render(ranks[0].shape());
       EXPECT_EQ(program.replays(), 3U) << "seed " << seed;
     }
 }
@@ -130,6 +130,58 @@ TEST(ShardedJit, WritesArguments) {
   EXPECT_EQ(twice.jit()->replays(), 3U);
 }
 
+TEST(ShardedJit, FollowsTheParts) {
+  const std::vector<Mesh> ranks = Mesh::simulated({2}, {"x"});
+  auto from_parts =
+      jit([&](const Tensor& a) { return Tensor::from_local(ranks, {a, a * 2}, {4}, {{{"x"}, 0, {}}}) * 1; });
+  auto to_part = jit([](const Tensor& x) { return x.local(1) * 2; });
+  auto to_computed_part = jit([](const Tensor& x) { return (x * 2).local(0) + (x * 3).local(1); });
+  for (float k = 1; k < 6; ++k) {
+    EXPECT_EQ(elements(from_parts(Tensor::full({2}, k).contiguous().realize()))[3], 2 * k);
+    EXPECT_EQ(elements(to_part(Tensor::full({4}, k).shard(ranks, "x:0")))[0], 2 * k);
+    EXPECT_EQ(elements(to_computed_part(Tensor::full({4}, k).shard(ranks, "x:0")))[0], 5 * k);
+  }
+  EXPECT_EQ(from_parts.jit()->replays() + to_part.jit()->replays() + to_computed_part.jit()->replays(), 9U);
+}
+
+TEST(ShardedJit, FollowsWhatIsReplicatedInACall) {
+  const std::vector<Mesh> ranks = Mesh::simulated({2}, {"x"});
+  auto last = jit([&](const Tensor& x) {
+    const auto add = [](const Tensor& s, const Tensor& e) { return std::pair(s + e, s + e); };
+    return scan(add, Tensor::zeros({3}), x.shard(ranks, std::vector<Split>())).first;
+  });
+  auto seen = jit([&](const Tensor& x) {
+    const Tensor all = x.shard(ranks, std::vector<Split>()).realize();
+    return all.reshape({12}).realize() + 1;
+  });
+  for (float k = 1; k < 6; ++k) {
+    const Tensor x = Tensor::full({4, 3}, k).shard(ranks, "x:0");
+    EXPECT_EQ(elements(last(x))[0], 4 * k);
+    EXPECT_EQ(elements(seen(x))[11], k + 1);
+  }
+}
+
+TEST(ShardedJit, IsCapturedForTheFlagDeterministic) {
+  auto f = jit([](const Tensor& x) { return x.sum(); });
+  const Tensor x = Tensor::full({100}, 0.1F).contiguous().realize();
+  for (int k = 0; k < 3; ++k) f(x);
+  EXPECT_EQ(f.jit()->replays(), 1U);
+  const ScopedFlag deterministic(flags::DETERMINISTIC, true);
+  const float expected = elements(x.sum())[0];
+  for (int k = 0; k < 3; ++k) EXPECT_EQ(elements(f(x))[0], expected);
+  EXPECT_EQ(f.jit()->replays(), 2U);
+}
+
+TEST(ShardedJit, HasArgumentsThatTheFunctionShards) {
+  const std::vector<Mesh> ranks = Mesh::simulated({2}, {"x"});
+  auto f = jit([&](Tensor x) {
+    x.assign(x.shard(ranks, "x:0") * 2);
+    return x.sum();
+  });
+  for (float k = 1; k < 6; ++k) EXPECT_EQ(f(Tensor::full({6}, k).contiguous().realize()).item(), 12 * k);
+  EXPECT_EQ(f.jit()->replays(), 3U);
+}
+
 TEST(ShardedJit, HasCapturesForBoundSizes) {
   const std::vector<Mesh> ranks = Mesh::simulated({2}, {"x"});
   const Variable n("n", 1, 8);
@@ -138,8 +190,7 @@ TEST(ShardedJit, HasCapturesForBoundSizes) {
   for (int turn = 0; turn < 4; ++turn)
     for (const std::int64_t size : {4, 7}) {
       const Tensor part = x.shrink({{0, n.bind(size)}, {0, 3}}).shard(ranks, "x:0");
-      EXPECT_EQ(f(part).to_vector<std::int64_t>(),
-                x.shrink({{0, size}, {0, 3}}).sum(0).to_vector<std::int64_t>());
+      EXPECT_EQ(f(part).to_vector<std::int64_t>(), x.shrink({{0, size}, {0, 3}}).sum(0).to_vector<std::int64_t>());
     }
 }
 
