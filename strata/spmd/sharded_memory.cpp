@@ -69,8 +69,10 @@ class ShardForm final : public PlacedForm {
     Index shape;
     for (std::size_t k = axes; k < sharding_.shape().size(); ++k) shape.push_back(sharding_.shape()[k]);
     std::vector<Split> splits = *sharding_.splits();
-    for (Split& split : splits)
-      if ((split.axis -= static_cast<std::int64_t>(axes)) < 0) return nullptr;
+    for (Split& split : splits) {
+      split.axis -= static_cast<std::int64_t>(axes);
+      if (split.axis < 0) return nullptr;
+    }
     const Sharding sharding = Sharding::create(ranks_->mesh(), shape, splits);
     return std::make_shared<ShardForm>(ranks_, sharding, stride_, most_, ShardPlacement::of(ranks_, splits));
   }

@@ -343,33 +343,6 @@ class Jit::Capture {
     out.states.push_back(state);
   }
 
-  /// Finds the current memory of a tensor from outside. False if its shape, dtype or movement ops have changed.
-  static bool find_again(Read& r) {
-    const LazyOp node = r.state->node();
-    if (r.view.ops.size() == 1 && node.op() == Ops::EMPTY &&
-        is_realized(*node.node())) {  // the common case, without building a chain
-      if (!(node.shape() == r.view.chain[0].shape()) || node.dtype() != r.view.chain[0].dtype()) return false;
-      return look(r, node);
-    }
-    std::optional<Chain> now = chain_of(node);
-    if (!now) {
-      TensorAccess::of(r.state).realize();
-      now = chain_of(r.state->node());
-    }
-    return now && is_same_view(*now, r.view) && look(r, (*now)[0]);
-  }
-  /// Notes that the tensor is now in the memory of the realized node `leaf`. False if that is placed in another form.
-  static bool look(Read& r, const LazyOp& leaf) {
-    const std::shared_ptr<Storage> storage = leaf.realized();
-    const auto* const of_buffer = dynamic_cast<const BufferStorage*>(storage.get());
-    const auto* const placed = of_buffer == nullptr ? dynamic_cast<const PlacedStorage*>(storage.get()) : nullptr;
-    if (!is_same_form(placed != nullptr ? placed->form() : nullptr, r.form)) return false;
-    const Buffer memory = memory_of(leaf);
-    r.at = memory.data();
-    r.memory = of_buffer != nullptr || placed != nullptr ? &memory.memory() : nullptr;
-    return true;
-  }
-
   /// Makes the next run read these arguments.
   void take(const Arguments& arguments) {
     for (std::size_t k = 0; k < arguments.tensors.size(); ++k)

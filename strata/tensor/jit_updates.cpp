@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "strata/engine/buffer_storage.h"
+
 namespace strata::jit_updates {
 
 namespace {
@@ -52,6 +54,32 @@ std::optional<RecordedUpdate> update_of_outside(const Written& w, std::span<cons
 
 bool Written::is_of(const State& state) const {
   return std::any_of(by.begin(), by.end(), [&](const Assigned& a) { return a.state == state; });
+}
+
+bool find_again(Read& r) {
+  const LazyOp node = r.state->node();
+  if (r.view.ops.size() == 1 && node.op() == Ops::EMPTY &&
+      is_realized(*node.node())) {  // the common case, without building a chain
+    if (!(node.shape() == r.view.chain[0].shape()) || node.dtype() != r.view.chain[0].dtype()) return false;
+    return look(r, node);
+  }
+  std::optional<jit_watching::Chain> now = jit_watching::chain_of(node);
+  if (!now) {
+    TensorAccess::of(r.state).realize();
+    now = jit_watching::chain_of(r.state->node());
+  }
+  return now && jit_watching::is_same_view(*now, r.view) && look(r, (*now)[0]);
+}
+
+bool look(Read& r, const LazyOp& leaf) {
+  const std::shared_ptr<Storage> storage = leaf.realized();
+  const auto* const of_buffer = dynamic_cast<const BufferStorage*>(storage.get());
+  const auto* const placed = of_buffer == nullptr ? dynamic_cast<const PlacedStorage*>(storage.get()) : nullptr;
+  if (!is_same_form(placed != nullptr ? placed->form() : nullptr, r.form)) return false;
+  const Buffer memory = memory_of(leaf);
+  r.at = memory.data();
+  r.memory = of_buffer != nullptr || placed != nullptr ? &memory.memory() : nullptr;
+  return true;
 }
 
 std::vector<RecordedUpdate> find_updates(std::vector<Written>& written, std::span<const Read> reads,

@@ -44,6 +44,12 @@ struct Read {
   bool is_seen() const { return state->stands_for(seen.lock().get()); }
 };
 
+/// Finds the current memory of a tensor from outside. False if its shape, dtype, placement or movement ops have
+/// changed.
+bool find_again(Read& r);
+/// Notes that the tensor is now in the memory of the realized node `leaf`. False if that is placed in another form.
+bool look(Read& r, const LazyOp& leaf);
+
 /// A tensor that the function assigns to.
 struct Assigned {
   State state;  ///< null for an input

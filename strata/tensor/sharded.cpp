@@ -38,7 +38,7 @@ Shards in_one_piece(const std::shared_ptr<const Ranks>& ranks, const Sharding& s
 
 /// The part of rank k of this process, which a captured function knows for memory of the tensor.
 Buffer part_of(const Shards& shards, std::size_t k) {
-  const Buffer part = shards.memory.part(k);
+  Buffer part = shards.memory.part(k);
   if (k == 0) return part;
   const Buffer out = Buffer::allocate(part.size(), part.dtype());
   const std::int64_t begin = shards.memory.begin_in_bytes(k);
