@@ -59,6 +59,7 @@ void Recording::stop(std::string name, std::span<RecordedUpdate> updates) {
   }
   find_packed();
   plan();
+  find_dead();
   name_ = std::move(name);
   static constinit std::atomic<std::uint64_t> last{0};
   key_ = {0, ++last};
@@ -219,6 +220,21 @@ void Recording::plan() {
   }
 }
 
+/// Finds the kernels that write nothing that is kept, or that another one reads. @pre plan() has found what is kept
+void Recording::find_dead() {
+  std::vector<bool> is_needed;  // by place
+  for (const Recorded& r : recorded_) is_needed.push_back(r.held != nullptr);
+  for (std::size_t k = launches_.size(); k-- > 0;) {
+    Launch& launch = launches_[k];
+    bool is_live = launch.kernel == nullptr;  // all ranks of a mesh do a step
+    for (std::size_t slot = 0; slot < launch.places.size(); ++slot)
+      is_live = is_live || (launch.is_written(slot) && is_needed[launch.places[slot]]);
+    launch.is_dead = !is_live;
+    if (is_live)
+      for (const std::size_t place : launch.places) is_needed[place] = true;
+  }
+}
+
 /// Makes an assignment in place, if it can be: see stop().
 bool Recording::update_in_place(const RecordedUpdate& update) {
   const auto same_memory = [&](std::size_t place) {
@@ -341,7 +357,7 @@ void Recording::replay() {
   for (std::size_t k = 0; k < launches_.size(); ++k) {
     if (launches_[k].polls) check_interrupt();
     if (launches_[k].updates && !updating) updating.emplace();
-    run(launches_[k]);
+    if (!launches_[k].is_dead) run(launches_[k]);
   }
 }
 
@@ -355,7 +371,7 @@ void Recording::replay_traced(TraceFile& trace) {
     if (launches_[k].polls) check_interrupt();
     if (launches_[k].updates && !updating) updating.emplace();
     if (launches_[k].kernel) marks.push_back(trace.now() - begin);
-    run(launches_[k]);
+    if (!launches_[k].is_dead) run(launches_[k]);
   }
   marks.push_back(trace.now() - begin);
   JsonWriter json = TraceFile::line("replay", begin);
@@ -408,7 +424,7 @@ std::vector<RecordedTime> Recording::times(int repeats) {
   }
   std::vector<RecordedTime> out;
   for (const Launch& launch : launches_) {
-    if (!launch.kernel) continue;
+    if (!launch.kernel || launch.is_dead) continue;
     std::vector<void*> arguments;
     for (const std::size_t place : launch.places) arguments.push_back(memory[place]);
     for (std::size_t slot = 0; slot < launch.offsets.size(); ++slot)

@@ -62,6 +62,9 @@ struct RecordedProgram {
 /// Records the kernels and the other steps (RanStep) that its thread runs by realize(), and its calls of feed(), from
 /// the constructor to stop(). Each memory that they use has a number, its place.
 ///
+/// A replay leaves out the kernels of which nothing is left at stop(): those whose results only the host has read, and
+/// what led to such results alone.
+///
 /// The recording keeps the memory that its kernels only read, and what others still hold at stop(). All other memory,
 /// of intermediate results and of what kernels need for themselves, is one piece with parts by lifetime: two results
 /// share bytes where no kernel uses both.
@@ -122,7 +125,8 @@ class Recording {
   void set_value(const std::string& name, std::int64_t value);
 
   /// Runs each kernel `repeats` times with the values of the recorded run, and returns the fastest time of each,
-  /// longest first; a kernel whose packed elements are kept without the packing. Steps are left out. Memory without an
+  /// longest first; a kernel whose packed elements are kept without the packing. Steps and kernels that replays leave
+  /// out are left out. Memory without an
   /// owner may be gone: the recorded memory of its place is read. What kernels write goes to memory that is freed
   /// afterwards: neither results nor later replays change. @throws Error (budget) as Buffer::allocate()
   std::vector<RecordedTime> times(int repeats);
@@ -155,6 +159,7 @@ class Recording {
     std::vector<std::int64_t> offsets = {};  // by slot, in bytes; empty: zeros
     std::function<void(std::span<void* const>)> step = {};
     std::size_t outputs = 0;  // of the step: the first places
+    bool is_dead = false;     // replays leave it out
 
     bool is_written(std::size_t slot) const { return kernel ? kernel->kernel().buffers[slot].written : slot < outputs; }
   };
@@ -178,6 +183,7 @@ class Recording {
   void add(RanStep ran);
   void begin_replay();
   void find_packed();
+  void find_dead();
   bool update_in_place(const RecordedUpdate& update);
   static bool put_in_place(Launch& launch, const RecordedUpdate& update);
   void plan();

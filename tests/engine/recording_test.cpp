@@ -51,6 +51,28 @@ TEST(Recording, IntermediateResultsShareBytes) {
   EXPECT_EQ(first_of(*out), 2 * 257);  // held at stop(): replays write it
 }
 
+TEST(Recording, LeavesOutWhatOnlyTheHostHasRead) {
+  const LazyOp x = filled(1, kCount);
+  Recording recording;
+  const LazyOp out = (x + x).contiguous();
+  {
+    const LazyOp twice = (x + x + x).contiguous();
+    realize(twice, on_interp());
+    const LazyOp sum = (twice * twice).contiguous();
+    realize(sum, on_interp());
+    EXPECT_EQ(first_of(sum), 9);
+  }
+  realize(out, on_interp());
+  recording.stop();
+  EXPECT_EQ(recording.size(), 3U);
+  EXPECT_EQ(recording.times(1).size(), 1U);
+
+  const Buffer other = Buffer::fromCPU(std::vector<float>(kCount, 5));
+  recording.set_memory(*recording.place_of(buffer_of(x)), other.data(), &other.memory());
+  recording.replay();
+  EXPECT_EQ(first_of(out), 10);
+}
+
 TEST(Recording, HeldResultsKeepTheirMemory) {
   const LazyOp x = filled(1, kCount);
   Recording recording;
