@@ -13,26 +13,25 @@
 //   for (...) step(x, y);       // 1st call: runs f; 2nd call: runs f and captures it; later calls: replay
 //
 // A replay runs the kernels of the captured call on other memory. Therefore
-// - inputs may have other elements, and bound variables other values: those in the shapes of inputs, and those that are
-// arguments themselves,
-//   e.g. the position of a token. Other shapes, dtypes, devices or expressions need a capture of their own, whose first
-//   call runs f again. Where f binds such a variable itself, or got one value in the first two calls, a capture is for
-//   these values alone;
-// - on a mesh (tensor/sharded.h) a capture is also for one sharding of each input, and for one value of each variable.
-//   A call is collective, and begins with the ranks' agreement;
-// - tensors that f reads from outside its arguments are read with their current elements, also after assign(); tensors
-// that f assigns
-//   to are assigned to in each replay;
-// - products and convolutions keep packed copies of what f reads from outside, e.g. of weights, and pack again after a
-//   change. Code that writes through Buffer::data() has to note it (DeviceMemory::note_write());
-// - arguments that f assigns to, or changes in place, are assigned to in each call: large ones in their own memory,
-// where nobody else sees it and no kernel reads the new value. A tensor passed twice is one tensor. A tensor that
-//   f changes must be used either as an argument or from outside, not both;
-// - values that are fed (engine/feed.h) are new in each replay: the random stream continues, learning rates follow
-// their schedule;
-// - everything else stays as in the captured call: numbers that C++ code computed or read with item(), the branches
-// taken, printed
-//   output (none in a replay), gradients left in grad().
+// - Inputs may have other elements, and bound variables other values: those in the shapes of inputs, and those that
+//   are arguments themselves, e.g. the position of a token. Other shapes, dtypes, devices or expressions, and another
+//   setting of DETERMINISTIC, need a capture of their own, whose first call runs f again. Where f binds such a variable
+//   itself, or got one value in the first two calls, a capture is for these values alone.
+// - On a mesh (tensor/sharded.h) a capture is also for one sharding of each input, and for one value of each variable.
+//   A call is collective, and begins with the ranks' agreement.
+// - Tensors that f reads from outside its arguments are read with their current elements, also after assign(). Tensors
+//   that f assigns to are assigned to in each replay.
+// - Products and convolutions keep packed copies of what f reads from outside, e.g. of weights, and pack again after a
+//   change. Code that writes through Buffer::data() has to note it (DeviceMemory::note_write()).
+// - Arguments that f assigns to, or changes in place, are assigned to in each call: large ones in their own memory,
+//   where nobody else sees it and no kernel reads the new value. A tensor passed twice is one tensor. A tensor that f
+//   changes must be used either as an argument or from outside, not both.
+// - Values that are fed (engine/feed.h) are new in each replay: the random stream continues, learning rates follow
+//   their schedule.
+// - Everything else stays as in the captured call: numbers that C++ code computed or read with item(), the branches
+//   taken, printed output (none in a replay), gradients left in grad(). Kernels of whose results only the host has
+//   read elements are left out.
+//
 // A jit function that another one calls runs as a part of the other one, and is captured with it; gradients flow
 // through it then. While the flag CHECK_INDEX is set nothing is captured or replayed: each call runs f, and its indices
 // are checked. Each result has memory of its own while somebody holds it; into() writes the results to memory of the
