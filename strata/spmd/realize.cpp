@@ -463,8 +463,9 @@ class ShardedRun {
     std::vector<bool> is_read(step.sources.size());
     bool is_made = false;
     for (std::size_t r = 0; r < step.kernels.size(); ++r) {
-      is_made = is_made || step.kernels[r].has_value();
-      for (const std::size_t source : step.reads[r]) is_read[source] = step.kernels[r].has_value();
+      if (!step.kernels[r]) continue;
+      is_made = true;
+      for (const std::size_t source : step.reads[r]) is_read[source] = true;
     }
     RanStep none{{}, is_made ? 0 : results.size(), [](std::span<void* const>) {}};
     if (!is_made)
