@@ -126,9 +126,9 @@ class Recording {
 
   /// Runs each kernel `repeats` times with the values of the recorded run, and returns the fastest time of each,
   /// longest first; a kernel whose packed elements are kept without the packing. Steps and kernels that replays leave
-  /// out are left out. Memory without an
-  /// owner may be gone: the recorded memory of its place is read. What kernels write goes to memory that is freed
-  /// afterwards: neither results nor later replays change. @throws Error (budget) as Buffer::allocate()
+  /// out are left out. Memory without an owner may be gone: the recorded memory of its place is read. What kernels
+  /// write goes to memory that is freed afterwards: neither results nor later replays change.
+  /// @throws Error (budget) as Buffer::allocate()
   std::vector<RecordedTime> times(int repeats);
   /// The recording as data, which is valid while the recording and the memory of its places live. @pre stop() was
   /// called, and !has_steps()
